@@ -1,0 +1,44 @@
+//! A Redis command as plain values.
+
+use std::borrow::Cow;
+
+/// A name and its arguments; at least the name.
+pub(crate) struct Command<'a> {
+    parts: Vec<Cow<'a, [u8]>>,
+}
+
+impl<'a> Command<'a> {
+    pub(crate) fn new(parts: Vec<Cow<'a, [u8]>>) -> Option<Self> {
+        (!parts.is_empty()).then_some(Self { parts })
+    }
+
+    /// In capitals, because Redis does not mind the case.
+    pub(crate) fn name(&self) -> Vec<u8> {
+        self.parts[0].to_ascii_uppercase()
+    }
+
+    /// Argument `index`, counted from 1 as Redis does: 0 is the name.
+    pub(crate) fn arg(&self, index: usize) -> Option<&[u8]> {
+        self.parts.get(index).map(|part| &**part)
+    }
+
+    pub(crate) fn args_from(&self, index: usize) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().skip(index).map(|part| &**part)
+    }
+
+    pub(crate) fn args_mut_from(
+        &mut self,
+        index: usize,
+    ) -> impl Iterator<Item = &mut Cow<'a, [u8]>> {
+        self.parts.iter_mut().skip(index)
+    }
+
+    pub(crate) fn append_to(&self, pipeline: &mut redis::Pipeline) {
+        let size = self.parts.iter().map(|part| part.len()).sum();
+        let mut cmd = redis::Cmd::with_capacity(self.parts.len(), size);
+        for part in &self.parts {
+            cmd.arg(&**part);
+        }
+        pipeline.add_command(cmd);
+    }
+}

@@ -1,0 +1,176 @@
+//! Opens connections to Redis: TCP, TLS or a unix socket.
+//!
+//! The library could do this too. Here the bytes pass [`Legible`] on their way to it, a connection knows when it has
+//! ended, and the trusted certificates are read once rather than for every subscription.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::{MultiplexedConnection, PubSub};
+use redis::{
+    AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo as _, Pipeline, ProtocolVersion,
+    RedisConnectionInfo, RedisResult, Value,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::legible::Legible;
+
+/// Where Redis is, and what to tell it first.
+pub(crate) struct Server {
+    address: Address,
+    settings: RedisConnectionInfo,
+}
+
+enum Address {
+    Unix(PathBuf),
+    Tcp(String, u16),
+    Tls(String, u16, TlsConnector),
+}
+
+/// A connection that many share, each through its own clone. It closes when the last one is dropped.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    commands: MultiplexedConnection,
+    driver: Arc<Driver>,
+}
+
+struct Driver(JoinHandle<()>);
+
+trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
+
+impl Server {
+    /// The errors name no part of the URL, which may hold a password.
+    pub(crate) fn at(url: &str, authority: Option<&Path>) -> Result<Self, String> {
+        let info = url
+            .into_connection_info()
+            .map_err(|error| format!("--redis is not a usable URL: {error}"))?;
+        let address = match info.addr().clone() {
+            ConnectionAddr::Tcp(host, port) => Address::Tcp(host, port),
+            ConnectionAddr::Unix(path) => Address::Unix(path),
+            ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: false,
+                ..
+            } => Address::Tls(host, port, tls(authority)?),
+            _ => {
+                return Err(
+                    "--redis: TLS without a check of the certificate is not offered".into(),
+                );
+            }
+        };
+        let settings = info.redis_settings().clone();
+        Ok(Self {
+            address,
+            settings: plain(settings),
+        })
+    }
+
+    pub(crate) fn on_socket(path: PathBuf) -> Self {
+        Self {
+            address: Address::Unix(path),
+            settings: plain(RedisConnectionInfo::default()),
+        }
+    }
+
+    pub(crate) async fn connection(&self, timeout: Duration) -> RedisResult<Connection> {
+        let config = AsyncConnectionConfig::new().set_response_timeout(Some(timeout));
+        let wire = self.open().await?;
+        let (commands, driver) =
+            MultiplexedConnection::new_with_config(&self.settings, wire, config).await?;
+        let mut connection = Connection {
+            commands,
+            driver: Arc::new(Driver(tokio::spawn(driver))),
+        };
+        // A server that hangs still accepts: only an answer, whatever it says, shows that there is somebody.
+        connection.ask(redis::pipe().cmd("PING")).await?;
+        Ok(connection)
+    }
+
+    /// A connection for one subscriber.
+    pub(crate) async fn messages(&self) -> RedisResult<PubSub> {
+        PubSub::new(&self.settings, self.open().await?).await
+    }
+
+    async fn open(&self) -> io::Result<Legible<Box<dyn Wire>>> {
+        let wire: Box<dyn Wire> = match &self.address {
+            Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+            Address::Tcp(host, port) => Box::new(tcp(host, *port).await?),
+            Address::Tls(host, port, tls) => {
+                let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
+                Box::new(tls.connect(name, tcp(host, *port).await?).await?)
+            }
+        };
+        Ok(Legible::new(wire))
+    }
+}
+
+impl Connection {
+    /// Sends the commands in one piece, and returns a reply for each.
+    pub(crate) async fn ask(&mut self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
+        self.commands
+            .send_packed_commands(commands, 0, commands.len())
+            .await
+    }
+
+    /// As far as this side has heard.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.driver.0.is_finished()
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The replies that this dialect shows are those of RESP2.
+fn plain(settings: RedisConnectionInfo) -> RedisConnectionInfo {
+    settings
+        .set_protocol(ProtocolVersion::RESP2)
+        .set_skip_set_lib_name()
+}
+
+async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port)).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn tls(authority: Option<&Path>) -> Result<TlsConnector, String> {
+    let mut trusted = RootCertStore::empty();
+    match authority {
+        Some(path) => {
+            let unusable =
+                |error: &dyn std::fmt::Display| format!("--redis-ca {}: {error}", path.display());
+            for certificate in
+                CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))?
+            {
+                let certificate = certificate.map_err(|error| unusable(&error))?;
+                trusted.add(certificate).map_err(|error| unusable(&error))?;
+            }
+        }
+        None => {
+            trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    if trusted.is_empty() {
+        return Err(
+            "no certificate to trust Redis by: give --redis-ca, or install ca-certificates".into(),
+        );
+    }
+    let config = ClientConfig::builder()
+        .with_root_certificates(trusted)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}

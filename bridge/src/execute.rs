@@ -1,0 +1,170 @@
+//! Carries out commands: which are let through, and what each gets for an answer.
+
+use axum::http::StatusCode;
+use redis::{Pipeline, Value};
+
+use crate::auth::Access;
+use crate::command::Command;
+use crate::refuse;
+use crate::reply::{self, Encoding, Failure};
+use crate::server::Bridge;
+
+/// What becomes of one command of a request.
+enum Verdict {
+    Refused(String),
+    /// It goes to Redis. Holds the result to give where Redis' own would mean nothing to the client.
+    Sent(Option<String>),
+}
+
+/// The commands that go to Redis.
+#[derive(Default)]
+struct Batch {
+    commands: Pipeline,
+    /// Needs a connection to itself.
+    alone: bool,
+}
+
+impl Bridge {
+    pub(crate) async fn single(
+        &self,
+        access: Access,
+        command: Command<'_>,
+        encoding: Encoding,
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        let mut batch = Batch::default();
+        let verdict = self.admit(access, command, &mut batch).await?;
+        if let Verdict::Refused(reason) = verdict {
+            return Err(Failure::bad_request(reason));
+        }
+        let replies = self.upstream.run(&batch.commands, batch.alone).await?;
+        let mut out = Vec::new();
+        let status = match replies.first() {
+            Some(Value::ServerError(_)) => StatusCode::BAD_REQUEST,
+            _ => StatusCode::OK,
+        };
+        slots(&mut out, [verdict], replies, encoding);
+        Ok((status, out))
+    }
+
+    /// Each command for itself: a refused one takes its place among the answers, the others run.
+    pub(crate) async fn pipeline(
+        &self,
+        access: Access,
+        commands: Vec<Command<'_>>,
+        encoding: Encoding,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut batch = Batch::default();
+        let mut verdicts = Vec::with_capacity(commands.len());
+        for command in commands {
+            verdicts.push(self.admit(access, command, &mut batch).await?);
+        }
+        let replies = match batch.commands.is_empty() {
+            true => Vec::new(),
+            false => self.upstream.run(&batch.commands, batch.alone).await?,
+        };
+        Ok(list(verdicts, replies, encoding))
+    }
+
+    /// All or none: one command that is refused, here or by Redis when it is queued, refuses them all.
+    pub(crate) async fn transaction(
+        &self,
+        access: Access,
+        commands: Vec<Command<'_>>,
+        encoding: Encoding,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut batch = Batch::default();
+        let mut verdicts = Vec::with_capacity(commands.len());
+        for command in commands {
+            match self.admit(access, command, &mut batch).await? {
+                Verdict::Refused(reason) => return Err(Failure::bad_request(reason)),
+                sent => verdicts.push(sent),
+            }
+        }
+        if verdicts.is_empty() {
+            return Ok(b"[]".to_vec());
+        }
+        let mut replies = self.upstream.transact(batch.commands).await?;
+        match replies.pop() {
+            Some(Value::Array(results)) => Ok(list(verdicts, results, encoding)),
+            Some(Value::ServerError(aborted)) => Err(discarded(&replies, &reply::raw(&aborted))),
+            _ => Err(Failure::new(
+                StatusCode::BAD_GATEWAY,
+                "ERR Redis gave no answer that the bridge understands",
+            )),
+        }
+    }
+
+    async fn admit(
+        &self,
+        access: Access,
+        mut command: Command<'_>,
+        batch: &mut Batch,
+    ) -> Result<Verdict, Failure> {
+        if let Err(reason) = refuse::check(&command, self.timeout) {
+            return Ok(Verdict::Refused(reason));
+        }
+        if access == Access::ReadOnly && !self.readable(&command).await? {
+            let name = String::from_utf8_lossy(&command.name()).to_lowercase();
+            return Ok(Verdict::Refused(format!(
+                "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
+            )));
+        }
+        let answer = self.scripts.adapt(&mut command);
+        batch.alone |= refuse::holds_its_connection(&command);
+        command.append_to(&mut batch.commands);
+        Ok(Verdict::Sent(answer))
+    }
+
+    /// As Upstash has it: a credential that may only read must not make Redis walk through all keys either.
+    async fn readable(&self, command: &Command<'_>) -> Result<bool, Failure> {
+        let name = command.name();
+        Ok(
+            !matches!(name.as_slice(), b"KEYS" | b"SCAN")
+                && self.upstream.reads_only(&name).await?,
+        )
+    }
+}
+
+/// Redis says only that there was an error; the answer it gave when the command was queued says which.
+fn discarded(queued: &[Value], aborted: &str) -> Failure {
+    let cause = queued.iter().find_map(|reply| match reply {
+        Value::ServerError(refused) => Some(reply::raw(refused)),
+        _ => None,
+    });
+    Failure::bad_request(match cause {
+        Some(cause) => format!("EXECABORT Transaction discarded because of: {cause}"),
+        None => aborted.to_owned(),
+    })
+}
+
+fn list(verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<u8> {
+    let mut out = vec![b'['];
+    slots(&mut out, verdicts, replies, encoding);
+    out.push(b']');
+    out
+}
+
+/// The answers in the order of the commands; `replies` are those of the commands that were sent.
+fn slots(
+    out: &mut Vec<u8>,
+    verdicts: impl IntoIterator<Item = Verdict>,
+    replies: Vec<Value>,
+    encoding: Encoding,
+) {
+    let mut replies = replies.into_iter();
+    for (index, verdict) in verdicts.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        match (verdict, &mut replies) {
+            (Verdict::Refused(reason), _) => reply::error(out, &reason),
+            (Verdict::Sent(answer), replies) => match (replies.next(), answer) {
+                (Some(Value::BulkString(_)), Some(answer)) => {
+                    reply::outcome(out, &Value::BulkString(answer.into_bytes()), encoding);
+                }
+                (Some(reply), _) => reply::outcome(out, &reply, encoding),
+                (None, _) => reply::error(out, "ERR Redis gave no answer to this command"),
+            },
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `edgelock-bridge`: Upstash's REST dialect in front of any Redis, for clients that can speak HTTP but not TCP.
+//!
+//! A request takes one way: [`server`] → [`auth`] → [`request`] (HTTP to commands) → [`execute`] ([`refuse`],
+//! [`script`]) → [`upstream`] (Redis) → [`reply`] (Redis' answer to JSON). [`subscribe`] is the one that stays open.
+
+mod auth;
+mod command;
+mod dial;
+mod execute;
+mod legible;
+mod options;
+mod refuse;
+mod reply;
+mod request;
+mod script;
+mod server;
+mod spawn;
+mod subscribe;
+mod upstream;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt as _;
+use clap::Parser as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::dial::Server;
+use crate::options::{Options, Target};
+use crate::server::Bridge;
+use crate::spawn::PrivateRedis;
+use crate::upstream::Upstream;
+
+type Error = Box<dyn std::error::Error>;
+
+// One thread: Redis has but one too, and a request that moves between threads waits for each of them
+// to wake. Measured: the same throughput for half the processor time.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    log_as_json(options.log);
+    match run(options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("edgelock-bridge: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<(), Error> {
+    let credentials = options.credentials()?;
+    let listener = TcpListener::bind(&options.listen)
+        .await
+        .map_err(|error| format!("cannot listen on {}: {error}", options.listen))?;
+    let mut private = match options.target()? {
+        Target::Spawn => Some(PrivateRedis::start(&options.redis_server).await?),
+        Target::Url => None,
+    };
+    let server = match &private {
+        Some(redis) => Server::on_socket(redis.socket()),
+        None => options.server()?,
+    };
+    let (stop, stopping) = watch::channel(());
+    let bridge = Arc::new(Bridge::new(
+        credentials,
+        Upstream::new(server, options.timeout()),
+        options.max_body,
+        options.timeout(),
+        stopping,
+    ));
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    announce(&listener, private.as_ref())?;
+    tokio::spawn(keep_watch(Arc::clone(&bridge)));
+    let serving = tokio::spawn(serve(listener, bridge, stop.subscribe()));
+
+    let outcome = tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+        status = ended(&mut private) => Err(format!("the private redis-server ended: {status}").into()),
+    };
+    tracing::info!("stopping");
+    drop(stop);
+    // Requests under way are bounded by the time-out; a connection that never finishes its request is not waited for.
+    let _ = tokio::time::timeout(options.timeout() + Duration::from_secs(1), serving).await;
+    if let Some(redis) = private {
+        redis.stop().await;
+    }
+    outcome
+}
+
+async fn serve(
+    listener: TcpListener,
+    bridge: Arc<Bridge>,
+    mut stopping: watch::Receiver<()>,
+) -> io::Result<()> {
+    let listener = listener.tap_io(tune);
+    axum::serve(listener, server::router(bridge))
+        .with_graceful_shutdown(async move { while stopping.changed().await.is_ok() {} })
+        .await
+}
+
+/// Answers leave at once, and a client that vanished without a word is found out, so that its subscription ends.
+fn tune(stream: &mut TcpStream) {
+    let socket = socket2::SockRef::from(&*stream);
+    let probes = socket2::TcpKeepalive::new()
+        .with_time(Duration::from_secs(10))
+        .with_interval(Duration::from_secs(5));
+    let tuned = socket
+        .set_tcp_nodelay(true)
+        .and_then(|()| socket.set_tcp_keepalive(&probes));
+    #[cfg(target_os = "linux")]
+    let tuned = tuned.and_then(|()| socket.set_tcp_user_timeout(Some(Duration::from_secs(20))));
+    if let Err(error) = tuned {
+        tracing::debug!(%error, "socket options");
+    }
+}
+
+/// Notices a lost Redis, and its return, also while nobody asks.
+async fn keep_watch(bridge: Arc<Bridge>) {
+    loop {
+        let _ = bridge.upstream.ping().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// Waits for an end of the private Redis that nobody asked for.
+async fn ended(private: &mut Option<PrivateRedis>) -> String {
+    match private {
+        Some(redis) => redis.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Harnesses read these lines: they are an interface.
+fn announce(listener: &TcpListener, private: Option<&PrivateRedis>) -> io::Result<()> {
+    let mut lines = format!(
+        "edgelock-bridge listening on http://{}\n",
+        listener.local_addr()?
+    );
+    if let Some(redis) = private {
+        lines += &format!("redis unix socket {}\n", redis.socket().display());
+    }
+    // In one piece: whoever reads the first line only may close the pipe after it.
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(lines.as_bytes())?;
+    stdout.flush()
+}
+
+/// Only this program's own events: those of its libraries may hold headers, commands or values.
+fn log_as_json(level: tracing::Level) {
+    let lines = tracing_subscriber::fmt::layer()
+        .json()
+        .with_writer(io::stderr);
+    let own = Targets::new().with_target("edgelock_bridge", level);
+    tracing_subscriber::registry().with(lines).with(own).init();
+}

@@ -1,0 +1,127 @@
+//! What the bridge is told by flags and environment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::auth::Credentials;
+use crate::dial::Server;
+
+// No `Debug`, and no parsed types for what may hold a secret: clap shows a value that it cannot parse.
+/// Serves Upstash's REST dialect in front of any Redis.
+///
+/// Every option can be set by its environment variable; prefer that for secrets, because arguments are visible to every
+/// user of the machine.
+#[derive(Parser)]
+#[command(version)]
+pub(crate) struct Options {
+    /// Address to listen on; port 0 lets the system choose
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "EDGELOCK_BRIDGE_LISTEN",
+        default_value = "127.0.0.1:8079"
+    )]
+    pub(crate) listen: String,
+
+    /// redis://user:password@host:port/db, rediss://… (TLS), unix:///path, or `spawn` for a private redis-server
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "EDGELOCK_BRIDGE_REDIS",
+        hide_env_values = true,
+        default_value = "redis://127.0.0.1:6379"
+    )]
+    redis: String,
+
+    /// PEM file of the authority that signed Redis' certificate, instead of those that this machine trusts
+    #[arg(long, value_name = "PATH", env = "EDGELOCK_BRIDGE_REDIS_CA")]
+    redis_ca: Option<PathBuf>,
+
+    /// The program that `--redis spawn` starts
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "EDGELOCK_BRIDGE_REDIS_SERVER",
+        default_value = "redis-server"
+    )]
+    pub(crate) redis_server: PathBuf,
+
+    /// Credential that clients present
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "EDGELOCK_BRIDGE_TOKEN",
+        hide_env_values = true
+    )]
+    token: String,
+
+    /// Credential for commands that only read
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "EDGELOCK_BRIDGE_READ_ONLY_TOKEN",
+        hide_env_values = true
+    )]
+    read_only_token: Option<String>,
+
+    /// Largest request body, in bytes
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
+    pub(crate) max_body: usize,
+
+    /// How long a request may wait for its body, and for Redis, in milliseconds
+    #[arg(
+        long,
+        value_name = "MS",
+        env = "EDGELOCK_BRIDGE_TIMEOUT",
+        default_value_t = 5000,
+        value_parser = clap::value_parser!(u64).range(1..=600_000)
+    )]
+    timeout: u64,
+
+    /// Least severe log line to write: error, warn, info, debug (one line per request)
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        env = "EDGELOCK_BRIDGE_LOG",
+        default_value = "info"
+    )]
+    pub(crate) log: tracing::Level,
+}
+
+pub(crate) enum Target {
+    Spawn,
+    Url,
+}
+
+impl Options {
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout)
+    }
+
+    pub(crate) fn target(&self) -> Result<Target, &'static str> {
+        match (self.redis.as_str(), &self.redis_ca) {
+            ("spawn", None) => Ok(Target::Spawn),
+            ("spawn", Some(_)) => Err("--redis-ca makes no sense with --redis spawn"),
+            _ => Ok(Target::Url),
+        }
+    }
+
+    /// White space around a secret comes from files and consoles, never from the one who chose it.
+    pub(crate) fn credentials(&self) -> Result<Credentials, &'static str> {
+        let standard = self.token.trim();
+        let read_only = self.read_only_token.as_deref().map(str::trim);
+        if standard.is_empty() || read_only == Some("") {
+            return Err("a token must not be empty");
+        }
+        if read_only == Some(standard) {
+            return Err("--token and --read-only-token must differ");
+        }
+        Ok(Credentials::new(standard, read_only))
+    }
+
+    pub(crate) fn server(&self) -> Result<Server, String> {
+        Server::at(&self.redis, self.redis_ca.as_deref())
+    }
+}

@@ -1,0 +1,87 @@
+//! Commands that the bridge does not pass on.
+//!
+//! Its connections to Redis are shared: a command that changes the state of one would change the meaning of other
+//! clients' commands, one that blocks would hold them up, and one that administers the server would harm whoever else
+//! uses it.
+
+use std::time::Duration;
+
+use crate::command::Command;
+
+/// The reason why `command` is refused, if it is. `longest_wait` bounds the commands that may wait for replicas.
+pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(), String> {
+    let name = command.name();
+    let reason = match name.as_slice() {
+        b"BLPOP" | b"BRPOP" | b"BRPOPLPUSH" | b"BLMOVE" | b"BLMPOP" | b"BZPOPMIN" | b"BZPOPMAX"
+        | b"BZMPOP" => BLOCKS,
+        b"XREAD" | b"XREADGROUP" if blocks(command, &name) => BLOCKS,
+        b"WAIT" => return bounded(command, 2, longest_wait),
+        b"WAITAOF" => return bounded(command, 3, longest_wait),
+        b"SUBSCRIBE" => "use /subscribe/<channel>",
+        b"PSUBSCRIBE" | b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => STATE,
+        b"MULTI" | b"EXEC" | b"DISCARD" => "use /multi-exec",
+        b"WATCH" | b"UNWATCH" | b"SELECT" | b"AUTH" | b"HELLO" | b"RESET" | b"QUIT" => STATE,
+        b"ASKING" | b"READONLY" | b"READWRITE" => STATE,
+        b"CLIENT" if !harmless_client(command) => STATE,
+        b"SCRIPT"
+            if command
+                .arg(1)
+                .is_some_and(|sub| sub.eq_ignore_ascii_case(b"DEBUG")) =>
+        {
+            STATE
+        }
+        b"MONITOR" | b"SYNC" | b"PSYNC" | b"REPLCONF" => STATE,
+        b"ACL" | b"BGREWRITEAOF" | b"BGSAVE" | b"CLUSTER" | b"CONFIG" | b"DEBUG" | b"FAILOVER"
+        | b"MIGRATE" => SERVER,
+        b"MODULE" | b"PFDEBUG" | b"PFSELFTEST" | b"REPLICAOF" | b"RESTORE-ASKING" | b"SAVE"
+        | b"SHUTDOWN" => SERVER,
+        b"SLAVEOF" | b"SWAPDB" => SERVER,
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "ERR '{}' is not served here: {reason}",
+        String::from_utf8_lossy(&name)
+    ))
+}
+
+/// Whether `command` makes Redis hold back all that follows on its connection.
+pub(crate) fn holds_its_connection(command: &Command<'_>) -> bool {
+    matches!(command.name().as_slice(), b"WAIT" | b"WAITAOF")
+}
+
+const BLOCKS: &str = "it blocks the connection, which others share";
+const STATE: &str = "it changes the state of a connection that others share";
+const SERVER: &str = "it administers the server";
+
+fn harmless_client(command: &Command<'_>) -> bool {
+    let harmless = ["ID", "INFO", "GETNAME", "SETINFO"];
+    command.arg(1).is_none_or(|sub| {
+        harmless
+            .iter()
+            .any(|known| sub.eq_ignore_ascii_case(known.as_bytes()))
+    })
+}
+
+/// `BLOCK` is an option only between the group's name and `STREAMS`; elsewhere it is somebody's name.
+fn blocks(command: &Command<'_>, name: &[u8]) -> bool {
+    let options = if name == b"XREADGROUP" { 4 } else { 1 };
+    command
+        .args_from(options)
+        .take_while(|arg| !arg.eq_ignore_ascii_case(b"STREAMS"))
+        .any(|arg| arg.eq_ignore_ascii_case(b"BLOCK"))
+}
+
+/// Redis takes 0 for "for ever". What is no number is left for Redis to refuse.
+fn bounded(command: &Command<'_>, index: usize, longest: Duration) -> Result<(), String> {
+    let given = command
+        .arg(index)
+        .and_then(|ms| str::from_utf8(ms).ok())
+        .and_then(|ms| ms.parse::<u128>().ok());
+    match given {
+        Some(ms) if ms == 0 || ms > longest.as_millis() => Err(format!(
+            "ERR a wait for replicas must last from 1 to {} milliseconds here",
+            longest.as_millis()
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,140 @@
+//! From Redis' answers to JSON, and every other answer that the bridge gives.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use redis::{ServerError, Value};
+
+/// How strings are written in `result`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As text; bytes that are not UTF-8 become U+FFFD.
+    Text,
+    /// Every byte kept.
+    Base64,
+}
+
+impl Encoding {
+    /// A client that asked for another format would misread this one, so that is an error.
+    pub(crate) fn asked_by(headers: &HeaderMap) -> Result<Self, Failure> {
+        let is = |name, value: &[u8]| {
+            headers
+                .get(name)
+                .map(|given: &HeaderValue| given.as_bytes().eq_ignore_ascii_case(value))
+        };
+        if is("upstash-response-format", b"json") == Some(false) {
+            return Err(Failure::bad_request(
+                "ERR Upstash-Response-Format: only json is served",
+            ));
+        }
+        Ok(if is("upstash-encoding", b"base64") == Some(true) {
+            Self::Base64
+        } else {
+            Self::Text
+        })
+    }
+}
+
+/// An answer that is not a result: a status and a text for `{"error":…}`.
+pub(crate) struct Failure {
+    status: StatusCode,
+    text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            text: text.into(),
+        }
+    }
+
+    /// The command was not carried out, and will not be when sent again.
+    pub(crate) fn bad_request(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, text)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut body = Vec::new();
+        error(&mut body, &self.text);
+        json(self.status, body)
+    }
+}
+
+pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
+
+/// `{"result":…}` or `{"error":…}`.
+///
+/// `OK` alone stays as it is in either encoding, as Upstash has it. Within an array it is encoded: npm's
+/// `@upstash/redis` decodes every string there.
+pub(crate) fn outcome(out: &mut Vec<u8>, value: &Value, encoding: Encoding) {
+    if let Value::ServerError(refused) = value {
+        return error(out, &raw(refused));
+    }
+    out.extend_from_slice(b"{\"result\":");
+    match value {
+        Value::Okay => string(out, "OK"),
+        _ => result(out, value, encoding),
+    }
+    out.push(b'}');
+}
+
+pub(crate) fn error(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(b"{\"error\":");
+    string(out, text);
+    out.push(b'}');
+}
+
+/// The line as Redis sent it: the library split it at its first blank.
+pub(crate) fn raw(refused: &ServerError) -> String {
+    match refused.details() {
+        Some(details) => format!("{} {details}", refused.code()),
+        None => refused.code().to_owned(),
+    }
+}
+
+fn result(out: &mut Vec<u8>, value: &Value, encoding: Encoding) {
+    match value {
+        Value::Nil => out.extend_from_slice(b"null"),
+        Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        Value::Okay => bytes(out, b"OK", encoding),
+        Value::SimpleString(text) => bytes(out, text.as_bytes(), encoding),
+        Value::BulkString(content) => bytes(out, content, encoding),
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                result(out, item, encoding);
+            }
+            out.push(b']');
+        }
+        Value::ServerError(refused) => error(out, &raw(refused)),
+        // The rest is RESP3, which the bridge never asks for.
+        _ => error(out, "ERR the bridge cannot show this kind of reply"),
+    }
+}
+
+fn bytes(out: &mut Vec<u8>, content: &[u8], encoding: Encoding) {
+    match encoding {
+        Encoding::Text => string(out, &String::from_utf8_lossy(content)),
+        Encoding::Base64 => string(out, &STANDARD.encode(content)),
+    }
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("a vector takes every byte");
+}

@@ -1,0 +1,204 @@
+//! The HTTP face: who asks for what, in which form, and the frame of every answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::auth::{Access, Credentials};
+use crate::reply::{Encoding, Failure, json};
+use crate::request;
+use crate::script::Scripts;
+use crate::upstream::Upstream;
+
+pub(crate) struct Bridge {
+    pub(crate) upstream: Upstream,
+    pub(crate) scripts: Scripts,
+    /// Bounds the wait for a body, for Redis, and for replicas.
+    pub(crate) timeout: Duration,
+    /// Its other end is dropped when the bridge stops.
+    pub(crate) stopping: watch::Receiver<()>,
+    credentials: Credentials,
+    max_body: usize,
+    sync_tokens: SyncTokens,
+}
+
+pub(crate) fn router(bridge: Arc<Bridge>) -> Router {
+    Router::new().fallback(handle).with_state(bridge)
+}
+
+async fn handle(State(bridge): State<Arc<Bridge>>, request: Request) -> Response {
+    let started = Instant::now();
+    let (parts, body) = request.into_parts();
+    let mut response = bridge
+        .answer(&parts, body)
+        .await
+        .unwrap_or_else(Failure::into_response);
+    response
+        .headers_mut()
+        .insert("upstash-sync-token", bridge.sync_tokens.next());
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    tracing::debug!(
+        method = %parts.method,
+        route = route(parts.uri.path()),
+        status = response.status().as_u16(),
+        micros = started.elapsed().as_micros() as u64,
+        "request"
+    );
+    response
+}
+
+impl Bridge {
+    pub(crate) fn new(
+        credentials: Credentials,
+        upstream: Upstream,
+        max_body: usize,
+        timeout: Duration,
+        stopping: watch::Receiver<()>,
+    ) -> Self {
+        let scripts = Scripts::default();
+        Self {
+            upstream,
+            scripts,
+            timeout,
+            stopping,
+            credentials,
+            max_body,
+            sync_tokens: SyncTokens::new(),
+        }
+    }
+
+    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Failure> {
+        let path = parts.uri.path();
+        let query = parts.uri.query().unwrap_or_default();
+        if path == "/health" {
+            return self.health().await;
+        }
+        let (access, encoding) = match self.enter(parts) {
+            Ok(entered) => entered,
+            Err(refused) => {
+                // Or the client, still writing, would find its connection reset instead of an answer.
+                let rest = request::drain(body.into_data_stream(), self.max_body);
+                let _ = timeout(self.timeout, rest).await;
+                return Err(refused);
+            }
+        };
+        let late = |_| {
+            let text = "ERR the request's body did not arrive in time";
+            Failure::new(StatusCode::REQUEST_TIMEOUT, text)
+        };
+        let body = timeout(self.timeout, request::body(body, self.max_body));
+        let body = body.await.map_err(late)??;
+
+        if let Some(channel) = path.strip_prefix("/subscribe/") {
+            return self.subscription(access, channel).await;
+        }
+        let reads = matches!(parts.method, Method::GET | Method::HEAD);
+        let (status, body) = match path {
+            "/" if reads => return Err(request::empty_command()),
+            "/" => {
+                self.single(access, request::command(&body)?, encoding)
+                    .await?
+            }
+            "/pipeline" => (
+                StatusCode::OK,
+                self.pipeline(access, request::commands(&body)?, encoding)
+                    .await?,
+            ),
+            "/multi-exec" => (
+                StatusCode::OK,
+                self.transaction(access, request::commands(&body)?, encoding)
+                    .await?,
+            ),
+            _ => {
+                let body = if reads { &[] } else { &body[..] };
+                self.single(access, request::from_path(path, query, body)?, encoding)
+                    .await?
+            }
+        };
+        Ok(json(status, body))
+    }
+
+    /// What can be told from the head of a request: first of all, who asks.
+    fn enter(&self, parts: &Parts) -> Result<(Access, Encoding), Failure> {
+        let query = parts.uri.query().unwrap_or_default();
+        let Some(access) = self.credentials.check(&parts.headers, query) else {
+            let text = "WRONGPASS invalid or missing auth token";
+            return Err(Failure::new(StatusCode::UNAUTHORIZED, text));
+        };
+        let mut methods = allowed(parts.uri.path()).split(", ");
+        if !methods.any(|method| parts.method == *method) {
+            let text = "ERR this method is not allowed here";
+            return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, text));
+        }
+        Ok((access, Encoding::asked_by(&parts.headers)?))
+    }
+
+    async fn health(&self) -> Result<Response, Failure> {
+        match self.upstream.answers().await {
+            true => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.to_vec())),
+            false => Err(Failure::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "ERR Redis does not answer",
+            )),
+        }
+    }
+}
+
+/// Clients send the last one back, to read what they wrote. One Redis always shows that, so nothing is read from
+/// them; but clients rely on each answer's being new.
+struct SyncTokens {
+    start: u128,
+    given: AtomicU64,
+}
+
+impl SyncTokens {
+    fn new() -> Self {
+        let start = SystemTime::UNIX_EPOCH
+            .elapsed()
+            .unwrap_or_default()
+            .as_nanos();
+        Self {
+            start,
+            given: AtomicU64::default(),
+        }
+    }
+
+    fn next(&self) -> HeaderValue {
+        let token = format!(
+            "{:x}-{:x}",
+            self.start,
+            self.given.fetch_add(1, Ordering::Relaxed)
+        );
+        HeaderValue::try_from(token).expect("hexadecimal digits are a header's value")
+    }
+}
+
+/// The methods, as the header of the same name lists them.
+fn allowed(path: &str) -> &'static str {
+    match path {
+        "/pipeline" | "/multi-exec" => "POST, PUT",
+        _ if path.starts_with("/subscribe/") => "GET, POST",
+        _ => "GET, HEAD, POST, PUT",
+    }
+}
+
+/// For the log: a path may hold a command, with its keys and values.
+fn route(path: &str) -> &str {
+    match path {
+        "/" | "/pipeline" | "/multi-exec" | "/health" => path,
+        _ if path.starts_with("/subscribe/") => "/subscribe",
+        _ => "command in path",
+    }
+}

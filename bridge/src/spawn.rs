@@ -1,0 +1,145 @@
+//! `--redis spawn`: a `redis-server` of the bridge's own, for local work.
+
+use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::{sleep, timeout};
+
+/// The server, and beside it a process that waits for the end of the bridge. The bridge holds the pipe that this
+/// process reads, so the system closes it however the bridge ends, `kill -9` included.
+const GUARD: &str = r#"
+directory=$1
+shift
+exec 3<&0
+"$@" 3<&- </dev/null &
+server=$!
+{ read -r _ <&3; rm -rf -- "$directory"; kill -9 "$server"; } &
+guard=$!
+wait "$server"
+status=$?
+kill "$guard"
+exit "$status"
+"#;
+
+const START: Duration = Duration::from_secs(10);
+
+pub(crate) struct PrivateRedis {
+    shell: Child,
+    /// Dropped, it tells the guard to end the server.
+    leash: Option<ChildStdin>,
+    directory: TempDir,
+}
+
+impl PrivateRedis {
+    pub(crate) async fn start(program: &Path) -> Result<Self, String> {
+        let directory = tempfile::Builder::new()
+            .prefix("edgelock-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()
+            .map_err(|error| {
+                format!("cannot make a folder for the private redis-server: {error}")
+            })?;
+        let mut shell = command(program, directory.path())
+            .spawn()
+            .map_err(|error| {
+                format!("cannot start a shell for the private redis-server: {error}")
+            })?;
+        let leash = shell.stdin.take();
+        let mut redis = Self {
+            shell,
+            leash,
+            directory,
+        };
+        match timeout(START, redis.ready()).await {
+            Ok(Ok(())) => Ok(redis),
+            Ok(Err(status)) => Err(format!(
+                "{} did not start ({status}): {}",
+                program.display(),
+                redis.log()
+            )),
+            Err(_) => Err(format!(
+                "{} does not answer: {}",
+                program.display(),
+                redis.log()
+            )),
+        }
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.path().join("redis.sock")
+    }
+
+    /// Waits for an end that nobody asked for.
+    pub(crate) async fn ended(&mut self) -> String {
+        match self.shell.wait().await {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    pub(crate) async fn stop(mut self) {
+        drop(self.leash.take());
+        let _ = timeout(Duration::from_secs(2), self.shell.wait()).await;
+    }
+
+    /// An exit status is the failure to become ready.
+    async fn ready(&mut self) -> Result<(), ExitStatus> {
+        loop {
+            if let Ok(Some(status)) = self.shell.try_wait() {
+                return Err(status);
+            }
+            if tokio::net::UnixStream::connect(self.socket()).await.is_ok() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn log(&self) -> String {
+        let log =
+            std::fs::read_to_string(self.directory.path().join("redis.log")).unwrap_or_default();
+        log.lines()
+            .last()
+            .unwrap_or("it left no log; is it installed? (Debian: apt install redis-server)")
+            .to_owned()
+    }
+}
+
+fn command(program: &Path, directory: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", GUARD, "sh"])
+        .arg(directory)
+        .arg(program);
+    command.args([
+        "--port",
+        "0",
+        "--unixsocketperm",
+        "700",
+        "--appendonly",
+        "no",
+        "--save",
+        "",
+    ]);
+    command.args(["--daemonize", "no", "--loglevel", "warning"]);
+    for (option, value) in [
+        ("--dir", ""),
+        ("--unixsocket", "redis.sock"),
+        ("--logfile", "redis.log"),
+    ] {
+        command.arg(option).arg(directory.join(OsStr::new(value)));
+    }
+    // A group of its own: an interrupt from the terminal is for the bridge, which answers what it has begun first.
+    command
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}

@@ -1,0 +1,154 @@
+//! Who may do what.
+
+use reqwest::Method;
+
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, header};
+
+const WRONG: &str = r#"{"error":"WRONGPASS invalid or missing auth token"}"#;
+
+#[tokio::test]
+async fn without_a_right_credential_nothing_else_is_looked_at() {
+    let bridge = Bridge::spawn().await;
+    let longer = format!("Bearer {TOKEN}x");
+    let shorter = format!("Bearer {}", &TOKEN[1..]);
+    let basic = format!("Basic {TOKEN}");
+    let attached = format!("Bearer{TOKEN}");
+    let wrong = [
+        "",
+        "Bearer",
+        "Bearer ",
+        &longer,
+        &shorter,
+        &basic,
+        &attached,
+        TOKEN,
+        "Bearer \u{fc}",
+    ];
+    for authorization in wrong {
+        for (method, path) in [
+            (Method::POST, "/"),
+            (Method::POST, "/pipeline"),
+            (Method::POST, "/multi-exec"),
+            (Method::GET, "/get/k"),
+            (Method::GET, "/subscribe/c"),
+            (Method::DELETE, "/"),
+        ] {
+            let request = bridge
+                .request(method, path)
+                .header("authorization", authorization.as_bytes());
+            let request = request
+                .header("Upstash-Response-Format", "nonsense")
+                .body("nonsense");
+            assert_eq!(
+                answer(request).await,
+                (401, WRONG.to_owned()),
+                "{authorization:?} {path}"
+            );
+        }
+    }
+    let request = bridge.request(Method::POST, "/").body(r#"["PING"]"#);
+    assert_eq!(answer(request).await, (401, WRONG.to_owned()));
+}
+
+#[tokio::test]
+async fn the_scheme_has_no_case_and_the_credential_may_stand_in_the_query() {
+    let bridge = Bridge::spawn().await;
+    let lower = bridge
+        .request(Method::GET, "/ping")
+        .header("authorization", format!("bearer {TOKEN}"));
+    assert_eq!(answer(lower).await.0, 200);
+    let escaped = TOKEN.replace('-', "%2D");
+    for (path, status) in [
+        (format!("/echo/v?_token={TOKEN}"), 200),
+        (format!("/echo/v?_token={escaped}"), 200),
+        (format!("/echo/v?_token={TOKEN}x"), 401),
+        (format!("/echo/v?x_token={TOKEN}"), 401),
+    ] {
+        assert_eq!(
+            answer(bridge.request(Method::GET, &path)).await.0,
+            status,
+            "{path}"
+        );
+    }
+    // It is no part of the command, and a header goes before it.
+    let query = bridge.request(Method::GET, &format!("/set/k/v?_token={TOKEN}&EX=9"));
+    assert_eq!(answer(query).await.1, r#"{"result":"OK"}"#);
+    let both = bridge
+        .request(Method::GET, &format!("/ping?_token={TOKEN}"))
+        .bearer_auth("wrong");
+    assert_eq!(answer(both).await.0, 401);
+}
+
+#[tokio::test]
+async fn the_read_only_credential_reads_and_nothing_more() {
+    let bridge = Bridge::spawn().await;
+    bridge.run(r#"["SET","k","v"]"#).await;
+    let read = |path, body| {
+        answer(
+            bridge
+                .request(Method::POST, path)
+                .bearer_auth(READ_ONLY_TOKEN)
+                .body(body),
+        )
+    };
+    for _ in 0..2 {
+        assert_eq!(read("/", r#"["get","k"]"#).await.1, r#"{"result":"v"}"#);
+        let script = r#"["EVAL_RO","return redis.call('GET',KEYS[1])",1,"k"]"#;
+        assert_eq!(read("/", script).await.1, r#"{"result":"v"}"#);
+        let sneaky = r#"["EVAL_RO","return redis.call('DEL',KEYS[1])",1,"k"]"#;
+        assert_eq!(read("/", sneaky).await.0, 400);
+        for (name, rest) in [
+            ("set", r#","k","w""#),
+            ("eval", r#","return 1",0"#),
+            ("flushall", ""),
+            ("publish", r#","c","m""#),
+            ("keys", r#","*""#),
+            ("scan", ",0"),
+            ("nosuch", ""),
+            ("", ""),
+        ] {
+            let error = format!(
+                "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
+            );
+            let expected = (400, format!("{{\"error\":\"{error}\"}}"));
+            assert_eq!(
+                read("/", format!("[\"{name}\"{rest}]").leak()).await,
+                expected
+            );
+        }
+    }
+    let mixed = read("/pipeline", r#"[["GET","k"],["DEL","k"]]"#).await;
+    assert!(
+        mixed.1.starts_with(r#"[{"result":"v"},{"error":"NOPERM "#),
+        "{mixed:?}"
+    );
+    assert!(
+        read("/multi-exec", r#"[["GET","k"],["DEL","k"]]"#)
+            .await
+            .1
+            .starts_with(r#"{"error":"NOPERM "#)
+    );
+    assert!(
+        read("/subscribe/c", "")
+            .await
+            .1
+            .starts_with(r#"{"error":"NOPERM "#)
+    );
+    assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
+}
+
+#[tokio::test]
+async fn health_needs_no_credential() {
+    let bridge = Bridge::spawn().await;
+    let response = bridge.request(Method::GET, "/health").send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(header(&response, "content-type"), "application/json");
+    assert_eq!(response.text().await.unwrap(), r#"{"status":"ok"}"#);
+}
+
+#[tokio::test]
+async fn white_space_around_a_configured_credential_does_not_count() {
+    let padded = format!(" {TOKEN}\n");
+    let bridge = Bridge::start(["--redis", "spawn", "--token", &padded]).await;
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+}

@@ -1,0 +1,200 @@
+//! The frame around commands and answers.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::support::{Bridge, LIMIT, TOKEN, answer, header};
+
+#[tokio::test]
+async fn an_answer_is_framed_exactly() {
+    let bridge = Bridge::spawn().await;
+    let body = r#"["set","lock:a","tok","nx","px",30000]"#;
+    let request = format!(
+        "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nUpstash-Encoding: base64\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let varying =
+        |line: &&str| !line.starts_with("upstash-sync-token: ") && !line.starts_with("date: ");
+    let lines: Vec<_> = answer.split("\r\n").filter(varying).collect();
+    let expected = [
+        "HTTP/1.1 200 OK",
+        "content-type: application/json",
+        "content-length: 15",
+        "connection: close",
+        "",
+        r#"{"result":"OK"}"#,
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn every_answer_has_a_new_sync_token() {
+    let bridge = Bridge::spawn().await;
+    let mut seen = Vec::new();
+    for (path, body) in [
+        ("/", r#"["PING"]"#),
+        ("/", r#"["PING"]"#),
+        ("/", "?"),
+        ("/pipeline", "[]"),
+        ("/multi-exec", "[]"),
+    ] {
+        let response = bridge
+            .post(path, body)
+            .header("upstash-sync-token", "")
+            .send()
+            .await
+            .unwrap();
+        let token = header(&response, "upstash-sync-token").to_owned();
+        assert!(
+            !token.is_empty() && !seen.contains(&token),
+            "{token} after {seen:?}"
+        );
+        seen.push(token);
+    }
+}
+
+#[tokio::test]
+async fn the_type_of_the_body_is_not_insisted_on() {
+    let bridge = Bridge::spawn().await;
+    for kind in [
+        "application/json; charset=utf-8",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+    ] {
+        let request = bridge.post("/", r#"["PING"]"#).header("content-type", kind);
+        assert_eq!(
+            answer(request).await,
+            (200, r#"{"result":"PONG"}"#.to_owned()),
+            "{kind}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn other_formats_of_answers_are_refused() {
+    let bridge = Bridge::spawn().await;
+    let ask = |format| {
+        answer(
+            bridge
+                .post("/", r#"["PING"]"#)
+                .header("Upstash-Response-Format", format),
+        )
+    };
+    assert_eq!(ask("json").await.0, 200);
+    let refused = r#"{"error":"ERR Upstash-Response-Format: only json is served"}"#;
+    assert_eq!(ask("resp2").await, (400, refused.to_owned()));
+}
+
+#[tokio::test]
+async fn other_methods_are_refused() {
+    let bridge = Bridge::spawn().await;
+    for (method, path) in [
+        (Method::DELETE, "/"),
+        (Method::PATCH, "/get/k"),
+        (Method::OPTIONS, "/pipeline"),
+        (Method::GET, "/pipeline"),
+        (Method::HEAD, "/multi-exec"),
+        (Method::PUT, "/subscribe/c"),
+    ] {
+        let response = bridge
+            .request(method.clone(), path)
+            .bearer_auth(TOKEN)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.status(), 405, "{method} {path}");
+        assert!(
+            !header(&response, "allow").contains(method.as_str()),
+            "{method} {path}"
+        );
+        if method != Method::HEAD {
+            assert_eq!(
+                response.text().await.unwrap(),
+                r#"{"error":"ERR this method is not allowed here"}"#
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused_in_json() {
+    let bridge = Bridge::start(["--redis", "spawn", "--max-body", "100000"]).await;
+    let command = |size: usize| format!(r#"["SET","k","{}"]"#, "x".repeat(size - 14));
+    assert_eq!(bridge.run(&command(100_000)).await.0, 200);
+    let refused = (
+        413,
+        r#"{"error":"ERR max request size exceeded. Limit: 100000 bytes"}"#.to_owned(),
+    );
+    assert_eq!(bridge.run(&command(100_001)).await, refused);
+
+    // Of unknown length, in many pieces.
+    let pieces = (0..100).map(|_| Ok::<_, std::io::Error>("x".repeat(1100)));
+    let stream = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    assert_eq!(answer(bridge.post("/", stream)).await, refused);
+    assert_eq!(
+        bridge.run(r#"["STRLEN","k"]"#).await.1,
+        r#"{"result":99986}"#
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_not_waited_for() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "100"]).await;
+    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n["
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    let read = timeout(LIMIT, stream.read_to_string(&mut answer));
+    read.await.expect("the connection ends").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(
+        answer.ends_with(r#"{"error":"ERR the request's body did not arrive in time"}"#),
+        "{answer}"
+    );
+}
+
+/// A connection that is closed on a client that still writes is reset, and the answer lost.
+#[tokio::test]
+async fn a_refused_request_leaves_its_connection_usable() {
+    let bridge = Bridge::spawn().await;
+    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
+    for (token, status) in [
+        ("wrong", "401 "),
+        (TOKEN, "200 "),
+        ("wrong", "401 "),
+        (TOKEN, "200 "),
+    ] {
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 8\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // An answer that does not wait for the body comes about now.
+        let early = timeout(Duration::from_millis(50), stream.peek(&mut [0])).await;
+        assert!(
+            early.is_err(),
+            "answered, or closed, before the body was sent"
+        );
+        stream.write_all(br#"["PING"]"#).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"}") {
+            let read = timeout(LIMIT, stream.read_buf(&mut answer)).await.unwrap();
+            assert!(read.unwrap() > 0, "closed");
+        }
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{answer}"
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! Start, private Redis, end.
+
+use std::path::Path;
+
+use reqwest::Method;
+use tokio::net::TcpListener;
+use tokio::process::Command;
+
+use crate::support::{
+    Bridge, READ_ONLY_TOKEN, Redis, TOKEN, answer, command, connect, until, until_blocked,
+};
+
+async fn runs(id: &str) -> bool {
+    let asked = Command::new("sh")
+        .args(["-c", &format!("kill -0 {id} 2>/dev/null")])
+        .status()
+        .await;
+    asked.expect("a shell").success()
+}
+
+/// The process id of the Redis at `socket`.
+async fn redis_id(socket: &Path) -> String {
+    let mut direct = connect(socket).await;
+    let info: String = redis::cmd("INFO")
+        .arg("server")
+        .query_async(&mut direct)
+        .await
+        .unwrap();
+    let id = info
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:"));
+    id.expect("a process id").to_owned()
+}
+
+#[tokio::test]
+async fn the_private_redis_ends_with_the_bridge_however_that_ends() {
+    for (signal, clean) in [("TERM", true), ("INT", true), ("KILL", false)] {
+        let mut bridge = Bridge::spawn().await;
+        let id = redis_id(bridge.socket()).await;
+        let folder = bridge.socket().parent().unwrap().to_owned();
+        assert!(runs(&id).await && folder.exists());
+        bridge.signal(signal).await;
+        assert_eq!(
+            bridge.exit().await.success(),
+            clean,
+            "{signal}: {}",
+            bridge.log()
+        );
+        until("redis has ended, and left nothing behind", async || {
+            !runs(&id).await && !folder.exists()
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_private_redis_is_nobody_elses() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bridge = Bridge::spawn().await;
+    let folder = bridge.socket().parent().unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
+    let mut direct = connect(bridge.socket()).await;
+    for (name, value) in [("port", "0"), ("save", ""), ("appendonly", "no")] {
+        let set: Vec<String> = redis::cmd("CONFIG")
+            .arg("GET")
+            .arg(name)
+            .query_async(&mut direct)
+            .await
+            .unwrap();
+        assert_eq!(set, [name, value]);
+    }
+}
+
+#[tokio::test]
+async fn the_bridge_ends_with_its_private_redis_and_says_so() {
+    let mut bridge = Bridge::spawn().await;
+    crate::support::signal(redis_id(bridge.socket()).await.parse().unwrap(), "KILL").await;
+    assert!(!bridge.exit().await.success());
+    until("the reason is told", async || {
+        bridge.log().contains("the private redis-server ended")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_answered_before_the_end() {
+    let redis = Redis::start().await;
+    let mut bridge = Bridge::start(["--redis", &redis.url()]).await;
+    let asked = tokio::spawn(answer(
+        bridge.post("/pipeline", r#"[["SET","k","v"],["WAIT",1,1000]]"#),
+    ));
+    let mut direct = redis.connect().await;
+    until_blocked(&mut direct).await;
+    bridge.signal("TERM").await;
+    assert_eq!(
+        asked.await.unwrap(),
+        (200, r#"[{"result":"OK"},{"result":0}]"#.to_owned())
+    );
+    assert!(bridge.exit().await.success());
+}
+
+/// A client that keeps its connection open, or never finishes its request, does not keep the bridge.
+#[tokio::test]
+async fn an_idle_connection_does_not_delay_the_end() {
+    use tokio::io::AsyncWriteExt as _;
+    let mut bridge = Bridge::start(["--redis", "spawn", "--timeout", "500"]).await;
+    let _idle = tokio::net::TcpStream::connect(bridge.address())
+        .await
+        .unwrap();
+    let mut half = tokio::net::TcpStream::connect(bridge.address())
+        .await
+        .unwrap();
+    half.write_all(b"POST / HTTP/1.1\r\nHost").await.unwrap();
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+    bridge.signal("TERM").await;
+    assert!(bridge.exit().await.success());
+}
+
+#[tokio::test]
+async fn options_may_come_from_the_environment() {
+    let redis = Redis::start().await;
+    let started = command::<&str>([])
+        .env("EDGELOCK_BRIDGE_REDIS", redis.url())
+        .env("EDGELOCK_BRIDGE_MAX_BODY", "nonsense")
+        .output()
+        .await
+        .unwrap();
+    assert!(String::from_utf8_lossy(&started.stderr).contains("'nonsense' for '--max-body"));
+}
+
+#[tokio::test]
+async fn an_unusable_option_is_told_without_secrets() {
+    let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let secret = "sesame";
+    for (args, reason) in [
+        (
+            vec!["--redis", "redis://u:sesame@"],
+            "--redis is not a usable URL",
+        ),
+        (vec!["--redis", "sesame"], "--redis is not a usable URL"),
+        (
+            vec!["--redis", "http://u:sesame@h"],
+            "--redis is not a usable URL",
+        ),
+        (
+            vec!["--redis", "redis://:sesame@h/x"],
+            "--redis is not a usable URL",
+        ),
+        (
+            vec!["--redis", "rediss://:sesame@h/#insecure"],
+            "TLS without a check of the certificate is not offered",
+        ),
+        (
+            vec!["--redis", "rediss://:sesame@h", "--redis-ca", "/nowhere"],
+            "--redis-ca /nowhere",
+        ),
+        (
+            vec!["--redis", "rediss://:sesame@h", "--redis-ca", "/dev/null"],
+            "no certificate to trust Redis by",
+        ),
+        (
+            vec!["--redis", "spawn", "--redis-ca", "x"],
+            "--redis-ca makes no sense with --redis spawn",
+        ),
+        (
+            vec!["--redis", "spawn", "--redis-server", "/nowhere"],
+            "/nowhere did not start",
+        ),
+        (vec!["--token", " "], "a token must not be empty"),
+        (vec!["--read-only-token", ""], "a token must not be empty"),
+        (
+            vec!["--token", secret, "--read-only-token", secret],
+            "--token and --read-only-token must differ",
+        ),
+        (vec!["--timeout", "0"], "--timeout"),
+        (vec!["--listen", "nowhere"], "cannot listen on nowhere"),
+        (vec!["--listen", &taken], "cannot listen on 127.0.0.1"),
+        (vec!["--log", "loud"], "--log"),
+    ] {
+        let mut command = command::<&str>([]);
+        // The first `--listen` is the harness's.
+        if args[0] == "--listen" {
+            command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
+            command.env("EDGELOCK_BRIDGE_TOKEN", TOKEN);
+        }
+        let started = command.args(&args).output().await.unwrap();
+        let said = String::from_utf8_lossy(&started.stderr);
+        assert!(
+            !started.status.success() && said.contains(reason),
+            "{args:?}: {said}"
+        );
+        assert!(
+            !said.contains(secret) && !said.contains(TOKEN),
+            "{args:?}: {said}"
+        );
+        assert!(started.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_bridge_without_a_token_does_not_start() {
+    let started = command::<&str>([])
+        .env_remove("EDGELOCK_BRIDGE_TOKEN")
+        .output()
+        .await
+        .unwrap();
+    assert!(!started.status.success());
+    assert!(String::from_utf8_lossy(&started.stderr).contains("--token <SECRET>"));
+}
+
+#[tokio::test]
+async fn help_names_every_option_and_no_secret() {
+    let redis = "redis://user:sesame@host";
+    let help = command(["--help"])
+        .env("EDGELOCK_BRIDGE_REDIS", redis)
+        .output()
+        .await
+        .unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for option in [
+        "listen",
+        "redis",
+        "redis-ca",
+        "redis-server",
+        "token",
+        "read-only-token",
+        "max-body",
+        "timeout",
+        "log",
+    ] {
+        let variable = format!(
+            "EDGELOCK_BRIDGE_{}",
+            option.replace('-', "_").to_uppercase()
+        );
+        assert!(
+            help.contains(&format!("--{option} <")) && help.contains(&variable),
+            "{option}: {help}"
+        );
+    }
+    assert!(
+        ![TOKEN, READ_ONLY_TOKEN, "sesame"]
+            .iter()
+            .any(|secret| help.contains(secret)),
+        "{help}"
+    );
+}
+
+#[tokio::test]
+async fn health_is_asked_of_redis() {
+    let mut redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    let health = async || answer(bridge.request(Method::GET, "/health")).await.0;
+    assert_eq!(health().await, 200);
+    redis.signal("STOP").await;
+    assert_eq!(health().await, 503);
+    redis.signal("CONT").await;
+    until("redis answers again", async || health().await == 200).await;
+    redis.kill().await;
+    until("redis is gone", async || health().await == 503).await;
+}

@@ -1,0 +1,89 @@
+//! What the bridge writes about itself.
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, TOKEN, answer, until};
+
+#[tokio::test]
+async fn logs_are_json_and_hold_no_secret_key_or_value() {
+    let user = [
+        "--user",
+        "default",
+        "on",
+        ">redis-secret",
+        "+@all",
+        "~*",
+        "&*",
+    ]
+    .map(str::to_owned);
+    let mut redis = Redis::with(|_, _| user.to_vec()).await;
+    let url = format!("{}?pass=redis-secret", redis.url());
+    let bridge = Bridge::start(["--redis", &url, "--log", "debug"]).await;
+    for (path, body) in [
+        ("/", r#"["SET","the-key","the-value"]"#),
+        ("/", r#"["the-value"]"#),
+        ("/", r#"{"the-key":"the-value"#),
+        ("/pipeline", r#"[["GET","the-key"],["BLPOP","the-key",0]]"#),
+        ("/multi-exec", r#"[["LPUSH","the-key","the-value"]]"#),
+        ("/set/the-key?XX", "the-value"),
+        ("/subscribe/the-key,", ""),
+        ("/the-key/the-value", ""),
+    ] {
+        answer(bridge.post(path, body)).await;
+        answer(
+            bridge
+                .request(Method::POST, path)
+                .bearer_auth("wrong-secret")
+                .body(body),
+        )
+        .await;
+    }
+    answer(bridge.request(
+        Method::GET,
+        &format!("/get/the-key?_token={READ_ONLY_TOKEN}"),
+    ))
+    .await;
+    redis.kill().await;
+    until("an outage", async || {
+        bridge.run(r#"["GET","the-key"]"#).await.0 == 503
+    })
+    .await;
+    until("it is told", async || {
+        bridge.log().contains("redis cannot be reached")
+    })
+    .await;
+
+    let log = bridge.log();
+    for line in log.lines() {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        assert!(
+            line["timestamp"].is_string() && line["level"].is_string(),
+            "{line}"
+        );
+    }
+    assert!(log.contains(r#""route":"command in path""#), "{log}");
+    for secret in [
+        TOKEN,
+        READ_ONLY_TOKEN,
+        "redis-secret",
+        "wrong-secret",
+        "the-key",
+        "the-value",
+    ] {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
+}
+
+#[tokio::test]
+async fn requests_are_not_logged_unless_asked_for() {
+    let mut bridge = Bridge::spawn().await;
+    bridge.run(r#"["PING"]"#).await;
+    bridge.signal("TERM").await;
+    bridge.exit().await;
+    until("the end is logged", async || {
+        bridge.log().contains("stopping")
+    })
+    .await;
+    assert!(!bridge.log().contains("request"), "{}", bridge.log());
+}

@@ -1,0 +1,15 @@
+//! What the bridge promises, asked of the real binary in front of a real Redis.
+
+mod clients;
+mod credentials;
+mod dialect;
+mod http;
+mod lifecycle;
+mod logs;
+mod outage;
+mod paths;
+mod refused;
+mod scripts;
+mod subscribe;
+mod support;
+mod tls;

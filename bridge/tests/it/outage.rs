@@ -1,0 +1,161 @@
+//! Redis is away, comes back, or does not answer.
+
+use reqwest::Method;
+
+use crate::support::{Bridge, Redis, answer, until};
+
+const UNREACHABLE: &str = r#"{"error":"ERR Redis cannot be reached; nothing was executed"}"#;
+const BROKEN: &str = r#"{"error":"ERR the connection to Redis was lost; whether the command was executed is unknown"}"#;
+const LATE: &str =
+    r#"{"error":"ERR Redis did not answer in time; whether the command was executed is unknown"}"#;
+
+#[tokio::test]
+async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
+    let mut redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
+    let health = || answer(bridge.request(Method::GET, "/health"));
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+
+    redis.kill().await;
+    until("the loss is noticed", async || {
+        bridge.run(r#"["PING"]"#).await == (503, UNREACHABLE.to_owned())
+    })
+    .await;
+    for path in ["/pipeline", "/multi-exec"] {
+        assert_eq!(
+            answer(bridge.post(path, r#"[["PING"]]"#)).await,
+            (503, UNREACHABLE.to_owned())
+        );
+    }
+    assert_eq!(
+        answer(bridge.post("/subscribe/c", "")).await,
+        (503, UNREACHABLE.to_owned())
+    );
+    assert_eq!(
+        health().await,
+        (503, r#"{"error":"ERR Redis does not answer"}"#.to_owned())
+    );
+
+    redis.resume().await;
+    until("the return is noticed", async || {
+        bridge.log().contains("redis is back")
+    })
+    .await;
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+    assert_eq!(
+        answer(bridge.post("/multi-exec", r#"[["PING"]]"#)).await.0,
+        200
+    );
+    assert_eq!(health().await.0, 200);
+}
+
+#[tokio::test]
+async fn a_bridge_starts_without_redis_and_finds_it_later() {
+    let mut redis = Redis::start().await;
+    redis.kill().await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    assert_eq!(
+        bridge.run(r#"["PING"]"#).await,
+        (503, UNREACHABLE.to_owned())
+    );
+    redis.resume().await;
+    until("redis is found", async || {
+        bridge.run(r#"["PING"]"#).await.0 == 200
+    })
+    .await;
+}
+
+/// The outcome is unknown: not "nothing happened", and no second try, which would run in the new Redis.
+#[tokio::test]
+async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
+    let mut redis =
+        Redis::with(|_, _| ["--busy-reply-threshold", "10"].map(str::to_owned).to_vec()).await;
+    let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
+    let endless = r#"["EVAL","redis.call('SET',KEYS[1],1) while true do end",1,"k"]"#;
+    let asked = tokio::spawn(answer(bridge.post("/", endless)));
+    let mut direct = redis.connect().await;
+    until("the script runs", async || {
+        let pong = redis::cmd("PING").exec_async(&mut direct).await;
+        pong.is_err_and(|error| error.code() == Some("BUSY"))
+    })
+    .await;
+    redis.kill().await;
+    redis.resume().await;
+    assert_eq!(asked.await.unwrap(), (503, BROKEN.to_owned()));
+    until("redis is found", async || {
+        bridge.run(r#"["EXISTS","k"]"#).await.0 == 200
+    })
+    .await;
+    assert_eq!(bridge.run(r#"["EXISTS","k"]"#).await.1, r#"{"result":0}"#);
+}
+
+#[tokio::test]
+async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
+    let redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "300"]).await;
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+    redis.signal("STOP").await;
+    let answers = futures_util::future::join_all((0..20).map(|_| bridge.run(r#"["PING"]"#)));
+    for answer in answers.await {
+        assert!(
+            answer == (504, LATE.to_owned()) || answer == (503, UNREACHABLE.to_owned()),
+            "{answer:?}"
+        );
+    }
+    // By now the connection is given up: the next one is refused before anything is sent.
+    until("the hang is known", async || {
+        bridge.run(r#"["PING"]"#).await == (503, UNREACHABLE.to_owned())
+    })
+    .await;
+    redis.signal("CONT").await;
+    until("redis is found", async || {
+        bridge.run(r#"["PING"]"#).await.0 == 200
+    })
+    .await;
+}
+
+/// Redis quotes 128 bytes of the arguments of a command that it does not know: here half an `é`. Scripts may say
+/// anything.
+#[tokio::test]
+async fn one_clients_unreadable_error_costs_no_other_its_answer() {
+    let bridge = Bridge::spawn().await;
+    let before = bridge.run(r#"["CLIENT","ID"]"#).await;
+    let unknown = format!(r#"["NOSUCH","x{}"]"#, "é".repeat(100));
+    let (status, body) = bridge.run(&unknown).await;
+    assert!(status == 400 && body.contains("éé\u{fffd}'"), "{body}");
+    assert_eq!(
+        bridge
+            .run(r#"["EVAL","return redis.error_reply('\\255')",0]"#)
+            .await
+            .0,
+        400
+    );
+    assert_eq!(
+        bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await.0,
+        200
+    );
+    // Still the same connection.
+    assert_eq!(bridge.run(r#"["CLIENT","ID"]"#).await, before);
+}
+
+#[tokio::test]
+async fn a_connection_that_redis_closes_is_replaced() {
+    let redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    let mut direct = redis.connect().await;
+    for _ in 0..5 {
+        let (_, id) = bridge.run(r#"["CLIENT","ID"]"#).await;
+        let id: String = id.chars().filter(char::is_ascii_digit).collect();
+        let kill = redis::cmd("CLIENT")
+            .arg("KILL")
+            .arg("ID")
+            .arg(id)
+            .exec_async(&mut direct)
+            .await;
+        kill.expect("the bridge's connection is there to be closed");
+        until("a new connection", async || {
+            bridge.run(r#"["PING"]"#).await.0 == 200
+        })
+        .await;
+    }
+}

@@ -1,0 +1,131 @@
+//! Scripts written for Upstash.
+
+use sha1::{Digest as _, Sha1};
+
+use crate::support::{Bridge, READ_ONLY_TOKEN, answer};
+
+const SCRIPT: &str = "#!lua flags=allow-key-locking\nreturn KEYS[1]";
+const NOSCRIPT: &str = r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#;
+
+fn sha(script: &str) -> String {
+    Sha1::digest(script)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn json(script: &str) -> String {
+    serde_json::to_string(script).unwrap()
+}
+
+#[tokio::test]
+async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
+    let bridge = Bridge::spawn().await;
+    let evalsha = format!(r#"["EVALSHA","{}",1,"k"]"#, sha(SCRIPT).to_uppercase());
+    assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
+    assert_eq!(
+        bridge
+            .run(&format!(r#"["EVAL",{},1,"k"]"#, json(SCRIPT)))
+            .await
+            .1,
+        r#"{"result":"k"}"#
+    );
+    assert_eq!(bridge.run(&evalsha).await.1, r#"{"result":"k"}"#);
+    let exists = format!(r#"["SCRIPT","EXISTS","{}","{}"]"#, sha(SCRIPT), sha("x"));
+    assert_eq!(bridge.run(&exists).await.1, r#"{"result":[1,0]}"#);
+
+    // What Redis has forgotten is not known here either.
+    bridge.run(r#"["SCRIPT","FLUSH"]"#).await;
+    assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
+}
+
+#[tokio::test]
+async fn loading_a_flagged_script_answers_with_its_own_sha() {
+    let bridge = Bridge::spawn().await;
+    let load = format!(r#"["script","load",{}]"#, json(SCRIPT));
+    assert_eq!(
+        bridge.run(&load).await.1,
+        format!(r#"{{"result":"{}"}}"#, sha(SCRIPT))
+    );
+    let transaction = format!(r#"[{load},["evalsha","{}",1,"k"]]"#, sha(SCRIPT));
+    let expected = format!(r#"[{{"result":"{}"}},{{"result":"k"}}]"#, sha(SCRIPT));
+    for path in ["/pipeline", "/multi-exec"] {
+        assert_eq!(
+            answer(bridge.post(path, transaction.clone())).await.1,
+            expected,
+            "{path}"
+        );
+    }
+    // A script that does not compile has no SHA-1 to answer with.
+    let broken = json("#!lua flags=allow-key-locking\nreturn (");
+    let (status, body) = bridge.run(&format!(r#"["SCRIPT","LOAD",{broken}]"#)).await;
+    assert!(
+        status == 400 && body.contains("Error compiling script"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn other_flags_and_other_scripts_stay_as_they_are() {
+    let bridge = Bridge::spawn().await;
+    let write = "redis.call('SET',KEYS[1],1) return redis.call('GET',KEYS[1])";
+    for (line, outcome) in [
+        (
+            "#!lua flags=allow-key-locking,no-writes",
+            "Write commands are not allowed from read-only scripts",
+        ),
+        (
+            "#!lua flags=no-writes,allow-key-locking",
+            "Write commands are not allowed from read-only scripts",
+        ),
+        (
+            "#!lua flags=no-writes",
+            "Write commands are not allowed from read-only scripts",
+        ),
+        ("#!lua   flags=allow-key-locking", r#"{"result":"1"}"#),
+        ("#!lua", r#"{"result":"1"}"#),
+        (
+            "#!lua flags=nonsense",
+            "Unexpected flag in script shebang: nonsense",
+        ),
+        ("-- #!lua flags=allow-key-locking", r#"{"result":"1"}"#),
+        ("", r#"{"result":"1"}"#),
+    ] {
+        let script = json(&format!("{line}\n{write}"));
+        let (_, body) = bridge.run(&format!(r#"["EVAL",{script},1,"k"]"#)).await;
+        assert!(body.contains(outcome), "{line}: {body}");
+    }
+    let third = json("#!lua flags=allow-key-locking\n\nerror('here')");
+    assert!(
+        bridge
+            .run(&format!(r#"["EVAL",{third},0]"#))
+            .await
+            .1
+            .contains("user_script:3: here")
+    );
+}
+
+#[tokio::test]
+async fn a_flagged_script_may_be_read_only() {
+    let bridge = Bridge::spawn().await;
+    let ask = |body: String| {
+        answer(
+            bridge
+                .request(reqwest::Method::POST, "/")
+                .bearer_auth(READ_ONLY_TOKEN)
+                .body(body),
+        )
+    };
+    assert_eq!(
+        ask(format!(r#"["EVAL_RO",{},1,"k"]"#, json(SCRIPT)))
+            .await
+            .1,
+        r#"{"result":"k"}"#
+    );
+    assert_eq!(
+        ask(format!(r#"["EVALSHA_RO","{}",1,"k"]"#, sha(SCRIPT)))
+            .await
+            .1,
+        r#"{"result":"k"}"#
+    );
+}

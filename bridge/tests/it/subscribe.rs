@@ -1,0 +1,245 @@
+//! Messages as server-sent events.
+
+use futures_util::future::join_all;
+use reqwest::{Method, Response};
+use tokio::time::timeout;
+
+use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, header, until};
+
+/// A subscription, read event by event.
+struct Events {
+    response: Response,
+    arrived: String,
+}
+
+impl Events {
+    async fn open(bridge: &Bridge, channel: &str) -> Self {
+        let response = bridge
+            .post(&format!("/subscribe/{channel}"), "[]")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.status(), 200);
+        let mut events = Self {
+            response,
+            arrived: String::new(),
+        };
+        let begun = events.next().await.expect("a confirmation");
+        assert!(
+            begun.starts_with("data: subscribe,") && begun.ends_with(",1"),
+            "{begun}"
+        );
+        events
+    }
+
+    /// None at the end of the stream.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some((event, rest)) = self.arrived.split_once("\n\n") {
+                let event = event.to_owned();
+                self.arrived = rest.to_owned();
+                return Some(event);
+            }
+            let chunk = timeout(LIMIT, self.response.chunk())
+                .await
+                .expect("an event, or an end");
+            self.arrived
+                .push_str(str::from_utf8(&chunk.ok()??).expect("whole characters"));
+        }
+    }
+}
+
+async fn publish(bridge: &Bridge, channel: &str, message: &str) -> String {
+    let command = serde_json::to_string(&["PUBLISH", channel, message]).unwrap();
+    bridge.run(&command).await.1
+}
+
+#[tokio::test]
+async fn a_subscriber_hears_what_is_published() {
+    let bridge = Bridge::spawn().await;
+    for method in [Method::GET, Method::POST] {
+        let request = bridge.request(method, "/subscribe/news").bearer_auth(TOKEN);
+        let mut response = request
+            .header("accept", "text/event-stream")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(header(&response, "content-type"), "text/event-stream");
+        assert_eq!(header(&response, "cache-control"), "no-cache");
+        assert_eq!(
+            response.chunk().await.unwrap().unwrap(),
+            "data: subscribe,news,1\n\n"
+        );
+        publish(&bridge, "news", "hello").await;
+        assert_eq!(
+            response.chunk().await.unwrap().unwrap(),
+            "data: message,news,hello\n\n"
+        );
+    }
+}
+
+#[tokio::test]
+async fn messages_keep_their_content_and_order() {
+    let bridge = Bridge::spawn().await;
+    let mut events = Events::open(&bridge, "c").await;
+    for (message, event) in [
+        ("a,b,,", "data: message,c,a,b,,"),
+        ("", "data: message,c,"),
+        ("tök 😀", "data: message,c,tök 😀"),
+        // A line end within the data goes on in a line of its own.
+        (
+            "one\ntwo\r\nthree\rfour",
+            "data: message,c,one\ndata: two\ndata: three\ndata: four",
+        ),
+        (
+            "data: x\n\nevent: y",
+            "data: message,c,data: x\ndata: \ndata: event: y",
+        ),
+    ] {
+        assert_eq!(publish(&bridge, "c", message).await, r#"{"result":1}"#);
+        assert_eq!(events.next().await.unwrap(), event);
+    }
+    let publish = "redis.call('PUBLISH','c'";
+    let script = format!("for i=1,100 do {publish},i) end {publish},'\\\\255')");
+    bridge.run(&format!(r#"["EVAL","{script}",0]"#)).await;
+    for number in 1..=100 {
+        assert_eq!(
+            events.next().await.unwrap(),
+            format!("data: message,c,{number}")
+        );
+    }
+    assert_eq!(events.next().await.unwrap(), "data: message,c,\u{fffd}");
+}
+
+/// Each message is sent when the one before was heard: a delay anywhere on the way would add up beyond the limit.
+#[tokio::test]
+async fn a_message_does_not_wait_for_others() {
+    let bridge = Bridge::spawn().await;
+    let mut events = Events::open(&bridge, "c").await;
+    let lockstep = async {
+        for number in 0..1000 {
+            publish(&bridge, "c", &number.to_string()).await;
+            assert_eq!(
+                events.next().await.unwrap(),
+                format!("data: message,c,{number}")
+            );
+        }
+    };
+    timeout(LIMIT, lockstep)
+        .await
+        .expect("a thousand messages one by one");
+}
+
+#[tokio::test]
+async fn publish_counts_the_clients_that_listen() {
+    let bridge = Bridge::spawn().await;
+    let mut listeners = join_all((0..5).map(|_| Events::open(&bridge, "c"))).await;
+    assert_eq!(publish(&bridge, "c", "to all").await, r#"{"result":5}"#);
+    while let Some(listener) = listeners.pop() {
+        drop(listener);
+        let expected = format!("{{\"result\":{}}}", listeners.len());
+        until("the subscription is dropped", async || {
+            publish(&bridge, "c", "?").await == expected
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_channel_is_all_that_follows_in_the_path() {
+    let bridge = Bridge::spawn().await;
+    for (path, channel) in [
+        ("lock:%7Ba%7D", "lock:{a}"),
+        ("a/b", "a/b"),
+        ("a%2Fb", "a/b"),
+        ("a+b%20c", "a+b c"),
+        ("k%C3%B6nig", "könig"),
+    ] {
+        let mut events = Events::open(&bridge, path).await;
+        assert_eq!(
+            publish(&bridge, channel, "x").await,
+            r#"{"result":1}"#,
+            "{path}"
+        );
+        assert_eq!(
+            events.next().await.unwrap(),
+            format!("data: message,{channel},x")
+        );
+    }
+    for path in [
+        "/subscribe/",
+        "/subscribe/a,b",
+        "/subscribe/a%0Ab",
+        "/subscribe/a%0D",
+    ] {
+        let error =
+            r#"{"error":"ERR a channel's name must not be empty, nor hold a comma, CR or LF"}"#;
+        assert_eq!(
+            answer(bridge.post(path, "")).await,
+            (400, error.to_owned()),
+            "{path}"
+        );
+    }
+    for path in ["/subscribe", "/psubscribe/*", "/monitor"] {
+        assert_eq!(answer(bridge.post(path, "[]")).await.0, 400, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_stream_shows_that_it_is_open() {
+    let bridge = Bridge::spawn().await;
+    let mut events = Events::open(&bridge, "c").await;
+    assert_eq!(events.next().await.unwrap(), ": ping");
+    publish(&bridge, "c", "x").await;
+    assert_eq!(events.next().await.unwrap(), "data: message,c,x");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_redis() {
+    let mut redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    let mut events = Events::open(&bridge, "c").await;
+    redis.kill().await;
+    assert_eq!(events.next().await, None);
+}
+
+/// It would otherwise stay open and silent for ever.
+#[tokio::test]
+async fn a_stream_ends_when_redis_hangs() {
+    let redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "100"]).await;
+    let mut events = Events::open(&bridge, "c").await;
+    redis.signal("STOP").await;
+    assert_eq!(events.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_bridge() {
+    let mut bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
+    let mut events = Events::open(&bridge, "c").await;
+    bridge.signal("TERM").await;
+    assert_eq!(events.next().await, None);
+    assert!(bridge.exit().await.success());
+}
+
+/// The library that carries the subscription says only that it failed.
+#[tokio::test]
+async fn a_channel_that_redis_forbids_is_told_as_redis_puts_it() {
+    let user = [
+        "--user",
+        "default",
+        "on",
+        "nopass",
+        "+@all",
+        "~*",
+        "resetchannels",
+    ]
+    .map(str::to_owned);
+    let redis = Redis::with(|_, _| user.to_vec()).await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    let (status, body) = answer(bridge.post("/subscribe/c", "")).await;
+    assert!(
+        status == 400 && body.starts_with(r#"{"error":"NOPERM "#),
+        "{status} {body}"
+    );
+}

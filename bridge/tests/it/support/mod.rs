@@ -1,0 +1,190 @@
+//! A bridge, a Redis, and how to wait for something.
+
+mod server;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+pub(crate) use self::server::{Redis, connect, until_blocked};
+
+pub(crate) const TOKEN: &str = "the-standard-secret";
+pub(crate) const READ_ONLY_TOKEN: &str = "the-read-only-secret";
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
+/// A running bridge; killed when dropped, and the Redis that it spawned with it.
+pub(crate) struct Bridge {
+    child: Child,
+    url: String,
+    socket: Option<PathBuf>,
+    log: Arc<Mutex<String>>,
+    http: reqwest::Client,
+}
+
+impl Bridge {
+    /// In front of a Redis of its own.
+    pub(crate) async fn spawn() -> Self {
+        Self::start(["--redis", "spawn"]).await
+    }
+
+    pub(crate) async fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
+        let mut child = command(args).spawn().expect("the bridge starts");
+        let log = Arc::default();
+        collect(
+            child.stderr.take().expect("stderr is piped"),
+            Arc::clone(&log),
+        );
+        let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+        let Some(url) = line(&mut stdout, "edgelock-bridge listening on ").await else {
+            panic!("the bridge does not listen: {}", log.lock().unwrap());
+        };
+        let socket = line(&mut stdout, "redis unix socket ")
+            .await
+            .map(PathBuf::from);
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .build()
+            .expect("a client without TLS");
+        Self {
+            child,
+            url,
+            socket,
+            log,
+            http,
+        }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// `host:port`
+    pub(crate) fn address(&self) -> &str {
+        self.url
+            .strip_prefix("http://")
+            .expect("an address on http")
+    }
+
+    pub(crate) fn socket(&self) -> &Path {
+        self.socket
+            .as_deref()
+            .expect("a bridge that spawned its Redis")
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("a bridge that runs")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// A request without credentials.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.url))
+            .timeout(LIMIT)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
+        self.request(Method::POST, path)
+            .bearer_auth(TOKEN)
+            .body(body)
+    }
+
+    /// Status and body of the answer to a command.
+    pub(crate) async fn run(&self, command: &str) -> (u16, String) {
+        answer(self.post("/", command.to_owned())).await
+    }
+
+    pub(crate) async fn signal(&self, name: &str) {
+        signal(self.id(), name).await;
+    }
+
+    pub(crate) async fn exit(&mut self) -> ExitStatus {
+        let exit = timeout(LIMIT, self.child.wait()).await;
+        exit.expect("the bridge ends")
+            .expect("its status can be had")
+    }
+}
+
+/// The bridge's command line, for tests in which it need not start.
+pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
+    command
+        .args(["--listen", "127.0.0.1:0"])
+        .args(args)
+        .env("EDGELOCK_BRIDGE_TOKEN", TOKEN)
+        .env("EDGELOCK_BRIDGE_READ_ONLY_TOKEN", READ_ONLY_TOKEN)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+pub(crate) async fn answer(request: RequestBuilder) -> (u16, String) {
+    let response = request.send().await.expect("the bridge answers");
+    let status = response.status().as_u16();
+    (status, response.text().await.expect("a whole body"))
+}
+
+pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    let value = response
+        .headers()
+        .get(name)
+        .unwrap_or_else(|| panic!("no header {name}"));
+    value.to_str().expect("a header of text")
+}
+
+/// Asks again and again until the answer is yes.
+pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !yes().await {
+        assert!(began.elapsed() < LIMIT, "not within {LIMIT:?}: {what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// By the shell, because the standard library can only kill.
+pub(crate) async fn signal(id: u32, name: &str) {
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -{name} {id}")])
+        .status()
+        .await;
+    assert!(sent.expect("a shell").success(), "signal {name}");
+}
+
+async fn line(stdout: &mut Lines<BufReader<ChildStdout>>, prefix: &str) -> Option<String> {
+    // A bridge that spawns nothing writes one line only.
+    let limit = if prefix.starts_with("redis") {
+        Duration::from_millis(200)
+    } else {
+        LIMIT
+    };
+    let line = timeout(limit, stdout.next_line())
+        .await
+        .ok()?
+        .expect("stdout is text")?;
+    let rest = line.strip_prefix(prefix);
+    Some(
+        rest.unwrap_or_else(|| panic!("{line:?} does not begin with {prefix:?}"))
+            .to_owned(),
+    )
+}
+
+fn collect(from: impl AsyncRead + Unpin + Send + 'static, into: Arc<Mutex<String>>) {
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(from).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            into.lock().unwrap().push_str(&format!("{line}\n"));
+        }
+    });
+}
