@@ -1,0 +1,175 @@
+//! Which addresses a credential may be sent to.
+//!
+//! Not a URL parser: that would triple the size of the wasm. What is accepted here means the same to every URL parser, and
+//! everything else is refused.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::error::Error;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlainHttp {
+    ToLoopback,
+    Anywhere,
+}
+
+/// The address without trailing slashes.
+pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
+    let url = url.trim();
+    let refuse = |why: &str| {
+        Err(Error::InvalidArgument(format!(
+            "the bridge's address {why}"
+        )))
+    };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return refuse("does not start with https://");
+    };
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    if authority.contains('@') {
+        return refuse("holds a user name; give the credential apart from it");
+    }
+    if !path
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"/._~-%".contains(&byte))
+    {
+        return refuse("has a query, a fragment or a strange path");
+    }
+    let Some(host) = host(authority) else {
+        return refuse("has no valid host and port");
+    };
+    match scheme.to_ascii_lowercase().as_str() {
+        "https" => {}
+        "http" if plain_http == PlainHttp::Anywhere || is_loopback(host) => {}
+        "http" => {
+            return refuse(
+                "is plain http: to another machine, which would show the credential to the network",
+            );
+        }
+        _ => return refuse("does not start with https://"),
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+/// The host's own name ends in `domain`, or is it.
+pub(super) fn is_host_under(url: &str, domain: &str) -> bool {
+    let authority = url
+        .split_once("://")
+        .map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+    host(authority).is_some_and(|host| {
+        let host = host.to_ascii_lowercase();
+        host.strip_suffix(domain)
+            .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    })
+}
+
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']')?;
+            host.parse::<Ipv6Addr>().ok()?;
+            (host, behind)
+        }
+        None => {
+            let (host, port) = authority
+                .find(':')
+                .map_or((authority, ""), |at| authority.split_at(at));
+            let named = host
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+            (named && !host.is_empty()).then_some((host, port))?
+        }
+    };
+    let valid_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+    valid_port.then_some(host)
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<Ipv4Addr>()
+            .is_ok_and(|address| address.is_loopback())
+        || host
+            .parse::<Ipv6Addr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_https_address_is_accepted_anywhere() {
+        for (url, kept) in [
+            (
+                "https://eu1-a-b-1.upstash.io",
+                "https://eu1-a-b-1.upstash.io",
+            ),
+            (
+                " https://bridge.example:8443/redis/ \n",
+                "https://bridge.example:8443/redis",
+            ),
+            ("HTTPS://[2001:db8::1]:443//", "HTTPS://[2001:db8::1]:443"),
+        ] {
+            assert_eq!(parse(url, PlainHttp::ToLoopback).as_deref(), Ok(kept));
+        }
+    }
+
+    #[test]
+    fn plain_http_is_accepted_to_loopback_only_unless_asked_for() {
+        for url in [
+            "http://localhost:8079",
+            "http://127.0.0.1",
+            "http://127.9.9.9:1/x",
+            "http://[::1]:80",
+        ] {
+            assert!(parse(url, PlainHttp::ToLoopback).is_ok(), "{url}");
+        }
+        for url in [
+            "http://bridge.example",
+            "http://127.0.0.1.bridge.example",
+            "http://localhost.bridge.example",
+            "http://0.0.0.0",
+            "http://127.1",
+        ] {
+            assert!(parse(url, PlainHttp::ToLoopback).is_err(), "{url}");
+            assert!(parse(url, PlainHttp::Anywhere).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_address_is_refused() {
+        for url in [
+            "",
+            "bridge.example",
+            "redis://localhost:6379",
+            "https://",
+            "https:///path",
+            "https://user:secret@bridge.example",
+            "http://localhost@bridge.example",
+            "http://localhost\\@bridge.example",
+            "https://bridge.example?token=secret",
+            "https://bridge.example/a?b",
+            "https://bridge.example#a",
+            "https://bridge.example:port",
+            "https://bridge.example:99999",
+            "https://[bridge]",
+            "https://bridge.exam ple",
+            "https://bridge.example/a\r\nx: y",
+        ] {
+            let error = parse(url, PlainHttp::Anywhere).unwrap_err();
+            assert_eq!(error.code(), "invalid_argument", "{url}");
+            assert!(!error.to_string().contains("secret"), "{url}");
+        }
+    }
+
+    #[test]
+    fn only_the_domain_itself_and_what_is_under_it_count() {
+        assert!(is_host_under("https://eu1.Upstash.io:443/x", "upstash.io"));
+        assert!(!is_host_under("https://notupstash.io", "upstash.io"));
+        assert!(!is_host_under("https://upstash.io.example", "upstash.io"));
+    }
+}

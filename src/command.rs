@@ -1,0 +1,112 @@
+//! A Redis command and a Redis reply as plain values.
+
+/// A Redis command that runs together with an operation of the lock, in the same script.
+///
+/// Words are text: bridges carry JSON, which has no other bytes. Keys are declared with [`Command::key`], because a script
+/// must name all that it touches (Redis Cluster routes by it, Upstash locks by it). On a cluster they must share the
+/// lock's hash tag.
+///
+/// ```
+/// use edgelock::Command;
+///
+/// let sell = Command::new("HINCRBY").key("sale:{42}").arg("remaining").arg(-1);
+/// assert_eq!(sell.words(), ["HINCRBY", "sale:{42}", "remaining", "-1"]);
+/// assert_eq!(sell.keys().collect::<Vec<_>>(), ["sale:{42}"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    words: Vec<String>,
+    /// Places in `words` that hold keys.
+    keys: Vec<usize>,
+}
+
+impl Command {
+    /// The command called `name`, without arguments yet.
+    pub fn new(name: &str) -> Self {
+        Self {
+            words: vec![name.to_owned()],
+            keys: Vec::new(),
+        }
+    }
+
+    /// Appends an argument that is a key.
+    #[must_use]
+    pub fn key(mut self, key: impl ToString) -> Self {
+        self.keys.push(self.words.len());
+        self.arg(key)
+    }
+
+    /// Appends any other argument.
+    #[must_use]
+    pub fn arg(mut self, word: impl ToString) -> Self {
+        self.words.push(word.to_string());
+        self
+    }
+
+    /// The name and the arguments, in order.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The arguments that are keys, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.keys
+            .iter()
+            .filter_map(|&at| self.words.get(at))
+            .map(String::as_str)
+    }
+}
+
+/// What Redis answered to a [`Command`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Nothing there.
+    Nil,
+    /// A number. A script passes it through a double, so it is exact below 2^53.
+    Int(i64),
+    /// A string, or a status such as `OK`. Exactly the bytes that Redis has.
+    Text(Vec<u8>),
+    /// Several replies.
+    Array(Vec<Self>),
+    /// An error, as Redis spells it. Never at the top of what a lease returns: there it is [`crate::Error::CommandFailed`].
+    Error(String),
+}
+
+impl Reply {
+    /// The number, also if Redis keeps it as text, as it does in a string or a hash.
+    ///
+    /// ```
+    /// use edgelock::Reply;
+    ///
+    /// assert_eq!(Reply::Int(7).int(), Some(7));
+    /// assert_eq!(Reply::Text(b"7".to_vec()).int(), Some(7));
+    /// assert_eq!(Reply::Nil.int(), None);
+    /// ```
+    pub fn int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            _ => self.text()?.parse().ok(),
+        }
+    }
+
+    /// The text, if it is text, and valid UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    /// The elements, if there are several.
+    pub fn array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(replies) => Some(replies),
+            _ => None,
+        }
+    }
+
+    /// Whether there is nothing.
+    pub const fn is_nil(&self) -> bool {
+        matches!(self, Self::Nil)
+    }
+}

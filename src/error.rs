@@ -1,0 +1,190 @@
+//! What can go wrong, told apart by what the caller can do about it.
+
+use std::time::Duration;
+
+/// An operation's failure.
+///
+/// Three things that other clients mix up are different here: the lock is [held by another](Error::Held), the lease is
+/// [lost](Error::Lost), and it [could not be learned](Error::is_unknown) what happened.
+///
+/// No message holds a token or a credential; what a bridge or Redis said is quoted up to 200 characters, with both cut out.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// An argument that cannot work: a name that is empty or too long, a ttl out of range, a bad address. Nothing was sent.
+    #[error("invalid argument: {0}")]
+    InvalidArgument(String),
+
+    /// The host gave no random bytes for a token. Workers give them only inside a request handler.
+    #[error("the host gives no random bytes here; acquire inside a request handler")]
+    NoRandomness,
+
+    /// Another holder has the lock, and had it for as long as this call was willing to wait.
+    #[error("the lock is held by another{}", left(*remaining))]
+    Held {
+        /// What the holder has left, by Redis's clock, unless it renews; `None` if it holds without end.
+        remaining: Option<Duration>,
+    },
+
+    /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed.
+    #[error("the lease is lost")]
+    Lost,
+
+    /// The lease's deadline has passed on the local clock, so another may hold the lock by now. Nothing was sent.
+    #[error("the lease is past its deadline")]
+    Expired,
+
+    /// The lease was released, or committed, before.
+    #[error("the lease was already released")]
+    Released,
+
+    /// Another `exec`, `commit` or `release` of the same lease has not come back yet. Nothing was sent.
+    #[error("another write of this lease is still under way")]
+    Busy,
+
+    /// A command given with an operation failed. The operation itself was executed, and so were the other commands: as with
+    /// `MULTI`, a command that fails does not undo those before it, nor stop those behind it.
+    #[error("command {index} failed: {message}")]
+    CommandFailed {
+        /// Which of the given commands, from 0.
+        index: usize,
+        /// Redis's words.
+        message: String,
+    },
+
+    /// The bridge or Redis does not accept the credential, or it does not allow scripts. Nothing was executed.
+    #[error("not authorized: {0}")]
+    Unauthorized(String),
+
+    /// The lock's key holds a value that is no lock of this kind. Nothing was changed.
+    #[error("the key holds a value of another type")]
+    WrongType,
+
+    /// The bridge or Redis refused for good: an unknown route, a quota, a read-only replica, out of memory. Asking again will
+    /// not help until someone mends it.
+    #[error("refused: {message}")]
+    Refused {
+        /// Who said what.
+        message: String,
+        /// Whether the script may have run before the refusal.
+        may_have_run: bool,
+    },
+
+    /// The bridge, or the Redis behind it, is away or overloaded.
+    #[error("unavailable: {message}")]
+    Unavailable {
+        /// Who said what.
+        message: String,
+        /// When to come back, if the bridge said so.
+        retry_after: Option<Duration>,
+        /// Whether the script may have run all the same.
+        may_have_run: bool,
+    },
+
+    /// No answer within the request's time-out. The request was aborted, but may have been executed.
+    #[error("no answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+
+    /// The address answers with a redirect, which is not followed: it would carry the credential elsewhere.
+    #[error("the bridge redirects (status {status}); use the address that it redirects to")]
+    Redirected {
+        /// HTTP status, 0 where the host hides it.
+        status: u16,
+    },
+
+    /// The answer is no JSON, as from a proxy's error page or a wrong address.
+    #[error("status {status} with a body that is not JSON; is the address that of a bridge?")]
+    NotJson {
+        /// HTTP status.
+        status: u16,
+    },
+
+    /// The answer broke off.
+    #[error("the answer broke off")]
+    Truncated,
+
+    /// The answer is larger than 1 MiB.
+    #[error("the answer is larger than 1 MiB")]
+    TooLarge,
+
+    /// JSON, but not the reply of the script that was sent: another shape, or another request's nonce.
+    #[error("an unexpected reply: {0}")]
+    UnexpectedReply(&'static str),
+}
+
+impl Error {
+    /// A name for this kind of error that does not change between versions, for logs and for other languages.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidArgument(_) => "invalid_argument",
+            Self::NoRandomness => "no_randomness",
+            Self::Held { .. } => "held",
+            Self::Lost => "lost",
+            Self::Expired => "expired",
+            Self::Released => "released",
+            Self::Busy => "busy",
+            Self::CommandFailed { .. } => "command_failed",
+            Self::Unauthorized(_) => "unauthorized",
+            Self::WrongType => "wrong_type",
+            Self::Refused { .. } => "refused",
+            Self::Unavailable { .. } => "unavailable",
+            Self::TimedOut(_) => "timed_out",
+            Self::Redirected { .. } => "redirected",
+            Self::NotJson { .. } => "not_json",
+            Self::Truncated => "truncated",
+            Self::TooLarge => "too_large",
+            Self::UnexpectedReply(_) => "unexpected_reply",
+        }
+    }
+
+    /// Whether the operation may have been executed although it failed here: unknown is not no.
+    ///
+    /// ```
+    /// use edgelock::Error;
+    ///
+    /// assert!(Error::Truncated.is_unknown());
+    /// assert!(!Error::Held { remaining: None }.is_unknown());
+    /// ```
+    pub const fn is_unknown(&self) -> bool {
+        match self {
+            Self::TimedOut(_)
+            | Self::NotJson { .. }
+            | Self::Truncated
+            | Self::TooLarge
+            | Self::UnexpectedReply(_) => true,
+            Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
+                *may_have_run
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the same request may fare better soon: it got lost, or the bridge or Redis is away.
+    pub(crate) const fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::TimedOut(_)
+                | Self::Truncated
+                | Self::UnexpectedReply(_)
+                | Self::Unavailable { .. }
+        )
+    }
+
+    /// The same error with `clean` applied to what it quotes from outside.
+    pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
+        if let Self::Unauthorized(message)
+        | Self::CommandFailed { message, .. }
+        | Self::Refused { message, .. }
+        | Self::Unavailable { message, .. } = &mut self
+        {
+            *message = clean(message);
+        }
+        self
+    }
+}
+
+fn left(remaining: Option<Duration>) -> String {
+    remaining.map_or_else(String::new, |left| {
+        format!(" for {} ms yet", left.as_millis())
+    })
+}

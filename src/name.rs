@@ -1,0 +1,92 @@
+//! A lock's name, and the companion keys that lie in the same slot of a cluster.
+
+use crate::error::Error;
+
+const MAX_BYTES: usize = 512;
+
+/// The Redis key of a lock, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    key: String,
+    /// What companion keys start with; its hash tag is what Redis Cluster hashes `key` by.
+    stem: String,
+}
+
+impl Name {
+    /// `prefix` and `name` together are the key.
+    pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Error> {
+        if name.is_empty() {
+            return Err(Error::InvalidArgument("a lock's name is empty".into()));
+        }
+        let key = format!("{prefix}{name}");
+        if key.len() > MAX_BYTES {
+            let bytes = key.len();
+            return Err(Error::InvalidArgument(format!(
+                "a lock's name has {bytes} bytes with its prefix, over {MAX_BYTES}"
+            )));
+        }
+        let stem = if has_hash_tag(&key) {
+            key.clone()
+        } else if key.contains('}') {
+            return Err(Error::InvalidArgument(
+                "a lock's name has a `}` outside of a hash tag, so that no other key can share its cluster slot".into(),
+            ));
+        } else {
+            format!("{{{key}}}")
+        };
+        Ok(Self { key, stem })
+    }
+
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(crate) fn companion(&self, suffix: &str) -> String {
+        format!("{}:{suffix}", self.stem)
+    }
+}
+
+/// Redis Cluster hashes only what stands between the first `{` and the first `}` behind it, unless that is empty
+/// (<https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags>).
+fn has_hash_tag(key: &str) -> bool {
+    key.split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .is_some_and(|(tag, _)| !tag.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn fence_key(name: &str) -> String {
+        Name::new("", name).unwrap().companion("fence")
+    }
+
+    #[test]
+    fn companions_carry_the_hash_tag_of_the_name() {
+        assert_eq!(fence_key("sku:42"), "{sku:42}:fence");
+        assert_eq!(fence_key("a:{42}:b"), "a:{42}:b:fence");
+        assert_eq!(fence_key("a}b{42}"), "a}b{42}:fence");
+        assert_eq!(fence_key("{open"), "{{open}:fence");
+    }
+
+    #[test]
+    fn a_name_that_can_have_no_companions_is_refused() {
+        for name in ["}", "a}b", "{}a", "a{}{b}"] {
+            assert_eq!(
+                Name::new("", name).unwrap_err().code(),
+                "invalid_argument",
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_has_1_to_512_bytes() {
+        assert!(Name::new("", &"ü".repeat(256)).is_ok());
+        assert!(Name::new("", &"n".repeat(513)).is_err());
+        assert!(Name::new("shop:", &"n".repeat(508)).is_err());
+        assert!(Name::new("shop:", "").is_err());
+    }
+}

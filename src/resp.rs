@@ -1,0 +1,100 @@
+//! Replies of piggybacked commands: RESP2 text whose bytes other than printable ASCII stand as `%XX` (see `script/resp.lua`).
+
+use crate::command::Reply;
+
+/// Redis nests replies a few levels deep; a bridge that sends more is not one.
+const MAX_DEPTH: u32 = 32;
+
+/// All replies in `text`, or `None` if it is not what the script writes.
+pub(crate) fn parse(text: &str) -> Option<Vec<Reply>> {
+    let mut rest = text;
+    let mut replies = Vec::new();
+    while !rest.is_empty() {
+        replies.push(next(&mut rest, MAX_DEPTH)?);
+    }
+    Some(replies)
+}
+
+fn next(rest: &mut &str, depth: u32) -> Option<Reply> {
+    let head = line(rest)?;
+    let (kind, value) = head.split_at_checked(1)?;
+    match kind {
+        ":" => value.parse().ok().map(Reply::Int),
+        "+" => unescape(value).map(Reply::Text),
+        "-" => {
+            unescape(value).map(|bytes| Reply::Error(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        "$" if value == "-1" => Some(Reply::Nil),
+        "$" => {
+            let bytes = unescape(line(rest)?)?;
+            (value.parse() == Ok(bytes.len())).then_some(Reply::Text(bytes))
+        }
+        "*" => {
+            let depth = depth.checked_sub(1)?;
+            let count: usize = value.parse().ok()?;
+            (0..count)
+                .map(|_| next(rest, depth))
+                .collect::<Option<_>>()
+                .map(Reply::Array)
+        }
+        _ => None,
+    }
+}
+
+fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let (line, behind) = rest.split_once("\r\n")?;
+    *rest = behind;
+    Some(line)
+}
+
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (hex, behind) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(hex, 16).ok()?);
+        bytes.extend_from_slice(behind.as_bytes());
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_reply_is_read() {
+        let text = ":-7\r\n+OK\r\n-ERR no%0A\r\n$3\r\n%FF%25a\r\n$-1\r\n*2\r\n:1\r\n*0\r\n";
+        assert_eq!(
+            parse(text).unwrap(),
+            [
+                Reply::Int(-7),
+                Reply::Text(b"OK".to_vec()),
+                Reply::Error("ERR no\n".into()),
+                Reply::Text(b"\xff%a".to_vec()),
+                Reply::Nil,
+                Reply::Array(vec![Reply::Int(1), Reply::Array(vec![])]),
+            ]
+        );
+        assert_eq!(parse("").unwrap(), []);
+    }
+
+    #[test]
+    fn what_the_script_does_not_write_is_refused() {
+        let deep = "*1\r\n".repeat(100_000);
+        for text in [
+            "x",
+            ":",
+            ":1",
+            "$3\r\nab\r\n",
+            "$-2\r\n",
+            "+%G0\r\n",
+            "+%é\r\n",
+            "*3\r\n:1\r\n",
+            "é\r\n",
+            &deep,
+        ] {
+            assert_eq!(parse(text), None);
+        }
+    }
+}

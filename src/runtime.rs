@@ -1,0 +1,79 @@
+//! What the client needs from its host besides the network: a clock, a timer, randomness and a place for background work.
+
+use std::future::{Future, poll_fn};
+use std::ops::Add;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+/// Background work that a [`Runtime`] is asked to finish.
+pub type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// An instant on a [`Runtime`]'s monotonic clock.
+///
+/// `std::time::Instant` panics on `wasm32-unknown-unknown`, and a simulation must be able to make time up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(Duration);
+
+impl Moment {
+    /// The instant that lies `elapsed` after the clock's origin, whatever that origin is.
+    pub const fn from_origin(elapsed: Duration) -> Self {
+        Self(elapsed)
+    }
+
+    /// The time from `earlier` to this instant, zero if `earlier` is the later one.
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<Duration> for Moment {
+    type Output = Self;
+
+    fn add(self, later: Duration) -> Self {
+        Self(self.0.saturating_add(later))
+    }
+}
+
+/// The host could not give random bytes, as when a Worker asks for them outside of a request.
+#[derive(Debug)]
+pub struct NoRandomness;
+
+/// The clock, the timer, the random source and the background of the host.
+///
+/// On the edge [`crate::web::Host`] is the implementation; natively it is a few lines over the async runtime in use.
+pub trait Runtime: 'static {
+    /// The present on a clock that never goes back. Deadlines are computed from it, so its rate must be within 1 % of
+    /// Redis's; it may stand still while the handler computes, as it does in deployed Workers.
+    fn now(&self) -> Moment;
+
+    /// Completes once `duration` has passed. Dropping the future cancels the timer.
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
+
+    /// Fills `bytes` from a cryptographically secure source: tokens are drawn from it.
+    ///
+    /// # Errors
+    /// [`NoRandomness`] where the host refuses.
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness>;
+
+    /// Runs `task` to its end even if the caller's future is dropped, for as long as the host allows. It cleans up after
+    /// acquisitions whose outcome is unknown; a host that drops it leaves such a lock to its ttl.
+    fn spawn(&self, task: Task);
+}
+
+/// The output of `work`, or `None` if `limit` passed first; `work` is then dropped, which aborts it.
+pub(crate) async fn within<R: Runtime, F: Future>(
+    runtime: &R,
+    limit: Duration,
+    work: F,
+) -> Option<F::Output> {
+    let mut work = pin!(work);
+    let mut timer = pin!(runtime.sleep(limit));
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        timer.as_mut().poll(cx).map(|()| None)
+    })
+    .await
+}

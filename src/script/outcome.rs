@@ -1,0 +1,190 @@
+//! Each Redis reply as an outcome.
+
+use std::time::Duration;
+
+use crate::command::Reply;
+use crate::error::Error;
+use crate::resp;
+use crate::token::Token;
+
+/// What an `acquire` came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Acquired {
+    Granted {
+        fence: u64,
+        replies: Vec<Reply>,
+    },
+    Held {
+        remaining: Option<Duration>,
+    },
+    /// The token had ended before; only a straggler gets to hear this.
+    Gone,
+}
+
+pub(crate) fn acquired(reply: Verdict) -> Result<Acquired, Error> {
+    let mut rest = reply.rest.iter();
+    match (reply.verdict, rest.next(), rest.next(), rest.next()) {
+        (1, Some(fence), Some(results), None) => {
+            let fence = fence.int().and_then(|fence| u64::try_from(fence).ok());
+            Ok(Acquired::Granted {
+                fence: fence.ok_or(SHAPE)?,
+                replies: results_of(results)?,
+            })
+        }
+        (0, Some(left), None, None) => Ok(Acquired::Held {
+            remaining: duration(left.int().ok_or(SHAPE)?),
+        }),
+        (-1, None, ..) => Ok(Acquired::Gone),
+        _ => Err(SHAPE),
+    }
+}
+
+pub(crate) fn read(reply: Verdict) -> Result<Vec<Reply>, Error> {
+    match (reply.verdict, reply.rest.as_slice()) {
+        (1, [results]) => results_of(results),
+        _ => Err(SHAPE),
+    }
+}
+
+/// The replies of the commands, or `None` if the lease is lost.
+pub(crate) fn written(reply: Verdict) -> Result<Option<Vec<Reply>>, Error> {
+    match (reply.verdict, reply.rest.as_slice()) {
+        (1, [results]) => results_of(results).map(Some),
+        (0, []) => Ok(None),
+        _ => Err(SHAPE),
+    }
+}
+
+pub(crate) fn yes_or_no(reply: Verdict) -> Result<bool, Error> {
+    match (reply.verdict, reply.rest.as_slice()) {
+        (1, []) => Ok(true),
+        (0, []) => Ok(false),
+        _ => Err(SHAPE),
+    }
+}
+
+/// The state of a lock at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// Who holds it, if anybody.
+    pub holder: Option<Holder>,
+    /// The last fence that was issued, unless that was over a week ago.
+    pub fence: Option<u64>,
+}
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The holder's token, or whatever another program put there.
+    pub token: Token,
+    /// What it has left, by Redis's clock; `None` without end.
+    pub remaining: Option<Duration>,
+}
+
+pub(crate) fn inspected(reply: Verdict) -> Result<Inspection, Error> {
+    let (1, [state]) = (reply.verdict, reply.rest.as_slice()) else {
+        return Err(SHAPE);
+    };
+    let replies = results_of(state)?;
+    let [holder, left, fence] = replies.as_slice() else {
+        return Err(SHAPE);
+    };
+    let holder = match holder {
+        Reply::Text(token) => Some(Holder {
+            token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
+            remaining: duration(left.int().ok_or(SHAPE)?),
+        }),
+        _ => None,
+    };
+    Ok(Inspection {
+        holder,
+        fence: fence.int().and_then(|fence| u64::try_from(fence).ok()),
+    })
+}
+
+/// A reply whose nonce was right: the verdict, and what follows the nonce.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    verdict: i64,
+    rest: Vec<Reply>,
+}
+
+const SHAPE: Error = Error::UnexpectedReply("not the reply of this script");
+
+/// Takes a reply apart. One without this request's nonce is another's, whatever it says.
+pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
+    let mut rest = match reply {
+        Reply::Array(elements) => elements,
+        Reply::Error(text) => return Err(refusal(text)),
+        _ => return Err(SHAPE),
+    };
+    let (Some(verdict), Some(echo)) = (rest.first().and_then(Reply::int), rest.get(1)) else {
+        return Err(SHAPE);
+    };
+    if echo.text() != Some(nonce) {
+        return Err(Error::UnexpectedReply("the reply to another request"));
+    }
+    rest.drain(..2);
+    Ok(Verdict { verdict, rest })
+}
+
+/// Whether Redis does not know the digest of an `EVALSHA`.
+pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(text) if has_code(text, "NOSCRIPT"))
+}
+
+/// The commands' replies; the first error among them is the error of all.
+fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
+    let replies = results.text().and_then(resp::parse).ok_or(SHAPE)?;
+    for (index, reply) in replies.iter().enumerate() {
+        if let Reply::Error(message) = reply {
+            return Err(Error::CommandFailed {
+                index,
+                message: message.clone(),
+            });
+        }
+    }
+    Ok(replies)
+}
+
+/// Redis's `PTTL`: -1 for a key without expiry.
+fn duration(ms: i64) -> Option<Duration> {
+    u64::try_from(ms).ok().map(Duration::from_millis)
+}
+
+/// An error of Redis, told by its code. Bridges put words before it, change its case, or quote it.
+fn refusal(text: String) -> Error {
+    let has = |codes: &[&str]| codes.iter().any(|code| has_code(&text, code));
+    // Raised inside of the script, so what stands before the failing call was executed.
+    let may_have_run = has(&["@USER_SCRIPT", "RUNNING SCRIPT"]);
+    if has(&["WRONGTYPE"]) {
+        Error::WrongType
+    } else if has(&["NOAUTH", "WRONGPASS", "NOPERM"]) {
+        Error::Unauthorized(text)
+    } else if has(&["LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"]) {
+        Error::Unavailable {
+            message: text,
+            retry_after: None,
+            may_have_run,
+        }
+    } else {
+        Error::Refused {
+            message: text,
+            may_have_run,
+        }
+    }
+}
+
+/// Whether a bridge that failed for reasons of its own could not have said `text`.
+pub(crate) fn is_error_of_redis(text: &str) -> bool {
+    !matches!(refusal(text.to_owned()), Error::Refused { .. })
+        || ["NOSCRIPT", "READONLY", "OOM", "MISCONF"]
+            .iter()
+            .any(|code| has_code(text, code))
+}
+
+fn has_code(text: &str, code: &str) -> bool {
+    text.to_ascii_uppercase().contains(code)
+}

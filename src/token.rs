@@ -1,0 +1,137 @@
+//! Random identifiers: the token that proves an acquisition, the session that tells its requests from all others.
+
+use std::fmt;
+
+use crate::error::Error;
+use crate::runtime::Runtime;
+
+const TOKEN_BYTES: usize = 16;
+const TOKEN_CHARS: usize = 22;
+const SESSION_BYTES: usize = 6;
+
+/// Proof of one acquisition: 128 random bits, as 22 characters of base64url.
+///
+/// Whoever has the token of a held lock can release it, so it is hidden from `Debug`, and appears in no error.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// The token behind `text`, as [`Token::expose`] gave it to whoever hands a lease over.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is not 22 characters of base64url.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        if text.len() == TOKEN_CHARS && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::InvalidArgument(format!(
+                "a token is {TOKEN_CHARS} characters of base64url"
+            )))
+        }
+    }
+
+    /// Whatever a lock's key holds, also what another program put there.
+    pub(crate) const fn foreign(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The secret itself, to hand the lease to another handler: see [`crate::Lock::resume`].
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(hidden)")
+    }
+}
+
+/// Who asks, in one acquisition or one lease: 48 random bits, so that one in 10^14 replies that went astray passes for its own.
+#[derive(Clone)]
+pub(crate) struct Session(String);
+
+impl Session {
+    pub(crate) fn random<R: Runtime>(runtime: &R) -> Result<Self, Error> {
+        random_bytes::<SESSION_BYTES, R>(runtime).map(|bytes| Self(base64url(&bytes)))
+    }
+
+    /// A session and the token that it asks with, in one draw: a call to the host's source is the dearest step of a request.
+    pub(crate) fn with_token<R: Runtime>(runtime: &R) -> Result<(Self, Token), Error> {
+        let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }, R>(runtime)?;
+        let (token, session) = bytes.split_at(TOKEN_BYTES);
+        Ok((Self(base64url(session)), Token(base64url(token))))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Text that only the reply to the request with this `number` holds.
+    pub(crate) fn nonce(&self, number: u64) -> String {
+        format!("{}.{number}", self.0)
+    }
+}
+
+fn random_bytes<const BYTES: usize, R: Runtime>(runtime: &R) -> Result<[u8; BYTES], Error> {
+    let mut bytes = [0; BYTES];
+    runtime
+        .random(&mut bytes)
+        .map_err(|_| Error::NoRandomness)?;
+    Ok(bytes)
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// RFC 4648 §5, without padding.
+fn base64url(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group
+            .iter()
+            .fold(0, |bits, &byte| bits << 8 | u32::from(byte))
+            << (8 * (3 - group.len()));
+        for place in 0..=group.len() {
+            let index = bits >> (18 - 6 * place) & 0x3f;
+            text.push(char::from(ALPHABET[index as usize]));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64url_is_that_of_rfc_4648() {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg"),
+            ("fo", "Zm8"),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg"),
+        ] {
+            assert_eq!(base64url(plain.as_bytes()), coded);
+        }
+        assert_eq!(base64url(&[0xfb, 0xff]), "-_8");
+    }
+
+    #[test]
+    fn a_token_is_hidden_from_debug() {
+        let token = Token::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
+        assert!(!format!("{token:?}").contains('A'));
+    }
+
+    #[test]
+    fn a_token_of_another_shape_is_refused() {
+        for text in [
+            "",
+            "short",
+            "AAAAAAAAAAAAAAAAAAAAA!",
+            "AAAAAAAAAAAAAAAAAAAAAAA",
+        ] {
+            assert!(Token::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! One HTTP exchange, as plain values.
+
+use std::fmt;
+use std::future::Future;
+
+/// A `POST` that the client wants sent. It has no `Debug`: headers hold the credential, the body a lock's token.
+pub struct Request<'a> {
+    /// Absolute address.
+    pub url: &'a str,
+    /// Names in lower case, and values.
+    pub headers: &'a [(&'static str, String)],
+    /// What to post.
+    pub body: String,
+    /// A response body over this many bytes is refused with [`TransportError::TooLarge`], not read to its end.
+    pub body_limit: usize,
+}
+
+/// What came back, whatever the status.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Response {
+    /// HTTP status. 0 where the host hides a redirect's status, as browsers do.
+    pub status: u16,
+    /// The `Retry-After` header.
+    pub retry_after: Option<String>,
+    /// The body, unread for a redirect.
+    pub body: Vec<u8>,
+}
+
+/// The body may hold a lock's token.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an exchange has no response. None of them says whether the request was executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// No response at all: not resolved, refused, reset.
+    #[error("no response: {0}")]
+    NoResponse(String),
+    /// The response began, and broke off.
+    #[error("the response broke off: {0}")]
+    BrokeOff(String),
+    /// The body is larger than [`Request::body_limit`].
+    #[error("the response is too large")]
+    TooLarge,
+}
+
+/// Sends requests. On the edge [`crate::web::Fetch`] is the implementation.
+pub trait Transport: 'static {
+    /// Sends `request` once: no retry, no redirect followed, no cache. Dropping the future aborts the exchange. Time-outs are
+    /// the caller's business.
+    ///
+    /// # Errors
+    /// [`TransportError`] if no whole response came; any status is a response.
+    fn send(&self, request: Request<'_>) -> impl Future<Output = Result<Response, TransportError>>;
+}
