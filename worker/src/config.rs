@@ -1,0 +1,161 @@
+//! What the Worker is told by variables and secrets.
+
+use edgelock::Bridge;
+use subtle::ConstantTimeEq;
+
+use crate::problem::Problem;
+
+/// Where the bridge is, and who may do what.
+pub struct Config {
+    pub(crate) bridge: Bridge,
+    pub(crate) admin: Credential,
+    pub(crate) locks: Credential,
+}
+
+/// Under which names the bridge's address and credential are known: ours, Upstash's, and Vercel's. The first whose address is
+/// set is taken, with its own credential and no other's.
+const BRIDGES: [(&str, &str); 3] = [
+    ("BRIDGE_URL", "BRIDGE_TOKEN"),
+    ("UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"),
+    ("KV_REST_API_URL", "KV_REST_API_TOKEN"),
+];
+
+impl Config {
+    /// Reads the configuration from `variable`.
+    ///
+    /// # Errors
+    /// 500 `not_configured` if there is no bridge, or its address or credential cannot be one.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Problem> {
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let Some((url, token)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some()) else {
+            return Err(not_configured(
+                "this Worker has no bridge: set BRIDGE_URL and BRIDGE_TOKEN".to_owned(),
+            ));
+        };
+        let bridge = Bridge::upstash(
+            &set(url).unwrap_or_default(),
+            &set(token).unwrap_or_default(),
+        )
+        .map_err(|error| not_configured(format!("{url} or {token}: {error}")))?;
+        Ok(Self {
+            bridge,
+            admin: Credential(set("ADMIN_TOKEN")),
+            locks: Credential(set("LOCKS_TOKEN")),
+        })
+    }
+}
+
+fn not_configured(detail: String) -> Problem {
+    Problem::new(500, "not_configured", detail)
+}
+
+/// What a caller must know. Without one nobody is let in.
+pub(crate) struct Credential(Option<String>);
+
+impl Credential {
+    /// Lets in whoever sent it as a bearer token, in a time that does not tell how much of a guess was right.
+    ///
+    /// # Errors
+    /// 403 `closed` if there is none to know, 401 `unauthorized` for none, or another, sent.
+    pub(crate) fn admit(&self, authorization: Option<&str>) -> Result<(), Problem> {
+        let Some(credential) = &self.0 else {
+            return Err(Problem::new(
+                403,
+                "closed",
+                "this Worker has no credential for this route, so it is closed",
+            ));
+        };
+        let sent = authorization.and_then(bearer).unwrap_or_default();
+        if credential.trim().as_bytes().ct_eq(sent.as_bytes()).into() {
+            return Ok(());
+        }
+        Err(Problem::new(
+            401,
+            "unauthorized",
+            "this route needs another `Authorization: Bearer …`",
+        )
+        .header("www-authenticate", "Bearer"))
+    }
+}
+
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, credential) = authorization.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(credential.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(variables: &[(&str, &str)]) -> Result<Config, Problem> {
+        Config::from_variables(|wanted| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_bridge_is_known_by_our_names_upstashs_or_vercels_in_this_order() {
+        let all = [
+            ("KV_REST_API_URL", "https://vercel.example"),
+            ("KV_REST_API_TOKEN", "v"),
+            ("UPSTASH_REDIS_REST_URL", "https://upstash.example"),
+            ("UPSTASH_REDIS_REST_TOKEN", "u"),
+            ("BRIDGE_URL", "https://ours.example"),
+            ("BRIDGE_TOKEN", "o"),
+        ];
+        for (count, host) in [(2, "vercel"), (4, "upstash"), (6, "ours")] {
+            let config = config(&all[..count]).ok().unwrap();
+            let bridge = format!("{:?}", config.bridge);
+            assert!(
+                bridge.contains(&format!("https://{host}.example")),
+                "{bridge}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bridge_without_its_own_credential_is_an_error_that_shows_none() {
+        let error = config(&[
+            ("BRIDGE_URL", "https://ours.example"),
+            ("UPSTASH_REDIS_REST_URL", "https://upstash.example"),
+            ("UPSTASH_REDIS_REST_TOKEN", "another's"),
+        ])
+        .err()
+        .unwrap();
+        let response = crate::http::Response::from(error);
+        assert_eq!(response.status, 500);
+        assert!(response.body.contains("BRIDGE_TOKEN"), "{}", response.body);
+        assert!(!response.body.contains("another's"), "{}", response.body);
+        assert!(config(&[]).is_err());
+        assert!(config(&[("BRIDGE_URL", " "), ("BRIDGE_TOKEN", "t")]).is_err());
+    }
+
+    #[test]
+    fn only_the_right_bearer_token_is_let_in() {
+        let credential = Credential(Some("secret".to_owned()));
+        assert!(credential.admit(Some("Bearer secret")).is_ok());
+        assert!(credential.admit(Some("bearer  secret ")).is_ok());
+        for wrong in [
+            "Bearer secre",
+            "Bearer secret2",
+            "Bearer ",
+            "secret",
+            "Basic secret",
+            "",
+        ] {
+            assert!(credential.admit(Some(wrong)).is_err(), "{wrong}");
+        }
+        assert!(credential.admit(None).is_err());
+    }
+
+    #[test]
+    fn nobody_is_let_in_where_no_credential_is_set() {
+        for sent in [None, Some("Bearer "), Some("Bearer x"), Some("")] {
+            let response = crate::http::Response::from(Credential(None).admit(sent).unwrap_err());
+            assert_eq!(response.status, 403);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! A flash sale at the edge, and locks as a service: parse a request, call edgelock, shape a response.
+//!
+//! Everything but `event` is plain Rust that knows no JavaScript: [`Shop::answer`] turns a [`Request`] into a [`Response`].
+
+#[cfg(target_family = "wasm")]
+mod event;
+
+mod config;
+mod http;
+mod input;
+mod ledger;
+mod locks;
+mod orders;
+mod problem;
+mod route;
+mod sales;
+mod section;
+mod shop;
+
+pub use config::Config;
+pub use http::{Request, Response};
+pub use problem::Problem;
+pub use shop::Shop;

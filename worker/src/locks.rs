@@ -1,0 +1,128 @@
+//! Locks as a service, for handlers in any language.
+
+use std::time::Duration;
+
+use edgelock::{Error, Lock, Runtime, Transport};
+use serde::Serialize;
+
+use crate::http::Response;
+use crate::input::{self, Acquire, Release, Renew, Ttl};
+use crate::problem::{Problem, millis};
+use crate::shop::Shop;
+
+/// Before each name, so that no caller reaches any other key.
+const PREFIX: &str = "lock:";
+
+impl<T: Transport, R: Runtime> Shop<T, R> {
+    pub(crate) async fn acquire_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
+        let Acquire { ttl_ms, wait_ms } = input::parse_optional(body)?;
+        let lock = with_ttl(self.service_lock(name)?, ttl_ms)?;
+        let lease = match wait_ms.get() {
+            0 => lock.try_acquire().await,
+            wait_ms => lock.wait(Duration::from_millis(wait_ms)).acquire().await,
+        };
+        let lease = lease.map_err(|error| match error {
+            Error::Held { remaining } => held(remaining),
+            error => Problem::of(error),
+        })?;
+        Ok(Response::json(
+            201,
+            &Acquired {
+                name,
+                token: lease.token().expose(),
+                fence: lease.fence(),
+                remaining_ms: millis(lease.remaining()),
+            },
+        ))
+    }
+
+    pub(crate) async fn renew_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
+        let Renew { token, ttl_ms } = input::parse(body)?;
+        let lock = with_ttl(self.service_lock(name)?, ttl_ms)?;
+        let lease = lock.resume(token).map_err(Problem::of)?;
+        lease.renew().await.map_err(lost)?;
+        Ok(Response::json(
+            200,
+            &Renewed {
+                remaining_ms: millis(lease.remaining()),
+            },
+        ))
+    }
+
+    pub(crate) async fn release_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
+        let Release { token } = input::parse(body)?;
+        let lock = self.service_lock(name)?;
+        let lease = lock.resume(token).map_err(Problem::of)?;
+        lease.release().await.map_err(lost)?;
+        Ok(Response::json(200, &Released { released: true }))
+    }
+
+    pub(crate) async fn inspect_lock(&self, name: &str) -> Result<Response, Problem> {
+        let lock = self.service_lock(name)?;
+        let found = lock.inspect().await.map_err(Problem::of)?;
+        let holder = found.holder;
+        Ok(Response::json(
+            200,
+            &Inspected {
+                name,
+                held: holder.is_some(),
+                remaining_ms: holder.and_then(|holder| holder.remaining).map(millis),
+                fence: found.fence,
+            },
+        ))
+    }
+
+    fn service_lock(&self, name: &str) -> Result<Lock<T, R>, Problem> {
+        self.client
+            .clone()
+            .prefix(PREFIX)
+            .lock(name)
+            .map_err(Problem::of)
+    }
+}
+
+#[derive(Serialize)]
+struct Acquired<'a> {
+    name: &'a str,
+    token: &'a str,
+    fence: u64,
+    remaining_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Renewed {
+    remaining_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Released {
+    released: bool,
+}
+
+#[derive(Serialize)]
+struct Inspected<'a> {
+    name: &'a str,
+    held: bool,
+    remaining_ms: Option<u64>,
+    fence: Option<u64>,
+}
+
+fn with_ttl<T: Transport, R: Runtime>(lock: Lock<T, R>, ttl: Ttl) -> Result<Lock<T, R>, Problem> {
+    lock.ttl(Duration::from_millis(ttl.get()))
+        .map_err(Problem::of)
+}
+
+fn held(remaining: Option<Duration>) -> Problem {
+    Problem::new(409, "lock_held", "another has the lock").held_for(remaining)
+}
+
+fn lost(error: Error) -> Problem {
+    match error {
+        Error::Lost | Error::Expired => Problem::new(
+            409,
+            "lock_lost",
+            "this token does not hold the lock, or no longer",
+        ),
+        error => Problem::of_write(error),
+    }
+}

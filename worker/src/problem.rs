@@ -1,0 +1,306 @@
+//! Why a request was not done, in the shape of RFC 9457.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use edgelock::Error;
+use serde::Serialize;
+
+use crate::http::Response;
+
+/// An answer that says no. Its `code` is for programs and does not change; its `detail` is for people.
+#[derive(Debug)]
+pub struct Problem(Box<Parts>);
+
+#[derive(Debug, Serialize)]
+struct Parts {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    code: &'static str,
+    detail: Cow<'static, str>,
+    /// What in the request is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    /// How many are left to sell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<u64>,
+    /// How many this buyer has bought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bought: Option<u64>,
+    /// How long the lock's holder has left, unless it renews.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining_ms: Option<u64>,
+    #[serde(skip)]
+    header: Option<(&'static str, String)>,
+    /// For the log: callers are not told what our bridge says.
+    #[serde(skip)]
+    cause: Option<Error>,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        status: u16,
+        code: &'static str,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self(Box::new(Parts {
+            // No pages about each kind: then the title is that of the status (RFC 9457 §4.2.1).
+            r#type: "about:blank",
+            title: title(status),
+            status,
+            code,
+            detail: detail.into(),
+            field: None,
+            remaining: None,
+            bought: None,
+            remaining_ms: None,
+            header: None,
+            cause: None,
+        }))
+    }
+
+    /// What the caller sent in `field` cannot be.
+    pub(crate) fn invalid(field: impl Into<String>, detail: impl Into<Cow<'static, str>>) -> Self {
+        let mut problem = Self::new(422, "invalid_input", detail);
+        problem.0.field = Some(field.into());
+        problem
+    }
+
+    pub(crate) fn no_such_sale() -> Self {
+        Self::new(404, "no_such_sale", "there is no sale of this sku")
+    }
+
+    /// Redis holds something that this Worker did not write.
+    pub(crate) fn corrupt() -> Self {
+        Self::new(
+            500,
+            "corrupt_record",
+            "the sale's records are not what this Worker writes; nothing was changed",
+        )
+    }
+
+    /// Why a lock was not had, or nothing could be read.
+    pub(crate) fn of(error: Error) -> Self {
+        let mut problem = match &error {
+            Error::Held { .. } => Self::new(
+                503,
+                "lock_held",
+                "others were served for as long as this request could wait; send it again",
+            )
+            .retry_after(Duration::from_secs(1)),
+            Error::Lost | Error::Expired => Self::new(
+                503,
+                "lock_lost",
+                "the lock was lost before anything was changed; send the request again",
+            )
+            .retry_after(Duration::from_secs(1)),
+            Error::InvalidArgument(detail) => Self::invalid("name", detail.clone()),
+            Error::WrongType => Self::new(
+                500,
+                "wrong_type",
+                "the lock's key holds something else; nothing was changed",
+            ),
+            Error::CommandFailed { .. } => Self::new(
+                500,
+                "command_failed",
+                "Redis refused a command; the sale's keys may hold something else",
+            ),
+            Error::Unavailable { retry_after, .. } => {
+                Self::bridge_unavailable(retry_after.unwrap_or(Duration::from_secs(1)))
+            }
+            error if error.is_unknown() => Self::bridge_unavailable(Duration::from_secs(1)),
+            _ => Self::new(
+                502,
+                "bridge_refused",
+                "the bridge does not let this Worker work; nothing was changed",
+            ),
+        };
+        problem.0.cause = Some(error);
+        problem
+    }
+
+    /// As [`Problem::of`], for a request that would have changed something.
+    pub(crate) fn of_write(error: Error) -> Self {
+        if !error.is_unknown() {
+            return Self::of(error);
+        }
+        let mut problem = Self::new(
+            503,
+            "outcome_unknown",
+            "whether it was done could not be learned; send the same request again, it is not done twice",
+        )
+        .retry_after(Duration::from_secs(1));
+        problem.0.cause = Some(error);
+        problem
+    }
+
+    fn bridge_unavailable(retry_after: Duration) -> Self {
+        Self::new(
+            503,
+            "bridge_unavailable",
+            "the locks cannot be reached; nothing was changed",
+        )
+        .retry_after(retry_after)
+    }
+
+    pub(crate) fn remaining(mut self, remaining: u64) -> Self {
+        self.0.remaining = Some(remaining);
+        self
+    }
+
+    pub(crate) fn bought(mut self, bought: u64) -> Self {
+        self.0.bought = Some(bought);
+        self
+    }
+
+    pub(crate) fn held_for(mut self, remaining: Option<Duration>) -> Self {
+        self.0.remaining_ms = remaining.map(millis);
+        self.retry_after(remaining.unwrap_or_default())
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.header = Some((name, value.into()));
+        self
+    }
+
+    /// In whole seconds, as HTTP has them, and at least one.
+    fn retry_after(self, after: Duration) -> Self {
+        let seconds = millis(after).div_ceil(1000).max(1);
+        self.header("retry-after", seconds.to_string())
+    }
+
+    /// What the log should say of a failure that is ours; nothing where the caller is told all there is.
+    pub fn log(&self) -> Option<String> {
+        let parts = &self.0;
+        let cause = parts.cause.as_ref().map(ToString::to_string);
+        (parts.status >= 500).then(|| {
+            let cause = cause.unwrap_or_else(|| parts.detail.to_string());
+            format!("{} {}: {cause}", parts.status, parts.code)
+        })
+    }
+}
+
+impl From<Problem> for Response {
+    fn from(problem: Problem) -> Self {
+        let parts = *problem.0;
+        let mut response = Self::new(parts.status, "application/problem+json", &parts);
+        response.headers.extend(parts.header);
+        response
+    }
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn title(status: u16) -> &'static str {
+    match status {
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        409 => "Conflict",
+        410 => "Gone",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        _ => "Internal Server Error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unavailable(may_have_run: bool) -> Error {
+        Error::Unavailable {
+            message: "what the bridge said".to_owned(),
+            retry_after: Some(Duration::from_millis(1_001)),
+            may_have_run,
+        }
+    }
+
+    #[track_caller]
+    fn check(problem: Problem, status: u16, code: &str, retry_after: Option<&str>) {
+        let response = Response::from(problem);
+        assert_eq!(response.status, status, "{response:?}");
+        let quoted = format!(r#""code":"{code}""#);
+        assert!(response.body.contains(&quoted), "{response:?}");
+        let header = response
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "retry-after");
+        assert_eq!(header.map(|(_, value)| value.as_str()), retry_after);
+        assert!(!response.body.contains("the bridge said"), "{response:?}");
+    }
+
+    #[test]
+    fn each_failure_has_its_status_and_code() {
+        let held = Error::Held { remaining: None };
+        check(Problem::of(held), 503, "lock_held", Some("1"));
+        check(Problem::of(Error::Expired), 503, "lock_lost", Some("1"));
+        check(
+            Problem::of(Error::Truncated),
+            503,
+            "bridge_unavailable",
+            Some("1"),
+        );
+        check(
+            Problem::of(Error::NotJson { status: 502 }),
+            503,
+            "bridge_unavailable",
+            Some("1"),
+        );
+        check(
+            Problem::of(unavailable(false)),
+            503,
+            "bridge_unavailable",
+            Some("2"),
+        );
+        check(Problem::of(Error::WrongType), 500, "wrong_type", None);
+        let refused = Error::Unauthorized("what the bridge said".to_owned());
+        check(Problem::of(refused), 502, "bridge_refused", None);
+        check(
+            Problem::of(Error::Redirected { status: 301 }),
+            502,
+            "bridge_refused",
+            None,
+        );
+    }
+
+    #[test]
+    fn a_write_whose_outcome_is_unknown_is_never_said_to_have_failed() {
+        check(
+            Problem::of_write(unavailable(true)),
+            503,
+            "outcome_unknown",
+            Some("1"),
+        );
+        check(
+            Problem::of_write(unavailable(false)),
+            503,
+            "bridge_unavailable",
+            Some("2"),
+        );
+        check(
+            Problem::of_write(Error::Truncated),
+            503,
+            "outcome_unknown",
+            Some("1"),
+        );
+        check(Problem::of_write(Error::Lost), 503, "lock_lost", Some("1"));
+    }
+
+    #[test]
+    fn the_log_says_why_and_only_of_failures_that_are_ours() {
+        let line = Problem::of(unavailable(true)).log().unwrap();
+        assert_eq!(
+            line,
+            "503 bridge_unavailable: unavailable: what the bridge said"
+        );
+        assert_eq!(Problem::no_such_sale().log(), None);
+    }
+}

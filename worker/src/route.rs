@@ -1,0 +1,165 @@
+//! Which operation a method and a path name.
+
+use percent_encoding::percent_decode_str;
+
+use crate::input::Id;
+use crate::problem::Problem;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    OpenSale(Id),
+    ShowSale(Id),
+    PlaceOrder(Id),
+    AcquireLock(String),
+    RenewLock(String),
+    ReleaseLock(String),
+    InspectLock(String),
+}
+
+impl Route {
+    /// # Errors
+    /// 404 for a path that is none of ours, 405 for another method, 422 for a name that cannot be one.
+    pub(crate) fn of(method: &str, path: &str) -> Result<Self, Problem> {
+        let segments: Vec<&str> = path.split('/').collect();
+        match (segments.as_slice(), method) {
+            (["", "sales", sku], "PUT") => Ok(Self::OpenSale(sku_of(sku)?)),
+            (["", "sales", sku], "GET") => Ok(Self::ShowSale(sku_of(sku)?)),
+            (["", "sales", _], _) => Err(wrong_method("GET, PUT")),
+            (["", "sales", sku, "orders"], "POST") => Ok(Self::PlaceOrder(sku_of(sku)?)),
+            (["", "locks", name], "GET") => Ok(Self::InspectLock(name_of(name)?)),
+            (["", "locks", _], _) => Err(wrong_method("GET")),
+            (["", "locks", name, "acquire"], "POST") => Ok(Self::AcquireLock(name_of(name)?)),
+            (["", "locks", name, "renew"], "POST") => Ok(Self::RenewLock(name_of(name)?)),
+            (["", "locks", name, "release"], "POST") => Ok(Self::ReleaseLock(name_of(name)?)),
+            (["", "sales", _, "orders"] | ["", "locks", _, "acquire" | "renew" | "release"], _) => {
+                Err(wrong_method("POST"))
+            }
+            _ => Err(Problem::new(
+                404,
+                "no_such_route",
+                "there is /sales/{sku}, /sales/{sku}/orders, /locks/{name} and /locks/{name}/acquire, renew, release",
+            )),
+        }
+    }
+}
+
+fn wrong_method(allow: &'static str) -> Problem {
+    Problem::new(
+        405,
+        "method_not_allowed",
+        format!("this route knows {allow}"),
+    )
+    .header("allow", allow)
+}
+
+fn sku_of(segment: &str) -> Result<Id, Problem> {
+    let text = decoded("sku", segment)?;
+    Id::parse(&text).ok_or_else(|| Problem::invalid("sku", format!("a sku is {}", Id::RULE)))
+}
+
+fn name_of(segment: &str) -> Result<String, Problem> {
+    decoded("name", segment)
+}
+
+fn decoded(field: &str, segment: &str) -> Result<String, Problem> {
+    let text = percent_decode_str(segment).decode_utf8();
+    text.map(String::from)
+        .map_err(|_| Problem::invalid(field, format!("the {field} in the path is not UTF-8")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::Response;
+
+    fn sku(text: &str) -> Id {
+        Id::parse(text).unwrap()
+    }
+
+    #[test]
+    fn each_operation_has_its_method_and_path() {
+        for (method, path, route) in [
+            ("PUT", "/sales/42", Route::OpenSale(sku("42"))),
+            ("GET", "/sales/a.b_c-D", Route::ShowSale(sku("a.b_c-D"))),
+            ("POST", "/sales/%34%32/orders", Route::PlaceOrder(sku("42"))),
+            ("GET", "/locks/a%2Fb", Route::InspectLock("a/b".to_owned())),
+            (
+                "POST",
+                "/locks/%C3%BC/acquire",
+                Route::AcquireLock("ü".to_owned()),
+            ),
+            (
+                "POST",
+                "/locks/acquire/renew",
+                Route::RenewLock("acquire".to_owned()),
+            ),
+            (
+                "POST",
+                "/locks/x%7D/release",
+                Route::ReleaseLock("x}".to_owned()),
+            ),
+        ] {
+            assert_eq!(Route::of(method, path).unwrap(), route, "{method} {path}");
+        }
+    }
+
+    #[track_caller]
+    fn refused(method: &str, path: &str) -> Response {
+        Route::of(method, path).unwrap_err().into()
+    }
+
+    #[test]
+    fn other_paths_are_no_routes() {
+        for path in [
+            "/",
+            "",
+            "*",
+            "/sales",
+            "/sales/42/",
+            "/sales/42/orders/1",
+            "/locks/a/b",
+            "//sales/42",
+            "/Sales/42",
+        ] {
+            assert_eq!(refused("GET", path).status, 404, "{path}");
+        }
+    }
+
+    #[test]
+    fn another_method_is_told_which_ones_there_are() {
+        for (method, path, allow) in [
+            ("POST", "/sales/42", "GET, PUT"),
+            ("HEAD", "/sales/42", "GET, PUT"),
+            ("GET", "/sales/42/orders", "POST"),
+            ("DELETE", "/locks/a", "GET"),
+            ("PUT", "/locks/a/acquire", "POST"),
+        ] {
+            let response = refused(method, path);
+            assert_eq!(response.status, 405, "{method} {path}");
+            assert!(
+                response.headers.contains(&("allow", allow.to_owned())),
+                "{response:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_in_the_path_that_cannot_be_one_is_named() {
+        let long = format!("/sales/{}", "4".repeat(65));
+        for (path, field) in [
+            ("/sales/a%20b", "sku"),
+            ("/sales/", "sku"),
+            ("/sales/%7B42%7D", "sku"),
+            (long.as_str(), "sku"),
+            ("/sales/%FF", "sku"),
+            ("/locks/%FF", "name"),
+        ] {
+            let response = refused("GET", path);
+            assert_eq!(response.status, 422, "{path}");
+            assert!(
+                response.body.contains(&format!(r#""field":"{field}""#)),
+                "{response:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The Worker without its host: a request in, a response out.
+
+use edgelock::{Client, Runtime, Task, Transport};
+
+use crate::config::{Config, Credential};
+use crate::http::{Request, Response};
+use crate::problem::Problem;
+use crate::route::Route;
+
+/// Sells, and hands out locks.
+pub struct Shop<T, R> {
+    pub(crate) client: Client<T, R>,
+    /// Finishes work that the answer does not wait for.
+    pub(crate) background: Box<dyn Fn(Task)>,
+    admin: Credential,
+    locks: Credential,
+}
+
+impl<T: Transport, R: Runtime> Shop<T, R> {
+    /// A shop whose records are behind the configured bridge.
+    pub fn new(
+        config: Config,
+        transport: T,
+        runtime: R,
+        background: impl Fn(Task) + 'static,
+    ) -> Self {
+        Self {
+            client: Client::new(config.bridge, transport, runtime),
+            background: Box::new(background),
+            admin: config.admin,
+            locks: config.locks,
+        }
+    }
+
+    /// Does what `request` asks for.
+    ///
+    /// # Errors
+    /// The [`Problem`] to answer with.
+    pub async fn answer(&self, request: &Request) -> Result<Response, Problem> {
+        let route = Route::of(&request.method, &request.path)?;
+        if let Some(credential) = self.credential_for(&route) {
+            credential.admit(request.authorization.as_deref())?;
+        }
+        match route {
+            Route::OpenSale(sku) => self.open_sale(&sku, &request.body).await,
+            Route::ShowSale(sku) => self.show_sale(&sku).await,
+            Route::PlaceOrder(sku) => self.place_order(&sku, &request.body).await,
+            Route::AcquireLock(name) => self.acquire_lock(&name, &request.body).await,
+            Route::RenewLock(name) => self.renew_lock(&name, &request.body).await,
+            Route::ReleaseLock(name) => self.release_lock(&name, &request.body).await,
+            Route::InspectLock(name) => self.inspect_lock(&name).await,
+        }
+    }
+
+    /// What a caller of `route` must know; nothing to look at a sale and to buy.
+    const fn credential_for(&self, route: &Route) -> Option<&Credential> {
+        match route {
+            Route::ShowSale(_) | Route::PlaceOrder(_) => None,
+            Route::OpenSale(_) => Some(&self.admin),
+            Route::AcquireLock(_)
+            | Route::RenewLock(_)
+            | Route::ReleaseLock(_)
+            | Route::InspectLock(_) => Some(&self.locks),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Whatever is sent: a 4xx that says what is wrong, and nothing changed.
+
+use serde_json::Value;
+
+use crate::support::Stack;
+use crate::support::caller::{Answer, Caller};
+
+/// What is wrong with a body, as its answer says it.
+enum Wrong {
+    /// 422, and this field.
+    Field(&'static str),
+    /// 400.
+    Json,
+    /// 413.
+    TooLarge,
+}
+use Wrong::{Field, Json, TooLarge};
+
+/// Nothing in Redis is touched by any of `bodies`, not even a fence.
+async fn refused(stack: &Stack, path: &str, bodies: &[(String, Wrong)]) {
+    let caller = stack.caller();
+    let before = stack.redis().dump();
+    for (body, wrong) in bodies {
+        let answer = send(&caller, path, body).await;
+        let (status, code, field) = match wrong {
+            Field(field) => (422, "invalid_input", Value::from(*field)),
+            Json => (400, "bad_json", Value::Null),
+            TooLarge => (413, "body_too_large", Value::Null),
+        };
+        let answer = answer.refuses(status, code);
+        assert_eq!(answer.json["field"], field, "{answer:?}");
+        assert!(answer.text.len() < 1000, "{answer:?}");
+    }
+    assert_eq!(stack.redis().dump(), before);
+}
+
+async fn send(caller: &Caller, path: &str, body: &str) -> Answer {
+    match path {
+        "/sales/42" => caller.admin("PUT", path, body).await,
+        _ => caller.locks("POST", path, body).await,
+    }
+}
+
+/// Every way in which a whole number can be none of 1 to 1000.
+const NO_QUANTITIES: [&str; 13] = [
+    "0",
+    "-1",
+    "1.5",
+    "1.0",
+    "1e3",
+    "1001",
+    "18446744073709551617",
+    "1e300",
+    r#""1""#,
+    "null",
+    "true",
+    "[1]",
+    "{}",
+];
+const NO_OBJECTS: [&str; 9] = [
+    "",
+    " ",
+    "{",
+    "[]",
+    "null",
+    "1",
+    "quantity=1",
+    "{'a':1}",
+    "\u{feff}{}",
+];
+
+fn order(order_id: &str, buyer: &str, quantity: &str) -> String {
+    format!(r#"{{"order_id":{order_id},"buyer":{buyer},"quantity":{quantity}}}"#)
+}
+
+#[tokio::test]
+async fn a_hostile_order_is_refused() {
+    let stack = Stack::start();
+    stack.caller().open("42", 5, 5).await.answers(201);
+    let good = r#""x""#;
+    let long = |length| format!(r#""{}""#, "x".repeat(length));
+    let mut bodies: Vec<(String, Wrong)> = Vec::new();
+    for quantity in NO_QUANTITIES {
+        bodies.push((order(good, good, quantity), Field("quantity")));
+    }
+    for quantity in ["NaN", "1e999", "2x", "", "+1", "x"] {
+        bodies.push((order(good, good, quantity), Json));
+    }
+    for id in [
+        "1",
+        "null",
+        r#""""#,
+        r#""a b""#,
+        r#""a\nb""#,
+        r#""a\u0000""#,
+        r#""{a}""#,
+        r#""ü""#,
+        r#""a/b""#,
+        &long(65),
+        &long(9000),
+    ] {
+        bodies.push((order(id, good, "1"), Field("order_id")));
+        bodies.push((order(good, id, "1"), Field("buyer")));
+    }
+    for body in NO_OBJECTS {
+        bodies.push((body.to_owned(), Json));
+    }
+    bodies.extend([
+        (order(good, r#""\ud800""#, "1"), Json),
+        (order(good, good, "1") + "x", Json),
+        (order(good, good, &"[".repeat(10_000)), Field("quantity")),
+        (order(good, good, r#"1,"price":0"#), Field("price")),
+        (order(good, good, r#"1,"quantity":2"#), Field("body")),
+        (
+            format!(r#"{{"order_id":{good},"buyer":{good}}}"#),
+            Field("body"),
+        ),
+        (r#"["x","x",1]"#.to_owned(), Json),
+        (order(&long(17_000), good, "1"), TooLarge),
+    ]);
+    refused(&stack, "/sales/42/orders", &bodies).await;
+}
+
+#[tokio::test]
+async fn hostile_terms_of_a_sale_are_refused() {
+    let stack = Stack::start();
+    let terms = |stock: &str, limit: &str, end: &str| {
+        format!(r#"{{"stock":{stock},"limit_per_buyer":{limit},"ends_at_ms":{end}}}"#)
+    };
+    let end = "9999999999999";
+    let mut bodies = vec![
+        (terms("1000001", "1", end), Field("stock")),
+        (terms("1", "1000001", end), Field("limit_per_buyer")),
+        (terms("1", "1", "9007199254740992"), Field("ends_at_ms")),
+        (terms("1", "1", r#""2030-01-01""#), Field("ends_at_ms")),
+        (terms("1", "1", r#"1,"sold":0"#), Field("sold")),
+        (r#"{"stock":1}"#.to_owned(), Field("body")),
+    ];
+    for none in NO_QUANTITIES.into_iter().filter(|none| *none != "1001") {
+        bodies.push((terms(none, "1", end), Field("stock")));
+        bodies.push((terms("1", none, end), Field("limit_per_buyer")));
+        bodies.push((terms("1", "1", none), Field("ends_at_ms")));
+    }
+    for body in NO_OBJECTS {
+        bodies.push((body.to_owned(), Json));
+    }
+    refused(&stack, "/sales/42", &bodies).await;
+}
+
+#[tokio::test]
+async fn hostile_input_of_locks_is_refused() {
+    let stack = Stack::start();
+    let mut bodies = vec![
+        (r#"{"ttl_ms":86400001}"#.to_owned(), Field("ttl_ms")),
+        (r#"{"wait_ms":30001}"#.to_owned(), Field("wait_ms")),
+        (r#"{"wait":1}"#.to_owned(), Field("wait")),
+        (
+            r#"{"token":"AAAAAAAAAAAAAAAAAAAAAA"}"#.to_owned(),
+            Field("token"),
+        ),
+    ];
+    for none in NO_QUANTITIES.into_iter().filter(|none| *none != "1001") {
+        bodies.push((format!(r#"{{"ttl_ms":{none}}}"#), Field("ttl_ms")));
+        if none != "0" {
+            bodies.push((format!(r#"{{"wait_ms":{none}}}"#), Field("wait_ms")));
+        }
+    }
+    for body in NO_OBJECTS.into_iter().filter(|body| !body.is_empty()) {
+        bodies.push((body.to_owned(), Json));
+    }
+    refused(&stack, "/locks/a/acquire", &bodies).await;
+
+    for path in ["/locks/a/renew", "/locks/a/release"] {
+        let mut bodies = vec![("{}".to_owned(), Field("body"))];
+        for token in [
+            "1",
+            "null",
+            r#""""#,
+            r#""short""#,
+            r#""AAAAAAAAAAAAAAAAAAAAA*""#,
+            r#""AAAAAAAAAAAAAAAAAAAAAAA""#,
+        ] {
+            bodies.push((format!(r#"{{"token":{token}}}"#), Field("token")));
+        }
+        for body in NO_OBJECTS {
+            bodies.push((body.to_owned(), Json));
+        }
+        refused(&stack, path, &bodies).await;
+    }
+}
+
+#[tokio::test]
+async fn a_hostile_path_or_method_is_refused() {
+    let stack = Stack::start();
+    let caller = stack.caller();
+    let long_sku = format!("/sales/{}", "4".repeat(65));
+    let long_name = format!("/locks/{}", "n".repeat(508));
+    for (method, path, status, code) in [
+        ("GET", "/", 404, "no_such_route"),
+        ("GET", "/sales", 404, "no_such_route"),
+        ("GET", "/sales/42/orders/o1", 404, "no_such_route"),
+        ("POST", "/locks/a/steal", 404, "no_such_route"),
+        ("POST", "/locks/a%2Fb%2Facquire", 405, "method_not_allowed"),
+        ("DELETE", "/sales/42", 405, "method_not_allowed"),
+        ("OPTIONS", "/sales/42", 405, "method_not_allowed"),
+        ("GET", "/sales/42/orders", 405, "method_not_allowed"),
+        ("PUT", "/locks/a", 405, "method_not_allowed"),
+        ("GET", "/sales/", 422, "invalid_input"),
+        ("GET", "/sales/%7B42%7D", 422, "invalid_input"),
+        ("GET", "/sales/4%002", 422, "invalid_input"),
+        ("GET", "/sales/%ZZ", 422, "invalid_input"),
+        ("GET", &long_sku, 422, "invalid_input"),
+        ("GET", "/locks/", 422, "invalid_input"),
+        ("GET", "/locks/%FF", 422, "invalid_input"),
+        ("GET", "/locks/%7D", 422, "invalid_input"),
+        ("GET", &long_name, 422, "invalid_input"),
+    ] {
+        let answer = caller.locks(method, path, "").await;
+        let answer = answer.refuses(status, code);
+        assert_eq!(
+            status == 405,
+            !answer.header("allow").is_empty(),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(stack.redis().dump(), []);
+}

@@ -1,0 +1,10 @@
+//! What the Worker promises, in the real `workerd`, on the real bridge and Redis.
+#![cfg(not(target_family = "wasm"))]
+
+mod access;
+mod hostile;
+mod locks;
+mod orders;
+mod sales;
+mod support;
+mod trouble;

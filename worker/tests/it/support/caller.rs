@@ -1,0 +1,160 @@
+//! Calls a Worker over HTTP, and holds each answer against what all answers promise.
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use xtask::stack::{Worker, WorkerConfig};
+
+use super::now_ms;
+
+#[derive(Clone)]
+pub(crate) struct Caller {
+    http: Client,
+    url: String,
+    config: WorkerConfig,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+impl Caller {
+    pub(crate) fn new(worker: &Worker, config: &WorkerConfig) -> Self {
+        Self {
+            http: Client::new(),
+            url: worker.url(),
+            config: config.clone(),
+        }
+    }
+
+    /// Opens a sale that ends in an hour.
+    pub(crate) async fn open(&self, sku: &str, stock: u64, limit_per_buyer: u64) -> Answer {
+        self.open_until(sku, stock, limit_per_buyer, now_ms() + 3_600_000)
+            .await
+    }
+
+    pub(crate) async fn open_until(
+        &self,
+        sku: &str,
+        stock: u64,
+        limit_per_buyer: u64,
+        ends_at_ms: u64,
+    ) -> Answer {
+        let terms =
+            json!({"stock": stock, "limit_per_buyer": limit_per_buyer, "ends_at_ms": ends_at_ms});
+        let path = format!("/sales/{sku}");
+        self.admin("PUT", &path, &terms.to_string()).await
+    }
+
+    pub(crate) async fn sale(&self, sku: &str) -> Answer {
+        self.send("GET", &format!("/sales/{sku}"), None, "").await
+    }
+
+    pub(crate) async fn order(&self, sku: &str, order: &str, buyer: &str, quantity: u64) -> Answer {
+        let order = json!({"order_id": order, "buyer": buyer, "quantity": quantity});
+        let path = format!("/sales/{sku}/orders");
+        self.send("POST", &path, None, &order.to_string()).await
+    }
+
+    /// With the credential of those who open sales.
+    pub(crate) async fn admin(&self, method: &str, path: &str, body: &str) -> Answer {
+        let token = self.config.admin_token();
+        self.send(method, path, Some(token), body).await
+    }
+
+    /// With the credential of those who use locks.
+    pub(crate) async fn locks(&self, method: &str, path: &str, body: &str) -> Answer {
+        let token = self.config.locks_token();
+        self.send(method, path, Some(token), body).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        bearer: Option<&str>,
+        body: &str,
+    ) -> Answer {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(bearer) = bearer {
+            request = request.bearer_auth(bearer);
+        }
+        if !body.is_empty() {
+            request = request.body(body.to_owned());
+        }
+        let response = request.send().await.expect("an answer");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.expect("a whole answer");
+        let answer = Answer {
+            status,
+            json: serde_json::from_str(&text).unwrap_or_default(),
+            headers,
+            text,
+        };
+        self.keeps_the_form_of_all_answers(&answer);
+        answer
+    }
+
+    fn keeps_the_form_of_all_answers(&self, answer: &Answer) {
+        assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
+        for name in ["BRIDGE_TOKEN", "ADMIN_TOKEN", "LOCKS_TOKEN"] {
+            let secret = self.config.binding(name);
+            assert!(
+                secret.is_empty() || !format!("{answer:?}").contains(secret),
+                "{name} in {answer:?}"
+            );
+        }
+        if answer.status < 400 {
+            assert_eq!(answer.header("content-type"), "application/json");
+            return;
+        }
+        assert_eq!(answer.header("content-type"), "application/problem+json");
+        assert_eq!(answer.json["status"], answer.status, "{answer:?}");
+        for member in ["type", "title", "code", "detail"] {
+            assert!(answer.json[member].is_string(), "{member} of {answer:?}");
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("text"))
+    }
+
+    #[track_caller]
+    pub(crate) fn number(&self, member: &str) -> u64 {
+        self.json[member]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no number {member} in {self:?}"))
+    }
+
+    #[track_caller]
+    pub(crate) fn answers(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn refuses(self, status: u16, code: &str) -> Self {
+        assert_eq!(
+            (self.status, &self.json["code"]),
+            (status, &code.into()),
+            "{self:?}"
+        );
+        self
+    }
+
+    /// One that asks to come back.
+    #[track_caller]
+    pub(crate) fn says_when_to_retry(self) -> Self {
+        let after = self.header("retry-after").parse::<u64>();
+        assert!(after.is_ok_and(|seconds| seconds >= 1), "{self:?}");
+        self
+    }
+}

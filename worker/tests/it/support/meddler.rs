@@ -1,0 +1,86 @@
+//! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that is faster.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use tokio::net::TcpListener;
+use xtask::stack::Bridge;
+
+use super::Redis;
+
+/// What happens to a request that commits.
+#[derive(Clone, Copy)]
+pub(crate) enum Mischief {
+    /// It is executed, but the reply is replaced by a gateway's error page.
+    LoseReply,
+    /// It is not executed, and the answer is a gateway's error page.
+    LoseRequest,
+    /// It is not executed, and there is no answer.
+    Hold,
+    /// Right before it, the lock of this name runs out.
+    ExpireLock(&'static str),
+}
+
+struct Meddler {
+    bridge: String,
+    redis: PathBuf,
+    http: reqwest::Client,
+    mischief: Mischief,
+}
+
+/// Starts before `bridge`; at which address.
+pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let meddler = Arc::new(Meddler {
+        bridge: bridge.url().to_owned(),
+        redis: bridge.redis_socket().to_owned(),
+        http: reqwest::Client::new(),
+        mischief,
+    });
+    let app = Router::new().fallback(pass).with_state(meddler);
+    tokio::spawn(async { axum::serve(listener, app).await });
+    format!("http://{address}")
+}
+
+async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
+    let commits = body.windows(6).any(|word| word == b"\"HSET\"");
+    match meddler.mischief {
+        Mischief::LoseRequest if commits => gateway_error(),
+        Mischief::Hold if commits => std::future::pending().await,
+        Mischief::LoseReply if commits => {
+            meddler.forward(&headers, body).await;
+            gateway_error()
+        }
+        Mischief::ExpireLock(name) if commits => {
+            let deleted: u64 = Redis::connect(&meddler.redis).run(&format!("DEL {name}"));
+            assert_eq!(deleted, 1);
+            meddler.forward(&headers, body).await
+        }
+        _ => meddler.forward(&headers, body).await,
+    }
+}
+
+impl Meddler {
+    async fn forward(&self, headers: &HeaderMap, body: Bytes) -> Response {
+        let mut request = self.http.post(&self.bridge).body(body);
+        for name in ["authorization", "content-type"] {
+            if let Some(value) = headers.get(name) {
+                request = request.header(name, value);
+            }
+        }
+        let response = request.send().await.expect("the bridge answers");
+        let status = response.status();
+        let body = response.bytes().await.expect("a whole answer");
+        (status, body).into_response()
+    }
+}
+
+fn gateway_error() -> Response {
+    (StatusCode::BAD_GATEWAY, "<html>Bad Gateway</html>").into_response()
+}

@@ -1,0 +1,144 @@
+//! A bridge, its Redis, Workers, and a caller.
+
+pub(crate) mod caller;
+pub(crate) mod meddler;
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use redis::{Connection, FromRedisValue};
+use xtask::stack::{Bridge, Worker, WorkerConfig};
+
+use caller::Caller;
+
+/// Far more than anything here takes.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// The parts of one test. They end with it.
+pub(crate) struct Stack {
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) bridge: Bridge,
+    pub(crate) config: WorkerConfig,
+}
+
+impl Stack {
+    /// With one Worker.
+    pub(crate) fn start() -> Self {
+        let mut stack = Self::without_workers();
+        stack.start_worker();
+        stack
+    }
+
+    pub(crate) fn without_workers() -> Self {
+        let bridge = Bridge::spawn();
+        let config = WorkerConfig::new(&bridge);
+        Self {
+            workers: Vec::new(),
+            bridge,
+            config,
+        }
+    }
+
+    /// One more Worker, with the configuration as it is now.
+    pub(crate) fn start_worker(&mut self) -> Caller {
+        let worker = Worker::spawn(&self.config);
+        let caller = Caller::new(&worker, &self.config);
+        self.workers.push(worker);
+        caller
+    }
+
+    /// A caller of the first Worker.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::new(&self.workers[0], &self.config)
+    }
+
+    /// Waits until nobody is in a critical section of this sale: a refusal does not wait for the lock's release.
+    pub(crate) async fn until_released(&self, sku: &str) {
+        until(("the lock is released", sku), || {
+            let held: bool = self.redis().run(&format!("EXISTS sale:{{{sku}}}:lock"));
+            async move { !held }
+        })
+        .await;
+    }
+
+    /// Past the bridge.
+    pub(crate) fn redis(&self) -> Redis {
+        Redis::connect(self.bridge.redis_socket())
+    }
+}
+
+pub(crate) struct Redis(Connection);
+
+impl Redis {
+    pub(crate) fn connect(socket: &Path) -> Self {
+        let url = format!("redis+unix://{}", socket.display());
+        let client = redis::Client::open(url).expect("an address of Redis");
+        Self(client.get_connection().expect("a connection to Redis"))
+    }
+
+    /// Runs a command that is written as in a shell.
+    #[track_caller]
+    pub(crate) fn run<T: FromRedisValue>(&mut self, command: &str) -> T {
+        let mut words = command.split_ascii_whitespace();
+        let mut built = redis::cmd(words.next().expect("a command"));
+        words.for_each(|word| {
+            built.arg(word);
+        });
+        built.query(&mut self.0).expect(command)
+    }
+
+    /// Every key with its value, for comparison.
+    pub(crate) fn dump(&mut self) -> Vec<(String, Vec<u8>)> {
+        let mut keys: Vec<String> = self.run("KEYS *");
+        keys.sort();
+        keys.into_iter()
+            .map(|key| {
+                let value: Option<Vec<u8>> = redis::cmd("DUMP")
+                    .arg(&key)
+                    .query(&mut self.0)
+                    .expect("DUMP");
+                (key, value.unwrap_or_default())
+            })
+            .collect()
+    }
+
+    /// [`Redis::dump`] without what belongs to locks: fences and receipts, which a refused order leaves too.
+    pub(crate) fn records(&mut self) -> Vec<(String, Vec<u8>)> {
+        let mut dump = self.dump();
+        dump.retain(|(key, _)| !key.contains(":lock"));
+        dump
+    }
+
+    /// How many scripts were run: one for each request that the Worker sent to the bridge.
+    pub(crate) fn scripts_run(&mut self) -> u64 {
+        let stats: String = self.run("INFO commandstats");
+        let calls = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("cmdstat_eval:calls="));
+        let calls = calls.and_then(|calls| calls.split(',').next());
+        calls.map_or(0, |calls| calls.parse().expect("a number"))
+    }
+}
+
+/// Waits until `condition` holds.
+pub(crate) async fn until<F: Future<Output = bool>>(
+    what: impl Debug,
+    mut condition: impl FnMut() -> F,
+) {
+    let end = Instant::now() + LIMIT;
+    while !condition().await {
+        assert!(Instant::now() < end, "not within {LIMIT:?}: {what:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since
+        .expect("after 1970")
+        .as_millis()
+        .try_into()
+        .expect("before 584942417")
+}

@@ -1,0 +1,183 @@
+//! When the lock, the bridge or Redis cannot do their part: a clear answer, and nothing half done.
+
+use crate::support::caller::Caller;
+use crate::support::meddler::{self, Mischief};
+use crate::support::{Stack, until};
+
+/// A sale of 2 units, a Worker whose commits are meddled with, and one whose are not.
+async fn meddled(mischief: Mischief) -> (Stack, Caller, Caller) {
+    let mut stack = Stack::start();
+    let honest = stack.caller();
+    honest.open("42", 2, 2).await.answers(201);
+    let url = meddler::start(&stack.bridge, mischief).await;
+    stack.config = stack.config.bind("BRIDGE_URL", url);
+    let meddled = stack.start_worker();
+    (stack, meddled, honest)
+}
+
+#[tokio::test]
+async fn a_lock_that_another_keeps_is_503_and_when_to_retry() {
+    let stack = Stack::start();
+    let (shop, mut redis) = (stack.caller(), stack.redis());
+    shop.open("42", 2, 2).await.answers(201);
+    redis.run::<()>("SET sale:{42}:lock another PX 60000");
+    let before = redis.records();
+    let answer = shop.order("42", "o1", "ann", 1).await;
+    answer.refuses(503, "lock_held").says_when_to_retry();
+    assert_eq!(redis.records(), before);
+    assert_eq!(redis.run::<String>("GET sale:{42}:lock"), "another");
+}
+
+#[tokio::test]
+async fn a_bridge_that_is_away_is_503_and_when_to_retry() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    let Stack {
+        bridge,
+        workers: _running,
+        ..
+    } = stack;
+    drop(bridge);
+    for answer in [
+        shop.order("42", "o1", "ann", 1).await,
+        shop.open("42", 2, 2).await,
+        shop.sale("42").await,
+    ] {
+        answer
+            .refuses(503, "bridge_unavailable")
+            .says_when_to_retry();
+    }
+}
+
+#[tokio::test]
+async fn a_bridge_that_refuses_the_credential_is_502() {
+    let mut stack = Stack::without_workers();
+    stack.config = stack.config.bind("BRIDGE_TOKEN", "another");
+    let shop = stack.start_worker();
+    shop.order("42", "o1", "ann", 1)
+        .await
+        .refuses(502, "bridge_refused");
+    shop.sale("42").await.refuses(502, "bridge_refused");
+    assert_eq!(stack.redis().dump(), []);
+}
+
+#[tokio::test]
+async fn a_worker_without_a_bridge_says_what_to_set() {
+    let mut stack = Stack::without_workers();
+    stack.config = stack.config.unbind("BRIDGE_URL");
+    let answer = stack.start_worker().sale("42").await;
+    let answer = answer.refuses(500, "not_configured");
+    assert!(answer.text.contains("BRIDGE_URL"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn the_names_that_upstash_and_vercel_set_work_too() {
+    for (url, token) in [
+        ("UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"),
+        ("KV_REST_API_URL", "KV_REST_API_TOKEN"),
+    ] {
+        let mut stack = Stack::without_workers();
+        let config = stack.config.unbind("BRIDGE_URL").unbind("BRIDGE_TOKEN");
+        stack.config = config
+            .bind(url, stack.bridge.url())
+            .bind(token, stack.bridge.token());
+        let shop = stack.start_worker();
+        shop.open("42", 1, 1).await.answers(201);
+        shop.order("42", "o1", "ann", 1).await.answers(201);
+    }
+}
+
+#[tokio::test]
+async fn an_order_whose_outcome_got_lost_can_be_sent_again_and_is_charged_once() {
+    let (stack, meddled, honest) = meddled(Mischief::LoseReply).await;
+    let answer = meddled.order("42", "o1", "ann", 1).await;
+    answer.refuses(503, "outcome_unknown").says_when_to_retry();
+    assert_eq!(stack.redis().run::<u64>("HGET sale:{42} remaining"), 1);
+    honest.order("42", "o1", "ann", 1).await.answers(200);
+    assert_eq!(stack.redis().run::<u64>("HGET sale:{42} remaining"), 1);
+}
+
+#[tokio::test]
+async fn an_order_that_got_lost_is_not_sold_and_keeps_nobody_out() {
+    let (stack, meddled, honest) = meddled(Mischief::LoseRequest).await;
+    let answer = meddled.order("42", "o1", "ann", 1).await;
+    answer.refuses(503, "outcome_unknown").says_when_to_retry();
+    assert_eq!(stack.redis().run::<u64>("HGET sale:{42} remaining"), 2);
+    // Long before the ttl is over: the Worker gave the lock back.
+    honest.order("42", "o2", "bob", 2).await.answers(201);
+    honest
+        .order("42", "o1", "ann", 1)
+        .await
+        .refuses(409, "sold_out");
+}
+
+#[tokio::test]
+async fn an_order_that_lost_its_lock_sells_nothing() {
+    let (stack, meddled, honest) = meddled(Mischief::ExpireLock("sale:{42}:lock")).await;
+    let before = stack.redis().records();
+    let answer = meddled.order("42", "o1", "ann", 1).await;
+    answer.refuses(503, "lock_lost").says_when_to_retry();
+    assert_eq!(stack.redis().records(), before);
+    honest.order("42", "o1", "ann", 1).await.answers(201);
+}
+
+#[tokio::test]
+async fn a_key_of_another_type_in_the_locks_place_is_an_error_and_stays() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    shop.open("42", 2, 2).await.answers(201);
+    stack.redis().run::<u64>("RPUSH sale:{42}:lock one two");
+    let before = stack.redis().dump();
+    shop.order("42", "o1", "ann", 1)
+        .await
+        .refuses(500, "wrong_type");
+    assert_eq!(stack.redis().dump(), before);
+}
+
+#[tokio::test]
+async fn records_that_are_not_ours_are_an_error_and_stay() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    for (spoil, code) in [
+        ("HSET sale:{42} remaining many", "corrupt_record"),
+        ("HSET sale:{42} remaining -1", "corrupt_record"),
+        ("HSET sale:{42} remaining 3", "corrupt_record"),
+        ("HDEL sale:{42} stock", "corrupt_record"),
+        ("HSET sale:{42}:orders o1 nonsense", "corrupt_record"),
+        ("HSET sale:{42}:buyers ann several", "corrupt_record"),
+        ("SET sale:{42}:orders text", "command_failed"),
+        ("SET sale:{42}:buyers text", "command_failed"),
+        ("SET sale:{42} text", "command_failed"),
+    ] {
+        let mut redis = stack.redis();
+        redis.run::<()>("FLUSHALL");
+        shop.open("42", 2, 2).await.answers(201);
+        redis.run::<()>(spoil);
+        let before = redis.records();
+        shop.order("42", "o1", "ann", 1).await.refuses(500, code);
+        assert_eq!(redis.records(), before, "{spoil}");
+        stack.until_released("42").await;
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_dies_in_its_section_sells_nothing_and_keeps_others_out_for_10_s_at_most() {
+    let (mut stack, meddled, honest) = meddled(Mischief::Hold).await;
+    let mut redis = stack.redis();
+    let before = redis.records();
+    let order = tokio::spawn(async move { meddled.order("42", "o1", "ann", 2).await });
+    until("the Worker is in its section", || {
+        let held: bool = redis.run("EXISTS sale:{42}:lock");
+        async move { held }
+    })
+    .await;
+    order.abort();
+    stack.workers.last_mut().expect("the meddled one").kill();
+
+    assert!(redis.run::<i64>("PTTL sale:{42}:lock") <= 10_000);
+    assert_eq!(redis.records(), before);
+    until("another Worker may sell", || async {
+        honest.order("42", "o2", "bob", 2).await.status == 201
+    })
+    .await;
+}
