@@ -1,0 +1,103 @@
+// What is compared: the same work against the same bridge, by hand, by edgelock, by @upstash/lock.
+import * as glue from "edgelock-glue";
+import { Lock } from "@upstash/lock";
+
+const TTL_MS = 10_000;
+
+function instantiate(module) {
+  const { exports } = new WebAssembly.Instance(module, { "./edgelock_js_bg.js": glue });
+  glue.__wbg_set_wasm(exports);
+  exports.__wbindgen_start?.();
+}
+
+// The bodies that edgelock posts to acquire and to release, cut where its token stands.
+async function recordBodies(client) {
+  const bodies = [];
+  const real = globalThis.fetch;
+  globalThis.fetch = (url, init) => (bodies.push(init.body), real(url, init));
+  const lease = await client.lock("recorded", TTL_MS).tryAcquire();
+  await lease.release();
+  globalThis.fetch = real;
+  const token = JSON.parse(bodies[0])[8];
+  return bodies.map((body) => body.split(token));
+}
+
+function randomToken() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").slice(0, 22);
+}
+
+// A case is made once, and gives a function that acquires and returns the one that releases. Each acquisition has a
+// name of its own, so that a batch of them can be timed without the releases.
+export async function prepare(module, redis, url, token) {
+  instantiate(module);
+  const client = new glue.Client(url, token);
+  const [acquire, release] = await recordBodies(client);
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+
+  const bare = (options) => {
+    const post = async (body) => {
+      const response = await fetch(url, { method: "POST", headers, body, ...options() });
+      const { result } = await response.json();
+      if (result[0] !== 1) throw new Error(`the bridge says ${result}`);
+    };
+    return async (name) => {
+      const token = randomToken();
+      const named = (parts) => parts.join(token).replaceAll("recorded", name);
+      await post(named(acquire));
+      return () => post(named(release));
+    };
+  };
+
+  const cases = {
+    "bare POST": bare(() => ({})),
+    "bare POST, abortable": bare(() => ({ signal: AbortSignal.timeout(2_000) })),
+    edgelock: async (name) => {
+      const lease = await client.lock(name, TTL_MS).tryAcquire();
+      return () => lease.release();
+    },
+    "@upstash/lock": async (name) => {
+      const lock = new Lock({ id: name, redis, lease: TTL_MS, retry: { attempts: 1, delay: 0 } });
+      if (!(await lock.acquire())) throw new Error("not acquired");
+      return async () => {
+        if (!(await lock.release())) throw new Error("not released");
+      };
+    },
+  };
+  return { cases, redis };
+}
+
+// How many requests the peer sends to read and write one value under a lock.
+async function peerSection(redis) {
+  let requests = 0;
+  const real = globalThis.fetch;
+  globalThis.fetch = (...args) => (requests++, real(...args));
+  const lock = new Lock({ id: "section", redis, lease: TTL_MS });
+  if (!(await lock.acquire())) throw new Error("not acquired");
+  const stock = (await redis.get("section-stock")) ?? 5;
+  await redis.set("section-stock", stock - 1);
+  if (!(await lock.release())) throw new Error("not released");
+  globalThis.fetch = real;
+  return requests;
+}
+
+let names = 0;
+
+// Acquires `size` locks one after another, then releases them; the milliseconds of both parts.
+export async function batch(turn, size) {
+  const releases = [];
+  const start = performance.now();
+  for (let i = 0; i < size; i++) releases.push(await turn(`bench-${names++}`));
+  const acquired = performance.now();
+  for (const release of releases) await release();
+  return { acquire_ms: acquired - start, release_ms: performance.now() - acquired };
+}
+
+// `GET /<case>?<size>` runs one batch of that case; `GET /` lists the cases; `GET /section` counts the peer's requests.
+export async function answer({ cases, redis }, target) {
+  const [path, size] = target.slice(1).split("?");
+  const name = decodeURIComponent(path);
+  if (name === "") return JSON.stringify(Object.keys(cases));
+  if (name === "section") return JSON.stringify(await peerSection(redis));
+  return JSON.stringify(await batch(cases[name], Number(size)));
+}

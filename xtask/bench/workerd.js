@@ -1,0 +1,18 @@
+// Serves the cases in workerd.
+import { Redis } from "@upstash/redis/cloudflare";
+import module from "./edgelock.wasm";
+import { answer, prepare } from "./cases.js";
+
+let cases;
+
+export default {
+  async fetch(request, { BRIDGE_URL: url, BRIDGE_TOKEN: token }) {
+    try {
+      cases ??= await prepare(module, new Redis({ url, token }), url, token);
+      const { pathname, search } = new URL(request.url);
+      return new Response(await answer(cases, pathname + search));
+    } catch (error) {
+      return new Response(String(error.stack), { status: 500 });
+    }
+  },
+};

@@ -1,0 +1,173 @@
+//! `cargo xtask bench`: what a lock costs over the request that carries it, in Node and in `workerd`.
+//!
+//! All cases take turns against one bridge, round by round, and each figure is the median over the rounds of the ratio to the
+//! bare POST of the same round: so a machine that is busy for a while slows all of them.
+
+mod build;
+mod section;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::setup;
+use xtask::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
+
+use crate::interrupt;
+
+const ROUNDS: usize = 25;
+const BATCH: usize = 100;
+const WARM_UP_ROUNDS: usize = 4;
+const BASE: &str = "bare POST";
+
+pub(crate) fn run() -> Result<()> {
+    setup::run()?;
+    eprintln!(
+        "building the client's wasm, its bundles, the Worker and the bridge (profile `server`)"
+    );
+    let bridge = Bridge::options()
+        .binary(stack::build_bridge("server")?)
+        .start()?;
+    let built = build::run()?;
+    println!("{}", built.sizes()?);
+    let variables = [
+        ("BRIDGE_URL", bridge.url()),
+        ("BRIDGE_TOKEN", bridge.token()),
+    ];
+    let node = NodeScript::start(&built.node(), variables)?;
+    let config = variables.iter().fold(
+        WorkerConfig::bare(built.workerd()),
+        |config, (name, value)| config.bind(*name, *value),
+    );
+    let workerd = Worker::start(&config)?;
+    interrupt::or(async {
+        let ours = section::requests(&bridge).await?;
+        let hosts = [
+            ("Node", node.url(), node.id()),
+            ("workerd", workerd.url(), workerd.id()),
+        ];
+        let hosts = hosts.map(|(name, url, id)| Host { name, url, id });
+        let theirs = hosts[0].get("section").await?;
+        println!(
+            "requests of a section that reads and writes: edgelock {ours}, @upstash/lock {theirs}\n"
+        );
+        for host in hosts {
+            println!("{}", host.measure().await?.table(host.name));
+        }
+        Ok(())
+    })
+}
+
+/// A process that runs batches of the cases on request.
+struct Host {
+    name: &'static str,
+    url: String,
+    id: u32,
+}
+
+/// What one batch took, for each turn: microseconds of wall clock to acquire, and of CPU for acquire and release.
+struct Sample {
+    acquire_us: f64,
+    cpu_us: f64,
+}
+
+impl Host {
+    async fn measure(&self) -> Result<Rounds> {
+        let cases: Vec<String> = serde_json::from_value(self.get("").await?)?;
+        let mut rounds = Vec::new();
+        for round in 0..WARM_UP_ROUNDS + ROUNDS {
+            let mut samples = Vec::new();
+            // Whoever comes first in a round may pay for the last one's garbage, so they take turns in that, too.
+            for place in 0..cases.len() {
+                let case = (round + place) % cases.len();
+                samples.push((case, self.sample(&cases[case]).await?));
+            }
+            samples.sort_by_key(|(case, _)| *case);
+            if round >= WARM_UP_ROUNDS {
+                rounds.push(samples.into_iter().map(|(_, sample)| sample).collect());
+            }
+        }
+        Ok(Rounds { cases, rounds })
+    }
+
+    async fn sample(&self, case: &str) -> Result<Sample> {
+        let path = case
+            .replace('@', "%40")
+            .replace('/', "%2F")
+            .replace(' ', "%20");
+        let before = cpu_ns(self.id)?;
+        let batch = self.get(&format!("{path}?{BATCH}")).await?;
+        let cpu = cpu_ns(self.id)?.saturating_sub(before);
+        let acquire_ms = batch["acquire_ms"].as_f64().context("a batch takes time")?;
+        let turns = BATCH as f64;
+        Ok(Sample {
+            acquire_us: acquire_ms * 1_000.0 / turns,
+            cpu_us: cpu as f64 / 1_000.0 / turns,
+        })
+    }
+
+    async fn get(&self, target: &str) -> Result<Value> {
+        let response = reqwest::get(format!("{}/{target}", self.url)).await?;
+        let status = response.status();
+        let text = response.text().await?;
+        ensure!(status.is_success(), "{target}: {text}");
+        Ok(serde_json::from_str(&text)?)
+    }
+}
+
+/// What all threads of a process have run so far, to the nanosecond, as the scheduler of Linux counts.
+fn cpu_ns(id: u32) -> Result<u64> {
+    let tasks = Path::new("/proc").join(id.to_string()).join("task");
+    let mut sum = 0;
+    for task in
+        fs::read_dir(tasks).context("CPU time is read from /proc, so the benchmark needs Linux")?
+    {
+        // A thread may have ended since the folder was listed.
+        let stat = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        sum += stat
+            .split(' ')
+            .next()
+            .and_then(|ns| ns.parse::<u64>().ok())
+            .unwrap_or(0);
+    }
+    Ok(sum)
+}
+
+struct Rounds {
+    cases: Vec<String>,
+    rounds: Vec<Vec<Sample>>,
+}
+
+impl Rounds {
+    fn table(&self, host: &str) -> String {
+        let base = self.cases.iter().position(|case| case == BASE).unwrap_or(0);
+        let mut table =
+            format!("{host:24} acquire p50 µs   × bare   CPU µs of acquire + release   × bare\n");
+        for (index, case) in self.cases.iter().enumerate() {
+            let column = |value: fn(&Sample) -> f64| {
+                let absolute = median(self.rounds.iter().map(|round| value(&round[index])));
+                let ratio = median(
+                    self.rounds
+                        .iter()
+                        .map(|round| value(&round[index]) / value(&round[base])),
+                );
+                (absolute, ratio)
+            };
+            let (acquire, acquire_ratio) = column(|sample| sample.acquire_us);
+            let (cpu, cpu_ratio) = column(|sample| sample.cpu_us);
+            let _ = writeln!(
+                table,
+                "{case:24} {acquire:14.0} {acquire_ratio:8.3} {cpu:29.0} {cpu_ratio:8.3}"
+            );
+        }
+        table
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

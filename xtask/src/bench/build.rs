@@ -1,0 +1,142 @@
+//! The client's wasm and the bundles that the benchmark runs.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use xtask::{paths, setup::tool, worker_build};
+
+/// Where the bundles are.
+pub(super) struct Built {
+    folder: PathBuf,
+}
+
+pub(super) fn run() -> Result<Built> {
+    worker_build::build_if_stale()?;
+    let folder = paths::target().join("bench");
+    let glue = folder.join("glue");
+    run_tool(paths::cargo().args(
+        "build --quiet --release --target wasm32-unknown-unknown -p edgelock-js".split(' '),
+    ))?;
+    let wasm = paths::target().join("wasm32-unknown-unknown/release/edgelock_js.wasm");
+    run_tool(
+        Command::new(tool("wasm-bindgen"))
+            .args(["--target", "bundler", "--out-dir"])
+            .arg(&glue)
+            .arg(wasm),
+    )?;
+    run_tool(
+        Command::new(paths::npm_bin("wasm-opt"))
+            .args([
+                "-O3",
+                "--strip-debug",
+                "--strip-producers",
+                // What wasm-bindgen's output needs, and every host has.
+                "--enable-bulk-memory",
+                "--enable-multivalue",
+                "--enable-mutable-globals",
+                "--enable-nontrapping-float-to-int",
+                "--enable-reference-types",
+                "--enable-sign-ext",
+            ])
+            .arg(glue.join("edgelock_js_bg.wasm"))
+            .arg("-o")
+            .arg(glue.join("edgelock.wasm")),
+    )?;
+    run_tool(
+        Command::new(paths::npm_bin("esbuild"))
+            .arg(glue.join("edgelock_js_bg.js"))
+            .args([
+                "--bundle",
+                "--minify",
+                "--format=esm",
+                "--log-level=warning",
+            ])
+            .arg(format!("--outfile={}", glue.join("edgelock.js").display())),
+    )?;
+    for host in ["node", "workerd"] {
+        bundle(host, &glue, &folder.join(host))?;
+    }
+    Ok(Built { folder })
+}
+
+fn bundle(host: &str, glue: &Path, out: &Path) -> Result<()> {
+    fs::create_dir_all(out)?;
+    let sources = paths::root().join("xtask/bench");
+    let platform: &[&str] = match host {
+        "node" => &["--platform=node"],
+        _ => &["--platform=browser", "--conditions=workerd"],
+    };
+    run_tool(
+        Command::new(paths::npm_bin("esbuild"))
+            .arg(sources.join(format!("{host}.js")))
+            .args([
+                "--bundle",
+                "--format=esm",
+                "--log-level=warning",
+                "--external:./edgelock.wasm",
+            ])
+            .arg(format!(
+                "--alias:edgelock-glue={}",
+                glue.join("edgelock_js_bg.js").display()
+            ))
+            .args(platform)
+            .arg(format!("--outfile={}", out.join("index.js").display())),
+    )?;
+    fs::copy(glue.join("edgelock.wasm"), out.join("edgelock.wasm"))?;
+    Ok(())
+}
+
+impl Built {
+    pub(super) fn node(&self) -> PathBuf {
+        self.folder.join("node/index.js")
+    }
+
+    pub(super) fn workerd(&self) -> PathBuf {
+        self.folder.join("workerd")
+    }
+
+    /// What an edge downloads: the client, and the flash-sale Worker as a whole.
+    pub(super) fn sizes(&self) -> Result<String> {
+        let glue = self.folder.join("glue");
+        let worker = paths::worker_build();
+        let files = [
+            ("client, wasm", glue.join("edgelock.wasm")),
+            ("client, JavaScript", glue.join("edgelock.js")),
+            ("Worker, wasm", worker.join("index_bg.wasm")),
+            ("Worker, JavaScript", worker.join("index.js")),
+        ];
+        let mut table = format!("{:30} {:>10} {:>10}\n", "size in bytes", "raw", "gzip -9");
+        for (what, path) in files {
+            let bytes = fs::read(&path).with_context(|| format!("no {}", path.display()))?;
+            table += &format!("{what:30} {:10} {:10}\n", bytes.len(), gzip(&bytes)?);
+        }
+        Ok(table)
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Result<usize> {
+    let mut child = Command::new("gzip")
+        .args(["-9", "-c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().context("a pipe")?;
+    let bytes = bytes.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
+    let output = child.wait_with_output()?;
+    writer.join().ok().context("gzip was fed")??;
+    ensure!(output.status.success(), "gzip failed");
+    Ok(output.stdout.len())
+}
+
+fn run_tool(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .status()
+        .with_context(|| format!("cannot run {program}: try `cargo xtask setup`"))?;
+    ensure!(status.success(), "{program} failed ({status})");
+    Ok(())
+}

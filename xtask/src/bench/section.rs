@@ -1,0 +1,33 @@
+//! How many requests a section costs that reads and writes under a lock.
+
+use anyhow::{Context, Result, ensure};
+use xtask::stack::{Bridge, Worker, WorkerConfig};
+
+use crate::demo::ledger::Books;
+use crate::demo::load::Load;
+use crate::demo::{orders, sale};
+
+const SECTIONS: usize = 20;
+
+/// Those of edgelock: an order of the Worker is such a section. Counted by Redis, which gets a script for each request.
+pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
+    let config = WorkerConfig::new(bridge);
+    let worker = Worker::start(&config)?;
+    let load = Load::new([worker.url(), worker.url()])?;
+    load.open("bench", config.admin_token(), &sale()?).await?;
+    let mut books = Books::open(bridge.redis_socket())?;
+    let before = books.scripts()?;
+    let figures = load
+        .send(orders::fresh("bench", SECTIONS), 1, |_| Ok(()))
+        .await?;
+    ensure!(
+        figures.sold.len() == SECTIONS,
+        "orders failed: {:?}",
+        figures.others
+    );
+    let scripts = books
+        .scripts()?
+        .checked_sub(before)
+        .context("scripts are only ever added")?;
+    Ok(scripts as f64 / SECTIONS as f64)
+}

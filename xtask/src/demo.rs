@@ -1,0 +1,207 @@
+//! `cargo xtask demo`: two flash sales over two Workers, and what the ledger in Redis says afterwards.
+
+pub(crate) mod ledger;
+pub(crate) mod load;
+pub(crate) mod orders;
+
+use std::panic;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use xtask::stack::{self, Bridge, Worker, WorkerConfig};
+use xtask::{setup, worker_build};
+
+use self::ledger::Books;
+use self::load::{Figures, Load};
+use crate::interrupt;
+
+const STOCK: u64 = 100;
+const LIMIT_PER_BUYER: u64 = 2;
+const ORDERS: usize = 2_000;
+const AT_ONCE: usize = 64;
+const QUIET_ORDERS: usize = 20;
+
+pub(crate) fn run() -> Result<()> {
+    setup::run()?;
+    let binary = build()?;
+    interrupt::or(async { Demo::start(binary)?.run().await })
+}
+
+/// Builds the Worker, and beside it the bridge, as one would run it; where the bridge is.
+fn build() -> Result<PathBuf> {
+    eprintln!("building the Worker and the bridge (the first time takes minutes)");
+    thread::scope(|scope| {
+        let bridge = scope.spawn(|| stack::build_bridge("server"));
+        worker_build::build_if_stale()?;
+        bridge
+            .join()
+            .unwrap_or_else(|panic| panic::resume_unwind(panic))
+    })
+}
+
+struct Demo {
+    // In this order, so that the Workers end before the bridge that they talk to.
+    workers: [Worker; 2],
+    config: WorkerConfig,
+    _bridge: Bridge,
+    books: Books,
+}
+
+impl Demo {
+    fn start(bridge: PathBuf) -> Result<Self> {
+        eprintln!("starting Redis, the bridge and two Workers in workerd");
+        let bridge = Bridge::options().binary(bridge).start()?;
+        let config = WorkerConfig::new(&bridge);
+        let workers = [Worker::start(&config)?, Worker::start(&config)?];
+        let books = Books::open(bridge.redis_socket())?;
+        Ok(Self {
+            workers,
+            config,
+            _bridge: bridge,
+            books,
+        })
+    }
+
+    async fn run(mut self) -> Result<()> {
+        let quiet = self.quiet_sale().await?;
+        println!("An order that nobody competes with: {quiet:.2} bridge requests");
+
+        println!("\n{ORDERS} orders for {STOCK} units, {AT_ONCE} at once over two Workers");
+        let first = self.sale("lamp", None).await?;
+
+        println!(
+            "\nThe same, with kill -9 of one Worker and of all connections to Redis while units are being sold"
+        );
+        let second = self.sale("kettle", Some(Violence::default())).await?;
+        ensure!(first && second, "the ledger is wrong");
+        println!("\nBoth ledgers are right.");
+        Ok(())
+    }
+
+    /// Bridge requests per order when nobody else wants the lock.
+    async fn quiet_sale(&mut self) -> Result<f64> {
+        let load = self.open("quiet").await?;
+        let before = self.books.scripts()?;
+        let figures = load
+            .send(orders::fresh("quiet", QUIET_ORDERS), 1, |_| Ok(()))
+            .await?;
+        ensure!(
+            figures.sold.len() == QUIET_ORDERS,
+            "orders without competition failed: {:?}",
+            figures.others
+        );
+        Ok((self.books.scripts()? - before) as f64 / QUIET_ORDERS as f64)
+    }
+
+    /// Runs a sale and prints its figures; whether its ledger is right.
+    async fn sale(&mut self, sku: &str, mut violence: Option<Violence>) -> Result<bool> {
+        let load = self.open(sku).await?;
+        let before = self.books.scripts()?;
+        let style =
+            ProgressStyle::with_template("  {bar:40} {pos}/{len} orders  {elapsed}  {msg}")?;
+        let bar = ProgressBar::new(ORDERS as u64).with_style(style);
+        let start = Instant::now();
+        let figures = load.send(orders::mixed(sku, ORDERS), AT_ONCE, |figures| {
+            bar.set_position(figures.answered);
+            bar.set_message(format!("{} units sold", figures.units));
+            match &mut violence {
+                Some(violence) => violence.go_on(figures, &mut self.workers[1], &mut self.books),
+                None => Ok(()),
+            }
+        });
+        let figures = figures.await?;
+        let took = start.elapsed();
+        bar.finish_and_clear();
+        if let Some(violence) = violence {
+            violence.report()?;
+        }
+        let requests = self.books.scripts()? - before;
+        let ledger = self.books.ledger(sku, &figures.sold)?;
+        println!("{ledger}");
+        print(&figures, took, requests);
+        Ok(ledger.is_right() && figures.wrong.is_empty())
+    }
+
+    async fn open(&self, sku: &str) -> Result<Load> {
+        let load = Load::new(self.workers.each_ref().map(Worker::url))?;
+        load.open(sku, self.config.admin_token(), &sale()?).await?;
+        Ok(load)
+    }
+}
+
+/// A sale of a day, as one opens it.
+pub(crate) fn sale() -> Result<Value> {
+    let end = SystemTime::now().duration_since(UNIX_EPOCH)? + Duration::from_secs(24 * 60 * 60);
+    let end = u64::try_from(end.as_millis())?;
+    Ok(json!({ "stock": STOCK, "limit_per_buyer": LIMIT_PER_BUYER, "ends_at_ms": end }))
+}
+
+/// What goes wrong in the middle of a sale, each once, when so many units are sold.
+#[derive(Default)]
+struct Violence {
+    killed: bool,
+    cut: u64,
+    restarted: bool,
+}
+
+impl Violence {
+    fn go_on(&mut self, figures: &Figures, worker: &mut Worker, books: &mut Books) -> Result<()> {
+        if figures.units >= STOCK / 4 && !self.killed {
+            worker.kill();
+            self.killed = true;
+        }
+        if figures.units >= STOCK / 2 && self.cut == 0 {
+            self.cut = books.cut_connections()?;
+        }
+        if figures.answered >= ORDERS as u64 / 2 && !self.restarted {
+            worker.restart()?;
+            self.restarted = true;
+        }
+        Ok(())
+    }
+
+    fn report(&self) -> Result<()> {
+        ensure!(
+            self.killed && self.cut > 0 && self.restarted,
+            "the sale was over before anything went wrong in it"
+        );
+        println!(
+            "  a Worker was killed and came back; connections to Redis cut: {}",
+            self.cut
+        );
+        Ok(())
+    }
+}
+
+fn print(figures: &Figures, took: Duration, requests: u64) {
+    let milliseconds = |share| figures.percentile(share).as_secs_f64() * 1000.0;
+    let orders = figures.answered as f64;
+    println!(
+        "  orders per second     {:>8.0}",
+        orders / took.as_secs_f64()
+    );
+    println!(
+        "  latency p50, p99      {:>8.1} ms, {:.1} ms, from the first try to the last word",
+        milliseconds(0.5),
+        milliseconds(0.99)
+    );
+    println!(
+        "  bridge requests       {:>8.2} per order",
+        requests as f64 / orders
+    );
+    println!(
+        "  told to come back     {:>8} times, disconnected {} times",
+        figures.told_to_wait, figures.disconnected
+    );
+    println!("  answers               {:>8} sold", figures.sold.len());
+    for (answer, count) in &figures.others {
+        println!("                        {count:>8} {answer}");
+    }
+    for wrong in figures.wrong.iter().take(5) {
+        println!("  WRONG: {wrong}");
+    }
+}

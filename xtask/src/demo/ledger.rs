@@ -1,0 +1,292 @@
+//! The books, read from Redis itself: neither the Workers nor the bridge have a say in them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo};
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// A connection to Redis that does not go through the bridge.
+pub(crate) struct Books {
+    redis: Connection,
+}
+
+/// What Redis knows about a sale after it, held against what the customers were told.
+pub(crate) struct Ledger {
+    stock: u64,
+    sold: u64,
+    remaining: u64,
+    charged_twice: u64,
+    /// Orders that a customer was told are sold and that Redis does not know.
+    lost: u64,
+    /// Orders that did not take their units off what the order with the fence before had left.
+    out_of_turn: u64,
+}
+
+struct Entry {
+    quantity: u64,
+    buyer: String,
+    fence: u64,
+    remaining: u64,
+}
+
+impl Books {
+    pub(crate) fn open(socket: &Path) -> Result<Self> {
+        let client = Client::open(ConnectionAddr::Unix(socket.into()).into_connection_info()?)?;
+        let redis = client.get_connection_with_timeout(LIMIT)?;
+        redis.set_read_timeout(Some(LIMIT))?;
+        Ok(Self { redis })
+    }
+
+    /// How many scripts Redis was sent so far: the bridge sends one for each request of an order.
+    pub(crate) fn scripts(&mut self) -> Result<u64> {
+        let statistics: String = redis::cmd("INFO")
+            .arg("commandstats")
+            .query(&mut self.redis)?;
+        let calls = |line: &str| {
+            line.split_once("calls=")?
+                .1
+                .split_once(',')?
+                .0
+                .parse::<u64>()
+                .ok()
+        };
+        let scripts = ["cmdstat_eval:", "cmdstat_evalsha:"];
+        let lines = statistics
+            .lines()
+            .filter(|line| scripts.iter().any(|script| line.starts_with(script)));
+        Ok(lines.filter_map(calls).sum())
+    }
+
+    /// Cuts every connection that Redis has but this one; how many there were.
+    pub(crate) fn cut_connections(&mut self) -> Result<u64> {
+        Ok(redis::cmd("CLIENT")
+            .arg(&["KILL", "TYPE", "normal"])
+            .query(&mut self.redis)?)
+    }
+
+    /// Reads a sale; `answered` says how often customers were told that an order is newly sold.
+    pub(crate) fn ledger(&mut self, sku: &str, answered: &BTreeMap<String, u64>) -> Result<Ledger> {
+        let sale: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}"))?;
+        let number = |field| -> Result<u64> {
+            Ok(sale
+                .get(field)
+                .with_context(|| format!("no {field}"))?
+                .parse()?)
+        };
+        let orders: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}:orders"))?;
+        let orders = orders
+            .into_iter()
+            .map(|(id, order)| Ok((id, Entry::parse(&order)?)))
+            .collect::<Result<_>>()?;
+        let buyers = self.hash(&format!("sale:{{{sku}}}:buyers"))?;
+        Ok(Ledger::judge(
+            number("stock")?,
+            number("remaining")?,
+            &orders,
+            &buyers,
+            answered,
+        ))
+    }
+
+    fn hash<T: redis::FromRedisValue>(&mut self, key: &str) -> Result<T> {
+        redis::cmd("HGETALL")
+            .arg(key)
+            .query(&mut self.redis)
+            .with_context(|| format!("cannot read {key}"))
+    }
+}
+
+impl Ledger {
+    fn judge(
+        stock: u64,
+        remaining: u64,
+        orders: &BTreeMap<String, Entry>,
+        buyers: &BTreeMap<String, u64>,
+        answered: &BTreeMap<String, u64>,
+    ) -> Self {
+        let twice = answered.values().filter(|times| **times > 1).count() as u64;
+        Self {
+            stock,
+            remaining,
+            sold: orders.values().map(|entry| entry.quantity).sum(),
+            charged_twice: twice + wrongly_charged(orders.values(), buyers),
+            lost: answered
+                .keys()
+                .filter(|id| !orders.contains_key(*id))
+                .count() as u64,
+            out_of_turn: out_of_turn(orders.values().collect(), stock),
+        }
+    }
+
+    /// Whether exactly the stock was sold, every unit once, to customers who know of it.
+    pub(crate) fn is_right(&self) -> bool {
+        self.sold == self.stock
+            && self.remaining == 0
+            && self.charged_twice == 0
+            && self.lost == 0
+            && self.out_of_turn == 0
+    }
+
+    fn oversold(&self) -> u64 {
+        self.sold.saturating_sub(self.stock)
+    }
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "  sold                  {:>8} of {}",
+            self.sold, self.stock
+        )?;
+        writeln!(f, "  oversold              {:>8}", self.oversold())?;
+        writeln!(f, "  charged twice         {:>8}", self.charged_twice)?;
+        writeln!(f, "  sold, but not on record{:>7}", self.lost)?;
+        write!(f, "  out of turn           {:>8}", self.out_of_turn)
+    }
+}
+
+impl Entry {
+    /// `quantity buyer fence remaining`
+    fn parse(text: &str) -> Result<Self> {
+        let fields: Vec<_> = text.split(' ').collect();
+        ensure!(fields.len() == 4, "an order is recorded as {text:?}");
+        Ok(Self {
+            quantity: fields[0].parse()?,
+            buyer: fields[1].to_owned(),
+            fence: fields[2].parse()?,
+            remaining: fields[3].parse()?,
+        })
+    }
+}
+
+/// Buyers whose account differs from the sum of their orders.
+fn wrongly_charged<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    buyers: &BTreeMap<String, u64>,
+) -> u64 {
+    let mut differences: BTreeMap<&str, i128> = BTreeMap::new();
+    for entry in entries {
+        *differences.entry(&entry.buyer).or_default() -= i128::from(entry.quantity);
+    }
+    for (buyer, bought) in buyers {
+        *differences.entry(buyer).or_default() += i128::from(*bought);
+    }
+    differences
+        .values()
+        .filter(|difference| **difference != 0)
+        .count() as u64
+}
+
+/// Sorted by fence, each order must leave what the one before left less its own units. Two orders inside the lock at once would not.
+fn out_of_turn(mut entries: Vec<&Entry>, stock: u64) -> u64 {
+    entries.sort_by_key(|entry| entry.fence);
+    let mut left = stock;
+    let mut count = 0;
+    for entry in entries {
+        count += u64::from(left.checked_sub(entry.quantity) != Some(entry.remaining));
+        left = entry.remaining;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn judge(
+        orders: &[&str],
+        buyers: &[(&str, u64)],
+        remaining: u64,
+        answered: &[(&str, u64)],
+    ) -> Ledger {
+        let orders = orders.iter().enumerate().map(|(index, order)| {
+            (
+                format!("o{}", index + 1),
+                Entry::parse(order).expect("an entry as the Worker writes it"),
+            )
+        });
+        let owned = |pairs: &[(&str, u64)]| {
+            pairs
+                .iter()
+                .map(|(name, count)| ((*name).to_owned(), *count))
+                .collect()
+        };
+        Ledger::judge(
+            3,
+            remaining,
+            &orders.collect(),
+            &owned(buyers),
+            &owned(answered),
+        )
+    }
+
+    #[test]
+    fn a_right_ledger_is_right() {
+        let ledger = judge(
+            &["2 ann 7 1", "1 bob 9 0"],
+            &[("ann", 2), ("bob", 1)],
+            0,
+            &[("o1", 1), ("o2", 1)],
+        );
+        assert!(ledger.is_right(), "{ledger}");
+    }
+
+    #[test]
+    fn units_sold_beyond_the_stock_are_counted() {
+        let ledger = judge(
+            &["2 ann 7 1", "2 bob 8 1"],
+            &[("ann", 2), ("bob", 2)],
+            0,
+            &[],
+        );
+        assert_eq!(
+            (ledger.oversold(), ledger.out_of_turn, ledger.is_right()),
+            (1, 1, false)
+        );
+    }
+
+    #[test]
+    fn units_that_were_not_sold_make_it_wrong() {
+        assert!(!judge(&["2 ann 7 1"], &[("ann", 2)], 1, &[]).is_right());
+    }
+
+    #[test]
+    fn an_account_that_differs_from_the_orders_is_a_wrong_charge() {
+        let ledger = judge(
+            &["2 ann 7 1", "1 bob 9 0"],
+            &[("ann", 4), ("bob", 1)],
+            0,
+            &[],
+        );
+        assert_eq!((ledger.charged_twice, ledger.is_right()), (1, false));
+    }
+
+    #[test]
+    fn an_order_sold_twice_is_a_wrong_charge() {
+        let ledger = judge(
+            &["2 ann 7 1", "1 bob 9 0"],
+            &[("ann", 2), ("bob", 1)],
+            0,
+            &[("o1", 2)],
+        );
+        assert_eq!((ledger.charged_twice, ledger.is_right()), (1, false));
+    }
+
+    #[test]
+    fn an_order_sold_but_not_on_record_is_lost() {
+        let ledger = judge(
+            &["2 ann 7 1", "1 bob 9 0"],
+            &[("ann", 2), ("bob", 1)],
+            0,
+            &[("o3", 1)],
+        );
+        assert_eq!((ledger.lost, ledger.is_right()), (1, false));
+    }
+}

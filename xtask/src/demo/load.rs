@@ -1,0 +1,222 @@
+//! Sends orders as customers would: many at once, to any Worker, and again when told to come back later.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::orders::Order;
+
+const REQUEST_LIMIT: Duration = Duration::from_secs(15);
+/// How long a customer goes on asking. A lock whose holder was killed comes back by itself well before.
+const ORDER_LIMIT: Duration = Duration::from_secs(60);
+/// Before asking again where nothing said when.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The customers of one sale.
+#[derive(Clone)]
+pub(crate) struct Load {
+    client: Client,
+    workers: [String; 2],
+}
+
+/// What the customers saw.
+#[derive(Default)]
+pub(crate) struct Figures {
+    pub(crate) answered: u64,
+    /// Units in answers that said "sold".
+    pub(crate) units: u64,
+    /// How often each order was answered as newly sold.
+    pub(crate) sold: BTreeMap<String, u64>,
+    /// Everything else that was answered, by what it was.
+    pub(crate) others: BTreeMap<String, u64>,
+    /// Answers that no customer should have got.
+    pub(crate) wrong: Vec<String>,
+    pub(crate) latencies: Vec<Duration>,
+    pub(crate) told_to_wait: u64,
+    pub(crate) disconnected: u64,
+}
+
+struct Reply {
+    status: StatusCode,
+    retry_after: Option<Duration>,
+    body: String,
+}
+
+/// The last word on one order.
+struct Answer {
+    order: Order,
+    status: StatusCode,
+    code: String,
+    latency: Duration,
+    told_to_wait: u64,
+    disconnected: u64,
+}
+
+impl Load {
+    pub(crate) fn new(workers: [String; 2]) -> Result<Self> {
+        let client = Client::builder().timeout(REQUEST_LIMIT).build()?;
+        Ok(Self { client, workers })
+    }
+
+    /// Opens a sale.
+    pub(crate) async fn open(&self, sku: &str, admin_token: &str, sale: &Value) -> Result<()> {
+        let request = self
+            .client
+            .put(format!("{}/sales/{sku}", self.workers[0]))
+            .bearer_auth(admin_token);
+        let answer = request.body(sale.to_string()).send().await?;
+        let status = answer.status();
+        ensure!(
+            status == StatusCode::CREATED,
+            "the sale was not opened: {status} {}",
+            answer.text().await?
+        );
+        Ok(())
+    }
+
+    /// Sends all orders, `at_once` at a time, the Workers in turn; `watch` sees the figures after each answer.
+    pub(crate) async fn send(
+        &self,
+        orders: Vec<Order>,
+        at_once: usize,
+        mut watch: impl FnMut(&Figures) -> Result<()>,
+    ) -> Result<Figures> {
+        let mut waiting: VecDeque<_> = orders.into_iter().enumerate().collect();
+        let mut under_way = JoinSet::new();
+        let mut figures = Figures::default();
+        loop {
+            while under_way.len() < at_once
+                && let Some((turn, order)) = waiting.pop_front()
+            {
+                let load = self.clone();
+                under_way.spawn(async move { load.order(order, turn).await });
+            }
+            let Some(answer) = under_way.join_next().await else {
+                return Ok(figures);
+            };
+            figures.add(answer??);
+            watch(&figures)?;
+        }
+    }
+
+    /// One order to its last word, for at most [`ORDER_LIMIT`].
+    async fn order(&self, order: Order, mut turn: usize) -> Result<Answer> {
+        let start = Instant::now();
+        let (mut told_to_wait, mut disconnected) = (0, 0);
+        loop {
+            let pause = match self.ask(&order, turn).await {
+                Ok(Reply {
+                    status,
+                    retry_after,
+                    ..
+                }) if status == StatusCode::SERVICE_UNAVAILABLE => {
+                    told_to_wait += 1;
+                    retry_after.context("a 503 without Retry-After")?
+                }
+                Ok(Reply { status, body, .. }) => {
+                    let (code, latency) = (code(&body), start.elapsed());
+                    return Ok(Answer {
+                        order,
+                        status,
+                        code,
+                        latency,
+                        told_to_wait,
+                        disconnected,
+                    });
+                }
+                // The Worker is gone: the same order, by its id the same, to the other one.
+                Err(_) => {
+                    disconnected += 1;
+                    turn += 1;
+                    PAUSE
+                }
+            };
+            if start.elapsed() + pause > ORDER_LIMIT {
+                bail!(
+                    "{} {} had no answer within {} s",
+                    order.method,
+                    order.path,
+                    ORDER_LIMIT.as_secs()
+                );
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn ask(&self, order: &Order, turn: usize) -> reqwest::Result<Reply> {
+        let url = format!("{}{}", self.workers[turn % self.workers.len()], order.path);
+        let request = self
+            .client
+            .request(order.method.clone(), url)
+            .body(order.body.clone());
+        let reply = request.send().await?;
+        let retry_after = reply.headers().get("retry-after");
+        let seconds = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+        Ok(Reply {
+            status: reply.status(),
+            retry_after: seconds.map(Duration::from_secs),
+            body: reply.text().await?,
+        })
+    }
+}
+
+impl Figures {
+    /// The latency that this share of the orders stayed below.
+    pub(crate) fn percentile(&self, share: f64) -> Duration {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        let index = (sorted.len() as f64 * share) as usize;
+        sorted
+            .get(index.min(sorted.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn add(&mut self, answer: Answer) {
+        self.answered += 1;
+        self.told_to_wait += answer.told_to_wait;
+        self.disconnected += answer.disconnected;
+        let Answer {
+            order,
+            status,
+            code,
+            latency,
+            ..
+        } = answer;
+        match (order.honest, status.as_u16()) {
+            (Some(honest), 201) => {
+                self.units += honest.quantity;
+                *self.sold.entry(honest.id).or_default() += 1;
+                self.latencies.push(latency);
+            }
+            (Some(_), 200 | 409) => {
+                *self
+                    .others
+                    .entry(if code.is_empty() {
+                        "same order again".to_owned()
+                    } else {
+                        code
+                    })
+                    .or_default() += 1;
+                self.latencies.push(latency);
+            }
+            (None, 400..=499) if status != StatusCode::CONFLICT => {
+                *self.others.entry("bad input".to_owned()).or_default() += 1;
+            }
+            _ => self.wrong.push(format!(
+                "{} {} {} -> {status} {code}",
+                order.method, order.path, order.body
+            )),
+        }
+    }
+}
+
+/// The `code` of an error, empty where there is none.
+fn code(body: &str) -> String {
+    let problem: Value = serde_json::from_str(body).unwrap_or_default();
+    problem["code"].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,104 @@
+//! What the crowd sends: honest orders, the same orders again, and things that are no orders at all.
+
+use reqwest::Method;
+use serde_json::json;
+
+/// Each buyer comes back now and then, so that limits are reached.
+const BUYERS: usize = 300;
+
+#[derive(Clone)]
+pub(crate) struct Order {
+    pub(crate) method: Method,
+    /// Below the address of a Worker.
+    pub(crate) path: String,
+    pub(crate) body: String,
+    /// What the order is about; nothing, if it must be refused as bad input.
+    pub(crate) honest: Option<Honest>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Honest {
+    pub(crate) id: String,
+    pub(crate) quantity: u64,
+}
+
+/// Orders that ask for one unit each, every one by another buyer.
+pub(crate) fn fresh(sku: &str, count: usize) -> Vec<Order> {
+    (0..count)
+        .map(|index| honest(sku, &format!("quiet-{index}"), &format!("buyer-{index}"), 1))
+        .collect()
+}
+
+/// Every fifth order is one of the last thirty again, and every tenth is hostile. The same every time.
+pub(crate) fn mixed(sku: &str, count: usize) -> Vec<Order> {
+    let mut orders: Vec<Order> = Vec::with_capacity(count);
+    for index in 0..count {
+        let order = match index % 10 {
+            3 | 8 => again(&orders, index).unwrap_or_else(|| new(sku, index)),
+            5 => hostile(sku, index / 10),
+            _ => new(sku, index),
+        };
+        orders.push(order);
+    }
+    orders
+}
+
+fn new(sku: &str, index: usize) -> Order {
+    let buyer = format!("buyer-{}", index * 7 % BUYERS);
+    honest(sku, &format!("order-{index}"), &buyer, 1 + index as u64 % 2)
+}
+
+fn again(orders: &[Order], index: usize) -> Option<Order> {
+    let recent = &orders[orders.len().saturating_sub(1 + index % 30)..];
+    recent.iter().find(|order| order.honest.is_some()).cloned()
+}
+
+fn honest(sku: &str, id: &str, buyer: &str, quantity: u64) -> Order {
+    let body = json!({ "order_id": id, "buyer": buyer, "quantity": quantity }).to_string();
+    Order {
+        honest: Some(Honest {
+            id: id.to_owned(),
+            quantity,
+        }),
+        ..post(sku, body)
+    }
+}
+
+fn hostile(sku: &str, index: usize) -> Order {
+    let order = |id: &str, buyer: &str, quantity: &str| {
+        format!(
+            r#"{{"order_id":{},"buyer":{},"quantity":{quantity}}}"#,
+            json!(id),
+            json!(buyer)
+        )
+    };
+    let id = format!("hostile-{index}");
+    match index % 14 {
+        0 => post(sku, String::new()),
+        1 => post(sku, r#"{"order_id":"#.to_owned()),
+        2 => post(sku, "[1, 2, 3]".to_owned()),
+        3 => post(sku, order(&id, "mallory", "-1")),
+        4 => post(sku, order(&id, "mallory", "0")),
+        5 => post(sku, order(&id, "mallory", "1.5")),
+        6 => post(sku, order(&id, "mallory", "1e300")),
+        7 => post(sku, order(&id, "mallory", "18446744073709551616")),
+        8 => post(sku, order(&id, "mallory", r#"1,"price":0"#)),
+        9 => post(sku, order(&"x".repeat(10_000), "mallory", "1")),
+        10 => post(sku, order(&id, "", "1")),
+        11 => post(sku, order(&id, "mallory\r\n*1\r\n$8\r\nFLUSHALL\r\n", "1")),
+        12 => Order {
+            method: Method::DELETE,
+            ..post(sku, String::new())
+        },
+        _ => post("no-such-sale", order(&id, "mallory", "1")),
+    }
+}
+
+fn post(sku: &str, body: String) -> Order {
+    Order {
+        method: Method::POST,
+        path: format!("/sales/{sku}/orders"),
+        body,
+        honest: None,
+    }
+}

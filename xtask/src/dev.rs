@@ -1,0 +1,47 @@
+//! `cargo xtask dev`: the demo's stack, for your own hands.
+
+use std::future::pending;
+
+use anyhow::Result;
+use serde_json::Value;
+use xtask::setup;
+use xtask::stack::{Bridge, Worker, WorkerConfig};
+
+use crate::{demo, interrupt};
+
+pub(crate) fn run() -> Result<()> {
+    setup::run()?;
+    eprintln!("building the bridge and the Worker, where they are not yet");
+    interrupt::until(stack()).map(drop)
+}
+
+/// Runs until it is dropped.
+async fn stack() -> Result<()> {
+    // The Workers end before the bridge that they talk to.
+    let bridge = Bridge::options().start()?;
+    let config = WorkerConfig::new(&bridge);
+    let workers = [Worker::start(&config)?, Worker::start(&config)?];
+    print(&bridge, &config, &workers, &demo::sale()?);
+    pending().await
+}
+
+/// With credentials: they are this run's own, random, and good for loopback only.
+fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &Value) {
+    let [worker, other] = workers.each_ref().map(Worker::url);
+    println!("Worker   {worker}");
+    println!("Worker   {other}");
+    println!("bridge   {}", bridge.url());
+    println!("Redis    redis-cli -s {}", bridge.redis_socket().display());
+    println!("\nFor a Worker of your own, or in .dev.vars for `npx wrangler dev`:");
+    for name in ["BRIDGE_URL", "BRIDGE_TOKEN", "ADMIN_TOKEN", "LOCKS_TOKEN"] {
+        println!("  {name}={}", config.binding(name));
+    }
+    println!("\nA sale:");
+    let admin = config.admin_token();
+    println!("  curl -X PUT {worker}/sales/lamp -H 'Authorization: Bearer {admin}' -d '{sale}'");
+    println!(
+        "  curl {other}/sales/lamp/orders -d '{{\"order_id\":\"o1\",\"buyer\":\"ann\",\"quantity\":1}}'"
+    );
+    println!("  curl {worker}/sales/lamp");
+    println!("\nCtrl-C ends it all.");
+}

@@ -1,0 +1,71 @@
+//! `cargo xtask <command>`: every development command, so that a laptop and CI run the same thing.
+
+mod bench;
+mod demo;
+mod dev;
+mod group;
+mod interrupt;
+mod test;
+mod workerd_tests;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::{setup, worker_build};
+
+/// The development commands of edgelock.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Hold two flash sales over two Workers in workerd, and check the ledger in Redis
+    Demo,
+    /// Run every check and test; ends with `N passed, N failed`
+    Test,
+    /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
+    Bench,
+    /// Run Redis, a bridge and two Workers until Ctrl-C, and say how to use them
+    Dev,
+    /// Install what the other commands need (they do so themselves)
+    Setup,
+    /// Build the Worker into worker/build
+    BuildWorker,
+    /// Run wasm-bindgen's tests inside workerd, called under the name of `node`
+    #[command(hide = true)]
+    WorkerdTests {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether everything that was to be checked holds.
+fn run(task: Task) -> Result<bool> {
+    match task {
+        Task::Demo => demo::run()?,
+        Task::Test => return test::run(),
+        Task::Bench => bench::run()?,
+        Task::Dev => dev::run()?,
+        Task::Setup => setup::run()?,
+        Task::BuildWorker => worker_build::build()?,
+        Task::WorkerdTests { arguments } => workerd_tests::run(&arguments)?,
+    }
+    Ok(true)
+}

@@ -1,0 +1,90 @@
+//! Where things are in this checkout.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The root of the workspace.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask/ is in the workspace")
+}
+
+/// The cargo that runs us, or the one on `PATH`.
+pub fn cargo() -> Command {
+    let mut command = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// A program that may run cargo. What the cargo that runs us told us about ourselves is kept from it: `ring` would take
+/// the difference for a change, and would be compiled anew each time, with everything that depends on it.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    let ours = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_NAME",
+        "CARGO_PRIMARY_PACKAGE",
+        "OUT_DIR",
+    ];
+    for (name, _) in env::vars_os() {
+        if ours
+            .iter()
+            .any(|ours| name.to_string_lossy().starts_with(ours))
+        {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Cargo's target folder, wherever the environment and the configuration put it.
+pub fn target() -> &'static Path {
+    static TARGET: OnceLock<PathBuf> = OnceLock::new();
+    TARGET.get_or_init(|| {
+        let output = cargo()
+            .args(["metadata", "--no-deps", "--format-version=1"])
+            .output();
+        output
+            .ok()
+            .and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
+            .and_then(|metadata| Some(PathBuf::from(metadata["target_directory"].as_str()?)))
+            .unwrap_or_else(|| root().join("target"))
+    })
+}
+
+/// Where `setup` puts the command-line tools: nothing of this project lands in the user's own `~/.cargo/bin`.
+pub fn tools() -> PathBuf {
+    target().join("tools")
+}
+
+/// A program that an npm package brings.
+pub fn npm_bin(name: &str) -> PathBuf {
+    root().join("node_modules/.bin").join(name)
+}
+
+/// The `workerd` executable itself. npm's `.bin/workerd` may be a Node script around it, which a SIGKILL would not reach through.
+pub fn workerd() -> PathBuf {
+    let system = match env::consts::OS {
+        "macos" => "darwin",
+        other => other,
+    };
+    let machine = match env::consts::ARCH {
+        "x86_64" => "64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    root().join(format!(
+        "node_modules/@cloudflare/workerd-{system}-{machine}/bin/workerd"
+    ))
+}
+
+/// The Worker as `worker-build` leaves it.
+pub fn worker_build() -> PathBuf {
+    root().join("worker/build")
+}

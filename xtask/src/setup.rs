@@ -1,0 +1,257 @@
+//! Everything that the other commands need and that a fresh machine lacks.
+//!
+//! Each part looks first whether it is there already, says what it installs and why, and on failure what to install by hand.
+//! What is not the system's goes into the target folder and `node_modules`.
+
+mod shell;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
+use crate::paths;
+
+const WORKER_BUILD: &str = "0.8.7";
+
+/// Installs what is missing.
+///
+/// # Errors
+///
+/// Something cannot be installed; the error says in one line what to install by hand.
+pub fn run() -> Result<()> {
+    ensure!(
+        on_path("cc"),
+        "there is no C compiler, which Rust needs to link: install one by hand, e.g. `sudo apt-get install -y gcc libc6-dev`"
+    );
+    node()?;
+    rust()?;
+    system()?;
+    npm()?;
+    tools()?;
+    python()
+}
+
+/// Node.js is too much of a choice to make for someone: only looked at.
+fn node() -> Result<()> {
+    const BY_HAND: &str = "install Node.js 20 or later with npm by hand: https://nodejs.org";
+    let version = output(Command::new("node").arg("--version")).context(BY_HAND)?;
+    let major = version
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    ensure!(major >= Some(20), "this is Node.js {version}: {BY_HAND}");
+    ensure!(on_path("npm"), "there is no npm: {BY_HAND}");
+    Ok(())
+}
+
+/// The wasm target, the formatter and the linter of the toolchain that runs us.
+fn rust() -> Result<()> {
+    let sysroot = PathBuf::from(output(Command::new("rustc").args(["--print", "sysroot"]))?);
+    if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").exists() {
+        say("the Rust target wasm32-unknown-unknown, which the edge runs");
+        run_or_say(
+            Command::new("rustup").args(["target", "add", "wasm32-unknown-unknown"]),
+            "rustup target add wasm32-unknown-unknown",
+        )?;
+    }
+    for (component, program) in [("rustfmt", "cargo-fmt"), ("clippy", "cargo-clippy")] {
+        if !sysroot.join("bin").join(program).exists() {
+            say(&format!(
+                "the Rust component {component}, which checks the source"
+            ));
+            run_or_say(
+                Command::new("rustup").args(["component", "add", component]),
+                &format!("rustup component add {component}"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Debian's packages.
+fn system() -> Result<()> {
+    let mut packages = Vec::new();
+    if !on_path("redis-server") {
+        packages.push(("redis-server", "the locks live in it"));
+    }
+    if !paths::tools().join("python").exists()
+        && !succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
+    {
+        packages.push((
+            "python3-venv",
+            "a Python client is tested against the bridge",
+        ));
+    }
+    if !tool("worker-build").exists()
+        && !succeeds(Command::new("pkg-config").args(["--exists", "openssl"]))
+    {
+        packages.push(("pkg-config", "worker-build looks for OpenSSL with it"));
+        packages.push(("libssl-dev", "worker-build links OpenSSL"));
+    }
+    if packages.is_empty() {
+        return Ok(());
+    }
+    for (package, why) in &packages {
+        say(&format!("{package}, by apt-get: {why}"));
+    }
+    let names: Vec<_> = packages.iter().map(|(package, _)| *package).collect();
+    let by_hand = format!(
+        "sudo apt-get update && sudo apt-get install -y {}",
+        names.join(" ")
+    );
+    let install = ["install", "--yes", "--no-install-recommends"];
+    run_or_say(apt_get().arg("update"), &by_hand)?;
+    run_or_say(apt_get().args(install).args(names), &by_hand)
+}
+
+/// As root, or as one who may become root without a password.
+fn apt_get() -> Command {
+    let mut command = if rustix::process::geteuid().is_root() {
+        Command::new("env")
+    } else {
+        Command::new("sudo")
+    };
+    if !rustix::process::geteuid().is_root() {
+        command.args(["-n", "env"]);
+    }
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet=2"]);
+    command
+}
+
+/// The runtime, the bundler and the clients that tests run against, as package-lock.json names them.
+fn npm() -> Result<()> {
+    let wanted = fs::read_to_string(paths::root().join("package-lock.json"))?;
+    let stamp = paths::root().join("node_modules/.edgelock-setup");
+    if is_stamped(&stamp, &wanted) {
+        return Ok(());
+    }
+    say(
+        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients",
+    );
+    let mut npm = Command::new("npm");
+    // Only wrangler itself asks for a newer Node.js than 20, and no test runs it.
+    npm.args([
+        "ci",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+    ])
+    .current_dir(paths::root());
+    run_or_say(&mut npm, "npm ci --ignore-scripts")?;
+    ensure!(
+        paths::workerd().exists(),
+        "npm has no workerd for this machine: it needs Linux or macOS on x86_64 or aarch64"
+    );
+    fs::write(stamp, wanted).map_err(Into::into)
+}
+
+/// The command-line tools of the wasm build.
+fn tools() -> Result<()> {
+    let crate_folder = paths::root().join("xtask/tools");
+    let lock = fs::read_to_string(crate_folder.join("Cargo.lock"))?;
+    let bindgen = locked_version(&lock, "wasm-bindgen-cli")
+        .context("xtask/tools/Cargo.lock has no wasm-bindgen-cli")?;
+    let workspace = fs::read_to_string(paths::root().join("Cargo.lock"))?;
+    if let Some(library) = locked_version(&workspace, "wasm-bindgen") {
+        ensure!(
+            library == bindgen,
+            "Cargo.lock has wasm-bindgen {library}, xtask/tools has its command-line tool {bindgen}: make them equal"
+        );
+    }
+    let wanted = format!("worker-build {WORKER_BUILD}\n{lock}");
+    let stamp = paths::tools().join("stamp");
+    if is_stamped(&stamp, &wanted) {
+        return Ok(());
+    }
+    say(&format!(
+        "wasm-bindgen {bindgen}, wasm-pack and worker-build {WORKER_BUILD}, which build and test wasm, into {} (some minutes)",
+        paths::tools().display()
+    ));
+    cargo_install(&["--path", &crate_folder.to_string_lossy()])?;
+    cargo_install(&[&format!("worker-build@{WORKER_BUILD}")])?;
+    fs::remove_dir_all(paths::tools().join("build"))?;
+    fs::write(stamp, wanted).map_err(Into::into)
+}
+
+/// Unoptimised but for what chews wasm (see the profile in xtask/tools), and in one target folder, so that the dependencies
+/// that they share are compiled once.
+fn cargo_install(what: &[&str]) -> Result<()> {
+    let mut cargo = paths::cargo();
+    cargo
+        .args(["install", "--quiet", "--locked", "--force"])
+        .args(what);
+    cargo
+        .arg("--root")
+        .arg(paths::tools())
+        .arg("--target-dir")
+        .arg(paths::tools().join("build"));
+    cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+    run_or_say(
+        &mut cargo,
+        &format!(
+            "cargo install --locked --root {} {}",
+            paths::tools().display(),
+            what.join(" ")
+        ),
+    )
+}
+
+/// A Python with the clients that the bridge's tests run.
+fn python() -> Result<()> {
+    let requirements = paths::root().join("bridge/tests/clients/requirements.txt");
+    let wanted = fs::read_to_string(&requirements)
+        .with_context(|| format!("cannot read {}", requirements.display()))?;
+    let folder = paths::tools().join("python");
+    let stamp = folder.join("stamp");
+    if is_stamped(&stamp, &wanted) {
+        return Ok(());
+    }
+    say(&format!(
+        "Python packages into {}: {}",
+        folder.display(),
+        wanted.split_whitespace().collect::<Vec<_>>().join(" ")
+    ));
+    run_or_say(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&folder),
+        "sudo apt-get install -y python3-venv",
+    )?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args([
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--requirement",
+    ])
+    .arg(&requirements);
+    run_or_say(
+        &mut pip,
+        &format!(
+            "{} install -r {}",
+            folder.join("bin/pip").display(),
+            requirements.display()
+        ),
+    )?;
+    fs::write(stamp, wanted).map_err(Into::into)
+}
+
+/// Where a tool of ours is.
+pub fn tool(name: &str) -> PathBuf {
+    paths::tools().join("bin").join(name)
+}
+
+/// The version of a package in the text of a Cargo.lock.
+fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines().skip_while(|line| *line != name);
+    lines
+        .nth(1)?
+        .strip_prefix("version = \"")?
+        .strip_suffix('"')
+}

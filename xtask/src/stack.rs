@@ -1,0 +1,22 @@
+//! The real parts that a test or a demo runs against, as child processes that end with their handle.
+//!
+//! Everything is synchronous, so that plain tests and tests inside an async runtime use it alike; every wait has a limit.
+//! Keep the handles in local variables: a handle in a `static` is never dropped, and its processes outlive the test.
+
+mod bridge;
+mod config;
+mod node;
+mod process;
+mod worker;
+
+pub use bridge::{Bridge, BridgeOptions, build_bridge};
+pub use config::{workerd_config, workerd_modules};
+pub use node::NodeScript;
+pub use worker::{Worker, WorkerConfig};
+
+/// A fresh credential: 128 random bits in hexadecimal.
+pub fn credential() -> String {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the system's random source works");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,205 @@
+//! `edgelock-bridge`, by default with a private Redis of its own.
+
+use std::env;
+use std::fmt;
+use std::io::{BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+
+use super::process::Process;
+use crate::paths;
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// A running bridge. Dropping it ends the bridge and the Redis that it spawned.
+pub struct Bridge {
+    process: Process,
+    url: String,
+    token: String,
+    redis_socket: Option<PathBuf>,
+}
+
+/// How to start a [`Bridge`].
+pub struct BridgeOptions {
+    binary: Option<PathBuf>,
+    listen: String,
+    redis: String,
+}
+
+impl Bridge {
+    /// A bridge on a port that the system picks, with a Redis of its own and a random credential.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be built or started; the message says why.
+    pub fn spawn() -> Self {
+        Self::options()
+            .start()
+            .unwrap_or_else(|error| panic!("no bridge: {error:#}"))
+    }
+
+    /// To start a bridge in another way than [`Bridge::spawn`] does.
+    pub fn options() -> BridgeOptions {
+        BridgeOptions {
+            binary: None,
+            listen: "127.0.0.1:0".to_owned(),
+            redis: "spawn".to_owned(),
+        }
+    }
+
+    /// Its address, `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The credential that it accepts.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The unix socket of the Redis that it spawned.
+    ///
+    /// # Panics
+    ///
+    /// When it was told to use another Redis.
+    pub fn redis_socket(&self) -> &Path {
+        self.redis_socket
+            .as_deref()
+            .expect("this bridge uses a Redis that it did not spawn")
+    }
+
+    /// What it wrote to standard output and standard error so far.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+}
+
+impl BridgeOptions {
+    /// Runs this executable, not the one that `EDGELOCK_BRIDGE_BIN` names or the workspace builds.
+    #[must_use]
+    pub fn binary(mut self, path: impl Into<PathBuf>) -> Self {
+        self.binary = Some(path.into());
+        self
+    }
+
+    /// Listens on this address; port 0 lets the system pick.
+    #[must_use]
+    pub fn listen(mut self, address: impl Into<String>) -> Self {
+        self.listen = address.into();
+        self
+    }
+
+    /// Uses the Redis at this URL.
+    #[must_use]
+    pub fn redis(mut self, url: impl Into<String>) -> Self {
+        self.redis = url.into();
+        self
+    }
+
+    /// Starts it and waits until it listens.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be built, does not start, or does not listen within 20 s; what it said is in the error.
+    pub fn start(self) -> Result<Bridge> {
+        let token = super::credential();
+        let mut command = std::process::Command::new(self.binary.map_or_else(binary, Ok)?);
+        command
+            .args(["--listen", &self.listen, "--redis", &self.redis])
+            .env("EDGELOCK_BRIDGE_TOKEN", &token);
+        let process = Process::start(&mut command)?;
+        let url = process.wait_for("address", START_LIMIT, |line| {
+            Some(
+                line.strip_prefix("edgelock-bridge listening on ")?
+                    .to_owned(),
+            )
+        })?;
+        let redis_socket = if self.redis == "spawn" {
+            Some(process.wait_for("redis socket", START_LIMIT, |line| {
+                Some(line.strip_prefix("redis unix socket ")?.into())
+            })?)
+        } else {
+            None
+        };
+        Ok(Bridge {
+            process,
+            url,
+            token,
+            redis_socket,
+        })
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        if self.process.terminate(STOP_LIMIT) {
+            return;
+        }
+        self.process.kill();
+        // A bridge that had to be killed left its Redis behind.
+        if let Some(mut redis) = self
+            .redis_socket
+            .as_ref()
+            .and_then(|socket| UnixStream::connect(socket).ok())
+        {
+            let _ = redis.write_all(b"SHUTDOWN NOSAVE\r\n");
+        }
+    }
+}
+
+impl fmt::Debug for Bridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bridge")
+            .field("url", &self.url)
+            .field("redis_socket", &self.redis_socket)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The bridge's executable: the one that `EDGELOCK_BRIDGE_BIN` names, or the workspace's own, built once per process.
+fn binary() -> Result<PathBuf> {
+    static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    if let Some(path) = env::var_os("EDGELOCK_BRIDGE_BIN") {
+        return Ok(path.into());
+    }
+    let built = BINARY.get_or_init(|| build_bridge("dev").map_err(|error| format!("{error:#}")));
+    built.clone().map_err(|error| anyhow!(error))
+}
+
+/// Builds the workspace's bridge with one of its profiles, and says where it is.
+///
+/// # Errors
+///
+/// It does not compile.
+pub fn build_bridge(profile: &str) -> Result<PathBuf> {
+    let mut cargo = paths::cargo()
+        .args([
+            "build",
+            "--quiet",
+            "--package=edgelock-bridge",
+            "--profile",
+            profile,
+            "--message-format=json-render-diagnostics",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start cargo")?;
+    let messages = cargo.stdout.take().context("cargo has a standard output")?;
+    let executable = serde_json::Deserializer::from_reader(BufReader::new(messages))
+        .into_iter::<Value>()
+        .map_while(Result::ok)
+        .filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
+        .last();
+    if !cargo.wait()?.success() {
+        bail!("cargo build --package edgelock-bridge failed");
+    }
+    executable.context("cargo built no edgelock-bridge")
+}

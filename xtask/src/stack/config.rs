@@ -1,0 +1,106 @@
+//! A folder of modules as a configuration of `workerd`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::paths;
+
+/// The text of a `config.capnp` next to which every module of `modules` lies, for `workerd serve` and `workerd test`.
+///
+/// Each of `bindings` gets its value from the environment variable of the same name: so no value needs quoting, and no
+/// credential is in a file or in a list of processes.
+///
+/// # Errors
+///
+/// `wrangler.toml`, which says what `workerd` is to be compatible with, cannot be read.
+pub fn workerd_config<'a>(
+    entry: &str,
+    modules: &[String],
+    bindings: impl IntoIterator<Item = &'a String>,
+) -> Result<String> {
+    ensure!(
+        modules.iter().any(|name| name == entry),
+        "there is no {entry}"
+    );
+    let others = modules
+        .iter()
+        .map(String::as_str)
+        .filter(|name| *name != entry);
+    let modules: Vec<_> = [entry]
+        .into_iter()
+        .chain(others)
+        .map(|name| {
+            let kind = if name.ends_with(".wasm") {
+                "wasm"
+            } else {
+                "esModule"
+            };
+            format!("(name = \"{name}\", {kind} = embed \"{name}\")")
+        })
+        .collect();
+    let bindings: Vec<_> = bindings
+        .into_iter()
+        .map(|name| format!("(name = \"{name}\", fromEnvironment = \"{name}\")"))
+        .collect();
+    Ok(format!(
+        r#"using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker), (name = "internet", network = (allow = ["public", "private"]))],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
+);
+const worker :Workerd.Worker = (
+  modules = [{}],
+  compatibilityDate = "{}",
+  bindings = [{}]
+);
+"#,
+        modules.join(", "),
+        compatibility_date()?,
+        bindings.join(", ")
+    ))
+}
+
+/// The modules in a folder and the folders in it, as paths relative to it.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn workerd_modules(folder: &Path) -> Result<Vec<String>> {
+    let mut modules = Vec::new();
+    collect(folder, "", &mut modules)?;
+    modules.sort();
+    Ok(modules)
+}
+
+fn collect(folder: &Path, prefix: &str, modules: &mut Vec<String>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry
+            .file_name()
+            .into_string()
+            .ok()
+            .context("a file name is not UTF-8")?;
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), &format!("{prefix}{name}/"), modules)?;
+        } else if name.ends_with(".js") || name.ends_with(".wasm") {
+            modules.push(format!("{prefix}{name}"));
+        }
+    }
+    Ok(())
+}
+
+/// The same as for people: what wrangler.toml says.
+fn compatibility_date() -> Result<String> {
+    let path = paths::root().join("wrangler.toml");
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix("compatibility_date"));
+    let date = value
+        .and_then(|value| value.split('"').nth(1))
+        .context("wrangler.toml has no compatibility_date")?;
+    Ok(date.to_owned())
+}

@@ -1,0 +1,200 @@
+//! The Worker in `workerd`, the runtime that Cloudflare runs it in.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use super::bridge::Bridge;
+use super::config::{workerd_config, workerd_modules};
+use super::process::Process;
+use crate::{paths, worker_build};
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// What a Worker runs with.
+#[derive(Clone)]
+pub struct WorkerConfig {
+    build: Option<PathBuf>,
+    bindings: Vec<(String, String)>,
+}
+
+/// A running Worker. Dropping it kills it.
+pub struct Worker {
+    // Before `folder`, so that the process ends before its files go.
+    process: Process,
+    folder: TempDir,
+    bindings: Vec<(String, String)>,
+    port: u16,
+}
+
+impl WorkerConfig {
+    /// The project's Worker, with this bridge and random credentials for its own callers.
+    pub fn new(bridge: &Bridge) -> Self {
+        Self {
+            build: None,
+            bindings: Vec::new(),
+        }
+        .bind("BRIDGE_URL", bridge.url())
+        .bind("BRIDGE_TOKEN", bridge.token())
+        .bind("ADMIN_TOKEN", super::credential())
+        .bind("LOCKS_TOKEN", super::credential())
+    }
+
+    /// The Worker in this folder, `index.js` and what it imports, without any binding.
+    pub fn bare(build: impl Into<PathBuf>) -> Self {
+        Self {
+            build: Some(build.into()),
+            bindings: Vec::new(),
+        }
+    }
+
+    /// Gives the Worker a variable or secret, in place of one with the same name.
+    #[must_use]
+    pub fn bind(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let name = name.into();
+        self.bindings.retain(|(known, _)| *known != name);
+        self.bindings.push((name, value.into()));
+        self
+    }
+
+    /// Takes a variable or secret away.
+    #[must_use]
+    pub fn unbind(mut self, name: &str) -> Self {
+        self.bindings.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// The value of a variable or secret; empty where there is none.
+    pub fn binding(&self, name: &str) -> &str {
+        self.bindings
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// The credential of those who may open sales.
+    pub fn admin_token(&self) -> &str {
+        self.binding("ADMIN_TOKEN")
+    }
+
+    /// The credential of those who may use the lock service.
+    pub fn locks_token(&self) -> &str {
+        self.binding("LOCKS_TOKEN")
+    }
+}
+
+impl Worker {
+    /// Starts a Worker.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started; the message says why.
+    pub fn spawn(config: &WorkerConfig) -> Self {
+        Self::start(config).unwrap_or_else(|error| panic!("no worker: {error:#}"))
+    }
+
+    /// Starts a Worker and waits until it listens.
+    ///
+    /// # Errors
+    ///
+    /// The project's Worker is older than its sources and cannot be built, `workerd` is not installed, or it does not listen within 20 s; what it said is in the error.
+    pub fn start(config: &WorkerConfig) -> Result<Self> {
+        let build = match &config.build {
+            Some(build) => build.clone(),
+            None => {
+                worker_build::build_if_stale()?;
+                paths::worker_build()
+            }
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("edgelock-worker-")
+            .tempdir()?;
+        let modules = copy_modules(&build, folder.path())
+            .with_context(|| format!("no Worker in {}", build.display()))?;
+        let names = config.bindings.iter().map(|(name, _)| name);
+        fs::write(
+            folder.path().join("config.capnp"),
+            workerd_config("index.js", &modules, names)?,
+        )?;
+        let (process, port) = serve(folder.path(), &config.bindings, 0)?;
+        Ok(Self {
+            process,
+            folder,
+            bindings: config.bindings.clone(),
+            port,
+        })
+    }
+
+    /// Its address, `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Kills it as a crash would: SIGKILL, whatever it was doing.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Kills it if it runs and starts it again on the same port.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Worker::start`].
+    pub fn restart(&mut self) -> Result<()> {
+        self.kill();
+        (self.process, self.port) = serve(self.folder.path(), &self.bindings, self.port)?;
+        Ok(())
+    }
+
+    /// What it wrote to its console since it was started or restarted.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A copy, because a build that runs at the same time replaces the files one by one.
+fn copy_modules(build: &Path, folder: &Path) -> Result<Vec<String>> {
+    let modules = workerd_modules(build)?;
+    for module in &modules {
+        let copy = folder.join(module);
+        fs::create_dir_all(copy.parent().context("a module is in a folder")?)?;
+        fs::copy(build.join(module), copy)?;
+    }
+    Ok(modules)
+}
+
+fn serve(folder: &Path, bindings: &[(String, String)], port: u16) -> Result<(Process, u16)> {
+    let mut command = Command::new(paths::workerd());
+    command
+        .args(["serve", "config.capnp", "--control-fd=1"])
+        .arg(format!("--socket-addr=http=127.0.0.1:{port}"))
+        .current_dir(folder)
+        .env_clear()
+        .envs(bindings.iter().cloned());
+    let process = Process::start(&mut command).context("`cargo xtask setup` installs workerd")?;
+    let port = process.wait_for_port(START_LIMIT)?;
+    Ok((process, port))
+}

@@ -1,0 +1,168 @@
+//! `cargo xtask test`: everything that has to hold, from formatting to the Worker in `workerd`.
+
+mod report;
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use xtask::paths;
+use xtask::setup::tool;
+use xtask::stack::Bridge;
+
+use self::report::{Counts, Report, Step};
+use crate::{interrupt, workerd_tests};
+
+/// The crates that run at the edge, as the edge runs them.
+const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
+
+/// Whether everything holds.
+pub(crate) fn run() -> Result<bool> {
+    // Now, since building the tests replaces the file that we run from.
+    let xtask = env::current_exe().context("xtask does not know where it is")?;
+    interrupt::or(async { Ok(steps(&xtask).await.finish()) })
+}
+
+async fn steps(xtask: &Path) -> Report {
+    let mut report = Report::default();
+    if !report.run(ours("set-up", 25, xtask, "setup")).await {
+        return report;
+    }
+    report
+        .run(check("formatting", 2, "fmt --all --check"))
+        .await;
+
+    // One core is busy with link-time optimisation of the Worker while the other one checks.
+    let mut meanwhile = Report::default();
+    let worker = ours("the Worker, built", 12, xtask, "build-worker").quiet();
+    tokio::join!(meanwhile.run(worker), checks(&mut report));
+    report.append(meanwhile);
+
+    report
+        .run(check(
+            "native tests, built",
+            15,
+            "test --workspace --no-run",
+        ))
+        .await;
+    let bridge = paths::target().join("debug/edgelock-bridge");
+    let mut native = cargo("test --workspace --no-fail-fast");
+    native.env("EDGELOCK_BRIDGE_BIN", &bridge);
+    report
+        .run(tests(
+            "native tests: client, bridge, Worker in workerd",
+            15,
+            native,
+        ))
+        .await;
+
+    wasm(xtask, &bridge, &mut report).await;
+    report.run(ours("the demo", 10, xtask, "demo")).await;
+    report
+}
+
+async fn checks(report: &mut Report) {
+    let deny = "-- -D warnings";
+    report
+        .run(check(
+            "clippy",
+            12,
+            &format!("clippy --workspace --all-targets {deny}"),
+        ))
+        .await;
+    report
+        .run(check(
+            "clippy for wasm",
+            12,
+            &format!("clippy {WASM} --lib --test wasm {deny}"),
+        ))
+        .await;
+    report.run(docs("docs", "doc --workspace --no-deps")).await;
+    report
+        .run(docs("docs for wasm", &format!("doc --no-deps {WASM}")))
+        .await;
+}
+
+/// The client's wasm tests, in Node and in `workerd`, against one bridge.
+async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
+    const NODE: &str = "wasm tests in Node, by wasm-pack";
+    const WORKERD: &str = "wasm tests in workerd";
+
+    let started = Bridge::options().binary(binary).start();
+    let (bridge, stand_in) =
+        match started.and_then(|bridge| Ok((bridge, workerd_tests::stand_in(xtask)?))) {
+            Ok(both) => both,
+            Err(error) => {
+                report.failed(NODE, &error);
+                report.failed(WORKERD, &error);
+                return;
+            }
+        };
+
+    let mut node = paths::command(tool("wasm-pack"));
+    node.args([
+        "test",
+        "--node",
+        "--mode=no-install",
+        "--",
+        "--test",
+        "wasm",
+    ])
+    .current_dir(paths::root());
+    // It wants a folder even for what it does not install; by default one in the user's home.
+    node.env("WASM_PACK_CACHE", paths::tools());
+    with_bridge(&mut node, &bridge, &paths::tools().join("bin"));
+    report.run(tests(NODE, 10, node)).await;
+
+    let mut workerd = cargo("test --target wasm32-unknown-unknown --test wasm");
+    workerd.env(
+        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+        tool("wasm-bindgen-test-runner"),
+    );
+    workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
+    with_bridge(&mut workerd, &bridge, stand_in.path());
+    report.run(tests(WORKERD, 10, workerd)).await;
+}
+
+/// Tells a command where the bridge is, and to look into `folder` first for the programs that it runs.
+fn with_bridge(command: &mut Command, bridge: &Bridge, folder: &Path) {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = [folder.to_owned()]
+        .into_iter()
+        .chain(env::split_paths(&path));
+    command.env(
+        "PATH",
+        env::join_paths(folders).unwrap_or_else(|_| path.clone()),
+    );
+    command
+        .env("EDGELOCK_BRIDGE_URL", bridge.url())
+        .env("EDGELOCK_BRIDGE_TOKEN", bridge.token());
+}
+
+fn check(name: &'static str, minutes: u64, arguments: &str) -> Step {
+    Step::new(name, minutes, cargo(arguments))
+}
+
+fn docs(name: &'static str, arguments: &str) -> Step {
+    let mut command = cargo(arguments);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    Step::new(name, 10, command)
+}
+
+fn tests(name: &'static str, minutes: u64, command: Command) -> Step {
+    Step::new(name, minutes, command).counts(Counts::Tests)
+}
+
+/// Another of our own commands, as a process that can be stopped.
+fn ours(name: &'static str, minutes: u64, xtask: &Path, command: &str) -> Step {
+    let mut process = Command::new(xtask);
+    process.arg(command);
+    Step::new(name, minutes, process)
+}
+
+fn cargo(arguments: &str) -> Command {
+    let mut command = paths::cargo();
+    command.args(arguments.split(' '));
+    command
+}

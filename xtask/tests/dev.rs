@@ -1,0 +1,68 @@
+//! What `cargo xtask dev` promises.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const START_LIMIT: Duration = Duration::from_secs(600);
+const STOP_LIMIT: Duration = Duration::from_secs(20);
+
+#[test]
+fn dev_says_where_everything_is_and_leaves_no_process() {
+    let dev = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("dev")
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut dev = Ended(dev.expect("it starts"));
+    let stdout = BufReader::new(dev.0.stdout.take().expect("it has a standard output"));
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        stdout
+            .lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| sender.send(line))
+    });
+    let mut ports = Vec::new();
+    while let Ok(line) = lines.recv_timeout(START_LIMIT)
+        && !line.starts_with("Ctrl-C")
+    {
+        if let Some((_, port)) = line.split_once("   http://127.0.0.1:") {
+            ports.push(port.parse::<u16>().expect("a port"));
+        }
+    }
+    let listening = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).is_ok();
+    assert_eq!(
+        ports.iter().filter(|port| listening(port)).count(),
+        3,
+        "two Workers and a bridge"
+    );
+
+    kill_process(Pid::from_child(&dev.0), Signal::INT).expect("it runs");
+    let until = Instant::now() + STOP_LIMIT;
+    let status = loop {
+        match dev.0.try_wait().expect("its status") {
+            Some(status) => break status,
+            None => assert!(Instant::now() < until, "it does not end"),
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    assert!(status.success(), "{status}");
+    assert!(!ports.iter().any(listening), "something still listens");
+}
+
+/// Ends with the test, however that ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
+}
