@@ -50,7 +50,7 @@ pub enum TransportError {
     TooLarge,
 }
 
-/// Sends requests. On the edge [`crate::web::Fetch`] is the implementation.
+/// Sends requests. On the edge `edgelock::web::Fetch` is the implementation.
 pub trait Transport: 'static {
     /// Sends `request` once: no retry, no redirect followed, no cache. Dropping the future aborts the exchange. Time-outs are
     /// the caller's business.

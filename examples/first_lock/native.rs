@@ -1,0 +1,79 @@
+//! [`Transport`] over reqwest and [`Runtime`] over tokio: what a native user of edgelock writes.
+
+use std::time::{Duration, Instant};
+
+use edgelock::{Moment, NoRandomness, Request, Response, Runtime, Task, Transport, TransportError};
+use reqwest::redirect;
+
+pub(crate) struct Http(reqwest::Client);
+
+impl Default for Http {
+    fn default() -> Self {
+        // `retry::never`, since `send` promises to send once.
+        let client = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never());
+        Self(client.build().expect("an HTTP client"))
+    }
+}
+
+impl Transport for Http {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let mut post = self.0.post(request.url).body(request.body);
+        for (name, value) in request.headers {
+            post = post.header(*name, value);
+        }
+        let mut response = post
+            .send()
+            .await
+            .map_err(|error| TransportError::NoResponse(error.to_string()))?;
+        let status = response.status().as_u16();
+        let retry_after = response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
+        let mut body = Vec::new();
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| TransportError::BrokeOff(error.to_string()))?
+        {
+            if body.len() + chunk.len() > request.body_limit {
+                return Err(TransportError::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Response {
+            status,
+            retry_after,
+            body,
+        })
+    }
+}
+
+pub(crate) struct Tokio(Instant);
+
+impl Default for Tokio {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Runtime for Tokio {
+    fn now(&self) -> Moment {
+        Moment::from_origin(self.0.elapsed())
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        getrandom::fill(bytes).map_err(|_| NoRandomness)
+    }
+
+    fn spawn(&self, task: Task) {
+        tokio::task::spawn_local(task);
+    }
+}

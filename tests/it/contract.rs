@@ -1,0 +1,681 @@
+//! The promises of the lock, against a real bridge and a real Redis.
+
+use std::cell::Cell;
+
+use edgelock::{Bridge, Client, Command, Error, Reply, Token};
+
+use crate::support::faulty::Proxy;
+use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
+
+#[track_caller]
+fn code<V: std::fmt::Debug>(result: Result<V, Error>) -> &'static str {
+    result.expect_err("an error").code()
+}
+
+#[test]
+fn a_free_lock_is_the_token_under_its_name_for_the_ttl() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("sku:42").ttl(ms(30_000)).unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
+        assert!((29_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
+        // ttl less 1 % and 2 ms, less the time that the answer took.
+        assert!(lease.remaining() <= ms(30_000 - 300 - 2) && lease.remaining() > ms(29_000));
+        lease.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS sku:42"));
+        assert!(lease.remaining().is_zero());
+    });
+}
+
+#[test]
+fn a_ttl_is_not_truncated_to_seconds() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _lease = stack
+            .lock("a")
+            .ttl(ms(1_999))
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap();
+        assert!((1_500..=1_999).contains(&stack.redis::<u64>("PTTL a")));
+    });
+}
+
+#[test]
+fn a_ttl_is_1_ms_to_24_h_in_whole_milliseconds() {
+    let lock = client("http://127.0.0.1:1", "credential")
+        .lock("a")
+        .unwrap();
+    for ttl in [ms(1), ms(86_400_000)] {
+        assert!(lock.clone().ttl(ttl).is_ok());
+    }
+    for ttl in [
+        ms(0),
+        ms(86_400_001),
+        std::time::Duration::from_micros(1_500),
+    ] {
+        assert_eq!(code(lock.clone().ttl(ttl)), "invalid_argument");
+    }
+}
+
+#[test]
+fn a_lock_that_another_holds_is_held_for_what_is_left() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let lease = lock.try_acquire().await.unwrap();
+        let Err(Error::Held {
+            remaining: Some(remaining),
+        }) = lock.try_acquire().await
+        else {
+            panic!("not held")
+        };
+        assert!(remaining > ms(9_000) && remaining <= ms(10_000));
+        lease.release().await.unwrap();
+        lock.try_acquire().await.unwrap().release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let _: () = stack.redis("SET a theirs NX");
+        assert_eq!(
+            lock.try_acquire().await.unwrap_err(),
+            Error::Held { remaining: None }
+        );
+        let _: () = stack.redis("DEL a");
+        let _lease = lock.try_acquire().await.unwrap();
+        assert_eq!(stack.redis::<Option<String>>("SET a theirs NX"), None);
+    });
+}
+
+#[test]
+fn a_key_of_another_type_is_told_apart_and_left_alone() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("RPUSH a x");
+        let lock = stack.lock("a");
+        assert_eq!(lock.try_acquire().await.unwrap_err(), Error::WrongType);
+        assert_eq!(lock.inspect().await.unwrap_err(), Error::WrongType);
+        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
+    });
+}
+
+#[test]
+fn a_waiter_gets_the_lock_when_it_is_released() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let first = lock.try_acquire().await.unwrap();
+        let released = Cell::new(false);
+        let waiter = async {
+            let second = lock.acquire().await.unwrap();
+            assert!(released.get());
+            assert!(second.fence() > first.fence());
+        };
+        let holder = async {
+            tokio::time::sleep(ms(100)).await;
+            released.set(true);
+            first.release().await.unwrap();
+        };
+        tokio::join!(waiter, holder);
+    });
+}
+
+#[test]
+fn a_wait_gets_the_lock_of_a_holder_that_died() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("a").ttl(ms(200)).unwrap();
+        drop(lock.try_acquire().await.unwrap());
+        let lease = lock.acquire().await.unwrap();
+        assert!(!lease.remaining().is_zero());
+    });
+}
+
+#[test]
+fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a").wait(ms(300));
+        let lease = lock.try_acquire().await.unwrap();
+        let began = std::time::Instant::now();
+        // On a busy machine the deadline may pass while the last request is on its way.
+        assert!(["held", "timed_out"].contains(&code(lock.acquire().await)));
+        // Far below the lock's default wait and ttl.
+        assert!(began.elapsed() < ms(2_000));
+        lease.release().await.unwrap();
+        let keys: Vec<String> = stack.redis("KEYS *");
+        assert!(keys.iter().all(|key| key.starts_with("{a}:")), "{keys:?}");
+    });
+}
+
+#[test]
+fn fences_grow_with_every_lease_and_across_lost_data() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let mut last = 0;
+        for round in 0..6 {
+            let lease = lock.try_acquire().await.unwrap();
+            assert!(lease.fence() > last && lease.fence() < 1 << 53);
+            last = lease.fence();
+            assert_eq!(stack.redis::<u64>("GET {a}:fence"), last);
+            if round % 2 == 0 {
+                stack.redis::<()>("FLUSHALL")
+            } else {
+                lease.release().await.unwrap()
+            }
+        }
+        // A clock that went back: the counter still leads.
+        stack.redis::<()>(&format!("SET {{a}}:fence {}", last + 1_000_000_000));
+        stack.redis::<()>("DEL a");
+        assert_eq!(
+            lock.try_acquire().await.unwrap().fence(),
+            last + 1_000_000_001
+        );
+    });
+}
+
+#[test]
+fn every_companion_key_expires() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let lease = lock.try_acquire().await.unwrap();
+        lease.exec(&[]).await.unwrap();
+        lease.release().await.unwrap();
+        let slow = stack.lock("b");
+        // Dropped on its way: abandoned in the background.
+        let _ = tokio::time::timeout(ms(0), slow.try_acquire()).await;
+        eventually(|| stack.redis::<Vec<String>>("KEYS {b}:gone:*").len() == 1).await;
+        let keys: Vec<String> = stack.redis("KEYS *");
+        assert_eq!(keys.iter().filter(|key| key.contains("receipt")).count(), 1);
+        for key in keys {
+            assert!(
+                stack.redis::<i64>(&format!("PTTL {key}")) > 0,
+                "{key} never expires"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_renewed_lease_has_its_full_ttl_again() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lease = stack
+            .lock("a")
+            .ttl(ms(500))
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap();
+        tokio::time::sleep(ms(200)).await;
+        let before = lease.remaining();
+        lease.renew().await.unwrap();
+        assert!(lease.remaining() > before);
+        assert!(stack.redis::<u64>("PTTL a") > 400);
+    });
+}
+
+#[test]
+fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let incr = [Command::new("INCR").key("n")];
+        for call in 0..4 {
+            let lease = lock.try_acquire().await.unwrap();
+            let _: () = stack.redis("SET a another");
+            let result = match call {
+                0 => lease.renew().await,
+                1 => lease.exec(&incr).await.map(drop),
+                2 => lease.commit(&incr).await.map(drop),
+                _ => lease.release().await,
+            };
+            assert_eq!(result, Err(Error::Lost));
+            // It stays lost, whatever Redis says later.
+            let _: () = stack.redis(&format!("SET a {}", lease.token().expose()));
+            assert_eq!(lease.renew().await, Err(Error::Lost));
+            let _: () = stack.redis("DEL a");
+        }
+        assert!(!stack.redis::<bool>("EXISTS n"));
+    });
+}
+
+#[test]
+fn a_lock_that_turned_into_another_type_is_lost() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lease = stack.lock("a").try_acquire().await.unwrap();
+        let _: () = stack.redis("DEL a");
+        let _: () = stack.redis("RPUSH a x");
+        assert_eq!(lease.release().await, Err(Error::Lost));
+        assert_eq!(stack.redis::<String>("TYPE a"), "list");
+    });
+}
+
+#[test]
+fn past_its_deadline_a_lease_is_expired_and_sends_nothing() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, []).await;
+        let lock = proxy.client.lock("a").unwrap().ttl(ms(50)).unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        eventually(|| lease.remaining().is_zero()).await;
+        let sent = proxy.seen().len();
+        assert_eq!(lease.renew().await, Err(Error::Expired));
+        assert_eq!(code(lease.exec(&[]).await), "expired");
+        assert_eq!(code(lease.commit(&[]).await), "expired");
+        assert_eq!(proxy.seen().len(), sent);
+        // Giving back is tried: Redis may keep others out for the drift yet.
+        let released = lease.release().await;
+        assert!(released == Ok(()) || released == Err(Error::Lost));
+        assert_eq!(proxy.seen().len(), sent + 1);
+    });
+}
+
+#[test]
+fn a_section_that_reads_and_writes_costs_two_requests() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET {a}:stock 7");
+        let proxy = Proxy::before(&stack, []).await;
+        let lock = proxy.client.lock("a").unwrap();
+        let (lease, replies) = lock
+            .acquire_and_read(&[Command::new("GET").key("{a}:stock")])
+            .await
+            .unwrap();
+        let stock = replies[0].int().unwrap();
+        let replies = lease
+            .commit(&[Command::new("SET").key("{a}:stock").arg(stock - 1)])
+            .await
+            .unwrap();
+        assert_eq!(replies, [Reply::Text(b"OK".to_vec())]);
+        assert_eq!(proxy.seen().len(), 2);
+        assert_eq!(stack.redis::<u32>("GET {a}:stock"), 6);
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        // Keys of commands are declared.
+        assert!(
+            proxy.seen()[0]
+                .iter()
+                .filter(|word| *word == "{a}:stock")
+                .count()
+                == 2
+        );
+        assert_eq!(code(lease.release().await), "released");
+    });
+}
+
+#[test]
+fn exec_runs_under_the_lease_and_renews_it() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lease = stack
+            .lock("a")
+            .ttl(ms(1_000))
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap();
+        let _: () = stack.redis("PEXPIRE a 500");
+        for n in 1..=3 {
+            assert_eq!(
+                lease.exec(&[Command::new("INCR").key("n")]).await.unwrap(),
+                [Reply::Int(n)]
+            );
+        }
+        assert!(stack.redis::<u64>("PTTL a") > 500);
+        lease.release().await.unwrap();
+        assert_eq!(code(lease.exec(&[]).await), "released");
+    });
+}
+
+#[test]
+fn an_acquisition_only_reads() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let incr = Command::new("incr").key("n");
+        assert_eq!(
+            code(lock.acquire_and_read(&[incr]).await),
+            "invalid_argument"
+        );
+        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+    });
+}
+
+#[test]
+fn a_read_that_fails_gives_the_lock_back() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("RPUSH list x");
+        let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
+        let result = lock
+            .acquire_and_read(&[Command::new("TIME"), Command::new("GET").key("list")])
+            .await;
+        let Err(Error::CommandFailed { index: 1, message }) = result else {
+            panic!("{result:?}")
+        };
+        assert!(message.contains("WRONGTYPE"), "{message}");
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn a_write_that_fails_says_which_and_the_others_stand() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("RPUSH list x");
+        let lease = stack.lock("a").try_acquire().await.unwrap();
+        let commands = [
+            Command::new("INCR").key("n"),
+            Command::new("INCR").key("list"),
+            Command::new("INCR").key("n"),
+        ];
+        let Err(Error::CommandFailed { index: 1, .. }) = lease.commit(&commands).await else {
+            panic!("no failure")
+        };
+        assert_eq!(stack.redis::<u32>("GET n"), 2);
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        assert_eq!(code(lease.release().await), "released");
+    });
+}
+
+#[test]
+fn every_reply_of_redis_arrives_as_it_is() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let text = |bytes: &[u8]| Reply::Text(bytes.to_vec());
+        let every_byte: Vec<u8> = (0..=255).collect();
+        let set = redis::cmd("SET")
+            .arg("bytes")
+            .arg(&every_byte)
+            .query::<()>(&mut stack.redis);
+        set.unwrap();
+        let client = stack.client();
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let eval = |script: &str| Command::new("EVAL_RO").arg(script).arg(0);
+        let commands = [
+            Command::new("SET")
+                .key("utf8")
+                .arg("naïve ☃ \"quoted\" \\ \r\n %41 \u{0}"),
+            Command::new("GET").key("utf8"),
+            Command::new("GET").key("bytes"),
+            Command::new("GET").key("nothing"),
+            Command::new("SET").key("empty").arg(""),
+            Command::new("GET").key("empty"),
+            Command::new("INCRBY")
+                .key("n")
+                .arg(-9_007_199_254_740_991_i64),
+            Command::new("RPUSH").key("l").arg("x").arg("yy"),
+            Command::new("LRANGE").key("l").arg(0).arg(-1),
+            Command::new("GEOADD")
+                .key("g")
+                .arg("1.5")
+                .arg("2.5")
+                .arg("here"),
+            Command::new("GEOSEARCH")
+                .key("g")
+                .arg("FROMMEMBER")
+                .arg("here")
+                .arg("BYRADIUS")
+                .arg(1)
+                .arg("m")
+                .arg("WITHHASH"),
+        ];
+        let replies = lease.exec(&commands).await.unwrap();
+        assert_eq!(
+            replies,
+            [
+                text(b"OK"),
+                text("naïve ☃ \"quoted\" \\ \r\n %41 \u{0}".as_bytes()),
+                text(&every_byte),
+                Reply::Nil,
+                text(b"OK"),
+                text(b""),
+                Reply::Int(-9_007_199_254_740_991),
+                Reply::Int(2),
+                Reply::Array(vec![text(b"x"), text(b"yy")]),
+                Reply::Int(1),
+                Reply::Array(vec![Reply::Array(vec![
+                    text(b"here"),
+                    replies[10].array().unwrap()[0].array().unwrap()[1].clone()
+                ])]),
+            ]
+        );
+        // No nesting of scripts: an error, and a clear one.
+        assert_eq!(
+            code(lease.exec(&[eval("return 1")]).await),
+            "command_failed"
+        );
+    });
+}
+
+#[test]
+fn reads_without_a_lock_are_one_request() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("MSET a 1 b 2");
+        let proxy = Proxy::before(&stack, []).await;
+        let reads = [Command::new("GET").key("a"), Command::new("GET").key("b")];
+        let replies = proxy.client.read(&reads).await.unwrap();
+        assert_eq!(
+            replies.iter().map(Reply::int).collect::<Vec<_>>(),
+            [Some(1), Some(2)]
+        );
+        assert_eq!(proxy.seen().len(), 1);
+        assert_eq!(
+            code(proxy.client.read(&[Command::new("DEL").key("a")]).await),
+            "invalid_argument"
+        );
+    });
+}
+
+#[test]
+fn inspection_says_who_holds_for_how_long_and_the_last_fence() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let free = lock.inspect().await.unwrap();
+        assert_eq!((free.holder, free.fence), (None, None));
+        let lease = lock.try_acquire().await.unwrap();
+        let held = lock.inspect().await.unwrap();
+        let holder = held.holder.unwrap();
+        assert_eq!(&holder.token, lease.token());
+        assert!(holder.remaining.unwrap() > ms(9_000));
+        assert_eq!(held.fence, Some(lease.fence()));
+    });
+}
+
+#[test]
+fn a_forced_release_frees_the_lock_and_the_holder_learns_it() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("a");
+        assert!(!lock.force_release().await.unwrap());
+        let lease = lock.try_acquire().await.unwrap();
+        assert!(lock.force_release().await.unwrap());
+        assert_eq!(lease.renew().await, Err(Error::Lost));
+    });
+}
+
+#[test]
+fn a_lease_goes_on_in_another_handler_by_its_token() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let lease = lock.try_acquire().await.unwrap();
+        lease.exec(&[Command::new("INCR").key("n")]).await.unwrap();
+        let handed = Token::parse(lease.token().expose()).unwrap();
+        let resumed = stack.lock("a").resume(handed).unwrap();
+        assert!(resumed.remaining().is_zero());
+        resumed.renew().await.unwrap();
+        assert!(resumed.remaining() > ms(9_000));
+        // Its first write is its own, not a repeat of the first lease's first.
+        assert_eq!(
+            resumed
+                .commit(&[Command::new("INCR").key("n")])
+                .await
+                .unwrap(),
+            [Reply::Int(2)]
+        );
+        assert_eq!(lease.renew().await, Err(Error::Lost));
+        assert_eq!(stack.redis::<u32>("GET n"), 2);
+    });
+}
+
+#[test]
+fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let long = "ü".repeat(256);
+        for (prefix, name, key, fence) in [
+            ("shop:", "sku:42", "shop:sku:42", "{shop:sku:42}:fence"),
+            ("", "a:{42}:b", "a:{42}:b", "a:{42}:b:fence"),
+            ("", &long, &long, &format!("{{{long}}}:fence")),
+        ] {
+            let lease = stack
+                .client()
+                .prefix(prefix)
+                .lock(name)
+                .unwrap()
+                .try_acquire()
+                .await
+                .unwrap();
+            assert_eq!(
+                stack.redis::<String>(&format!("GET {key}")),
+                lease.token().expose()
+            );
+            assert!(stack.redis::<bool>(&format!("EXISTS {fence}")));
+        }
+    });
+}
+
+#[test]
+fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not() {
+    run(async {
+        let stack = Stack::spawn();
+        let lease = stack.lock("a").try_acquire().await.unwrap();
+        let (first, second, renewal) =
+            tokio::join!(lease.exec(&[]), lease.exec(&[]), lease.renew());
+        assert!(first.is_ok());
+        assert_eq!(code(second), "busy");
+        assert_eq!(renewal, Ok(()));
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, []).await;
+        let cached = |bridge: Bridge| Client::new(bridge, Http::default(), Tokio::default());
+        let bridge = Bridge::upstash(&proxy.url, stack.bridge.token())
+            .unwrap()
+            .script_cache(true);
+        let lock = cached(bridge).lock("a").unwrap();
+        for flush in [false, false, true] {
+            if flush {
+                let _: () = stack.redis("SCRIPT FLUSH");
+            }
+            lock.try_acquire().await.unwrap().release().await.unwrap();
+        }
+        let verbs: Vec<String> = proxy
+            .seen()
+            .into_iter()
+            .map(|words| words[0].clone())
+            .collect();
+        let cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
+        assert_eq!(verbs, [&cold[..], &["EVALSHA", "EVALSHA"], &cold].concat());
+    });
+}
+
+#[test]
+fn scripts_that_ask_for_key_locking_run_too() {
+    run(async {
+        let stack = Stack::spawn();
+        for cache in [false, true, true] {
+            let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
+            let client = Client::new(
+                bridge.key_locking(true).script_cache(cache),
+                Http::default(),
+                Tokio::default(),
+            );
+            client
+                .lock("a")
+                .unwrap()
+                .try_acquire()
+                .await
+                .unwrap()
+                .release()
+                .await
+                .unwrap();
+        }
+    });
+}
+
+#[test]
+fn contenders_are_never_inside_together_and_all_get_their_turn() {
+    run(async {
+        const CONTENDERS: usize = 12;
+        const TURNS: usize = 5;
+        let mut stack = Stack::spawn();
+        let inside = Cell::new(0);
+        let contender = |client: crate::support::TestClient| {
+            let inside = &inside;
+            async move {
+                let lock = client.lock("a").unwrap().wait(ms(20_000));
+                for _ in 0..TURNS {
+                    let (lease, replies) = lock
+                        .acquire_and_read(&[Command::new("GET").key("n")])
+                        .await
+                        .unwrap();
+                    inside.set(inside.get() + 1);
+                    assert_eq!(inside.get(), 1);
+                    tokio::time::sleep(ms(1)).await;
+                    let n = replies[0].int().unwrap_or(0);
+                    inside.set(inside.get() - 1);
+                    lease
+                        .commit(&[Command::new("SET").key("n").arg(n + 1)])
+                        .await
+                        .unwrap();
+                }
+            }
+        };
+        let mut contenders = Vec::new();
+        for _ in 0..CONTENDERS {
+            contenders.push(contender(stack.client()));
+        }
+        join_all(contenders).await;
+        assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
+    });
+}
+
+/// Polls all futures until each is done.
+async fn join_all<F: Future<Output = ()>>(futures: Vec<F>) {
+    let mut futures: Vec<_> = futures.into_iter().map(Box::pin).map(Some).collect();
+    std::future::poll_fn(|cx| {
+        for slot in &mut futures {
+            if slot
+                .as_mut()
+                .is_some_and(|future| future.as_mut().poll(cx).is_ready())
+            {
+                *slot = None;
+            }
+        }
+        if futures.iter().all(Option::is_none) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await;
+}

@@ -1,0 +1,50 @@
+//! The examples run, and are what the README shows.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::Stack;
+
+#[test]
+fn a_first_lock_sells_what_there_is_and_no_more() {
+    let stack = Stack::spawn();
+    let mut printed = Vec::new();
+    for _ in 0..6 {
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "run",
+                "--quiet",
+                "--package",
+                "edgelock",
+                "--example",
+                "first_lock",
+            ])
+            .env("BRIDGE_URL", stack.bridge.url())
+            .env("BRIDGE_TOKEN", stack.bridge.token())
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        printed.push(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    assert!(printed[0].starts_with("sold one, 4 left"), "{printed:?}");
+    assert!(printed[4].starts_with("sold one, 0 left"), "{printed:?}");
+    assert_eq!(printed[5], "sold out\n");
+}
+
+#[test]
+fn the_readme_shows_the_worker_that_is_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |path: &str| fs::read_to_string(root.join(path)).expect(path);
+    let example = text("worker/examples/first_lock.rs");
+    let (_, shown) = example.split_once("\nuse ").expect("imports");
+    assert!(
+        text("README.md").contains(shown.trim_end()),
+        "the README has another example"
+    );
+}

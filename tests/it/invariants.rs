@@ -1,0 +1,170 @@
+//! The rules of ARCHITECTURE.md that a reader of the sources can check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use edgelock::{Error, Lease, Lock};
+
+use crate::support::{Http, TestClient, Tokio};
+
+fn sources() -> Vec<(String, String)> {
+    fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                walk(&path, files)
+            } else {
+                files.push(path)
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    walk(&root, &mut files);
+    let name = |path: &Path| {
+        path.strip_prefix(&root)
+            .expect("in src")
+            .display()
+            .to_string()
+    };
+    files
+        .iter()
+        .map(|path| (name(path), fs::read_to_string(path).expect("text")))
+        .collect()
+}
+
+/// No file but those that start with one of `rooms` has one of `words` in its code.
+#[track_caller]
+fn only(rooms: &[&str], words: &[&str]) {
+    let mut found = 0;
+    for (name, text) in sources() {
+        for line in text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+        {
+            let Some(word) = words.iter().find(|word| line.contains(**word)) else {
+                continue;
+            };
+            assert!(
+                rooms.iter().any(|room| name.starts_with(room)),
+                "{name} has {word}: {line}"
+            );
+            found += 1;
+        }
+    }
+    assert!(
+        found > 0,
+        "nobody has any of {words:?}: the rule is out of date"
+    );
+}
+
+#[test]
+fn only_web_knows_javascript() {
+    only(&["web.rs"], &["js_sys", "web_sys", "wasm_bindgen"]);
+}
+
+#[test]
+fn only_runtimes_have_time_timers_and_randomness() {
+    only(
+        &["web.rs"],
+        &[
+            "getRandomValues",
+            "setTimeout",
+            "performance",
+            "getrandom",
+            "Instant::now",
+            "SystemTime",
+        ],
+    );
+}
+
+#[test]
+fn only_script_knows_redis() {
+    only(
+        &["script.rs", "script/"],
+        &[
+            "redis.call",
+            "WRONGTYPE",
+            "NOSCRIPT)",
+            "\"EXISTS\"",
+            "PEXPIRE",
+        ],
+    );
+}
+
+#[test]
+fn only_bridge_knows_json_and_http() {
+    only(&["bridge"], &["json::", "miniserde", "Bearer", "401"]);
+}
+
+#[test]
+fn only_the_client_sends_and_it_alone_sends_again() {
+    only(
+        &["client.rs", "transport.rs", "web.rs"],
+        &[".send(", "fn send("],
+    );
+    only(&["client.rs", "wait.rs"], &["Backoff"]);
+}
+
+#[test]
+fn files_are_short() {
+    for (name, text) in sources() {
+        let code = text
+            .split("#[cfg(test)]")
+            .next()
+            .unwrap_or_default()
+            .lines()
+            .count();
+        assert!(code <= 400, "{name} has {code} lines");
+    }
+}
+
+#[test]
+fn a_native_user_gets_neither_wasm_bindgen_nor_worker() {
+    let tree = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--package",
+            "edgelock",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--offline",
+            "--locked",
+        ])
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo tree");
+    let tree =
+        String::from_utf8_lossy(&tree.stdout).into_owned() + &String::from_utf8_lossy(&tree.stderr);
+    assert!(tree.contains("miniserde"), "{tree}");
+    for name in ["wasm-bindgen", "js-sys", "web-sys", "worker"] {
+        assert!(
+            !tree
+                .lines()
+                .any(|line| line.split(' ').next() == Some(name)),
+            "{name} in\n{tree}"
+        );
+    }
+}
+
+#[test]
+fn a_native_user_may_use_threads() {
+    fn is_send<S: Send>(_: &S) {}
+    fn is_sync<S: Send + Sync>() {}
+    is_sync::<TestClient>();
+    is_sync::<Lock<Http, Tokio>>();
+    is_sync::<Lease<Http, Tokio>>();
+    is_sync::<Error>();
+    fn futures_too(lock: &Lock<Http, Tokio>, lease: &Lease<Http, Tokio>) {
+        is_send(&lock.acquire());
+        is_send(&lock.inspect());
+        is_send(&lease.renew());
+        is_send(&lease.commit(&[]));
+        is_send(&lease.release());
+    }
+    let _ = futures_too;
+}

@@ -1,0 +1,323 @@
+//! Requests and replies that get lost, arrive twice, or arrive late.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use edgelock::{Bridge, Client, Command, Error, Moment, NoRandomness, Reply, Runtime, Task};
+use tokio::time::timeout;
+
+use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
+
+fn incr() -> [Command; 1] {
+    [Command::new("INCR").key("n")]
+}
+
+#[test]
+fn a_lost_reply_or_request_of_an_acquisition_costs_one_retry_and_not_a_ttl() {
+    run(async {
+        for fault in [LoseReply, LoseRequest, Duplicate] {
+            let mut stack = Stack::spawn();
+            let retried = usize::from(!matches!(fault, Duplicate));
+            let proxy = Proxy::before(&stack, [fault]).await;
+            let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+            assert_eq!(proxy.seen().len(), 1 + retried);
+            assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+            // The first, lost grant's fence: no other was issued.
+            assert_eq!(stack.redis::<u64>("GET {a}:fence"), lease.fence());
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_release_whose_reply_was_lost_is_released_and_not_lost() {
+    run(async {
+        for fault in [LoseReply, LoseRequest, Duplicate] {
+            let mut stack = Stack::spawn();
+            let proxy = Proxy::before(&stack, [Pass, fault]).await;
+            let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+            assert_eq!(lease.release().await, Ok(()));
+            assert!(!stack.redis::<bool>("EXISTS a"));
+        }
+    });
+}
+
+#[test]
+fn a_release_that_gave_up_can_be_called_again() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
+        let lease = proxy
+            .client
+            .clone()
+            .attempts(1)
+            .lock("a")
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap();
+        assert!(lease.release().await.unwrap_err().is_unknown());
+        assert_eq!(lease.release().await, Ok(()));
+        assert_eq!(lease.release().await, Err(Error::Released));
+    });
+}
+
+#[test]
+fn writes_are_applied_exactly_once() {
+    run(async {
+        for fault in [LoseReply, LoseRequest, Duplicate] {
+            for commit in [false, true] {
+                let mut stack = Stack::spawn();
+                let proxy = Proxy::before(&stack, [Pass, fault.clone()]).await;
+                let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+                let replies = if commit {
+                    lease.commit(&incr()).await
+                } else {
+                    lease.exec(&incr()).await
+                };
+                assert_eq!(replies, Ok(vec![Reply::Int(1)]));
+                assert_eq!(stack.redis::<u32>("GET n"), 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_write_that_arrives_behind_a_later_one_does_not_run() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+        let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+        let set = |value| [Command::new("SET").key("n").arg(value)];
+        assert!(timeout(ms(50), lease.exec(&set("early"))).await.is_err());
+        lease.exec(&set("late")).await.unwrap();
+        proxy.deliver().await;
+        assert_eq!(stack.redis::<String>("GET n"), "late");
+    });
+}
+
+#[test]
+fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+        let client = proxy.client.clone().attempts(1).request_timeout(ms(50));
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let error = lease.commit(&incr()).await.unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
+        let _: () = stack.redis("SET a another");
+        proxy.deliver().await;
+        assert!(!stack.redis::<bool>("EXISTS n"));
+        assert_eq!(stack.redis::<String>("GET a"), "another");
+    });
+}
+
+#[test]
+fn an_acquisition_that_timed_out_cannot_take_the_lock_later() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let client = proxy.client.clone().attempts(1).request_timeout(ms(50));
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        proxy.deliver().await;
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
+fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let holder = stack.lock("a").try_acquire().await.unwrap();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let client = proxy.client.clone().attempts(2).request_timeout(ms(200));
+        assert_eq!(
+            client
+                .lock("a")
+                .unwrap()
+                .try_acquire()
+                .await
+                .unwrap_err()
+                .code(),
+            "held"
+        );
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        holder.release().await.unwrap();
+        proxy.deliver().await;
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
+fn an_acquisition_that_was_dropped_cannot_keep_the_lock() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let lock = proxy.client.lock("a").unwrap();
+        assert!(timeout(ms(50), lock.acquire()).await.is_err());
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        proxy.deliver().await;
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
+fn an_abandoned_acquisition_leaves_the_holder_alone() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let holder = stack.lock("a").try_acquire().await.unwrap();
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let client = proxy.client.clone().attempts(1);
+        assert!(
+            client
+                .lock("a")
+                .unwrap()
+                .try_acquire()
+                .await
+                .unwrap_err()
+                .is_unknown()
+        );
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        assert_eq!(holder.renew().await, Ok(()));
+    });
+}
+
+#[test]
+fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let client = proxy.client.clone().request_timeout(ms(50));
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+        proxy.deliver().await;
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
+fn an_acquisition_whose_reply_was_lost_for_good_is_given_back() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let client = proxy.client.clone().attempts(1);
+        let error = client
+            .lock("a")
+            .unwrap()
+            .ttl(ms(60_000))
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("unavailable", true));
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn a_deadline_counts_from_before_the_request_that_was_answered() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let lock = proxy.client.lock("a").unwrap().ttl(ms(1_000)).unwrap();
+        let (lease, ()) = tokio::join!(lock.try_acquire(), async {
+            tokio::time::sleep(ms(300)).await;
+            proxy.deliver().await;
+        });
+        let remaining = lease.unwrap().remaining();
+        assert!(remaining <= ms(1_000 - 300 - 12), "{remaining:?}");
+    });
+}
+
+#[test]
+fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let lock = proxy
+            .client
+            .clone()
+            .attempts(1)
+            .lock("a")
+            .unwrap()
+            .ttl(ms(60))
+            .unwrap();
+        // The request is given up at its ttl: an answer behind it would be of no use.
+        assert_eq!(
+            lock.try_acquire().await.unwrap_err(),
+            Error::TimedOut(ms(60))
+        );
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        proxy.deliver().await;
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+/// A host whose clock can be told to leap, as one that is paused sees it.
+struct Leaping {
+    host: Tokio,
+    ahead: Rc<Cell<Duration>>,
+}
+
+impl Runtime for Leaping {
+    fn now(&self) -> Moment {
+        self.host.now() + self.ahead.get()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.host.sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        self.host.random(bytes)
+    }
+
+    fn spawn(&self, task: Task) {
+        self.host.spawn(task);
+    }
+}
+
+#[test]
+fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let ahead = Rc::new(Cell::new(Duration::ZERO));
+        let paused = ahead.clone();
+        let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
+        let host = Leaping {
+            host: Tokio::default(),
+            ahead,
+        };
+        let client = Client::new(bridge, Http::default(), host);
+        let lock = client.lock("a").unwrap().ttl(ms(60_000)).unwrap();
+        // Polled behind the acquisition, whose request has left by then. What is left of the ttl is less than the drift.
+        let leap = async { paused.set(ms(59_500)) };
+        let (outcome, ()) = tokio::join!(biased; lock.try_acquire(), leap);
+        assert_eq!(outcome.unwrap_err(), Error::Expired);
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn a_bridge_that_is_away_is_unavailable_and_not_held() {
+    run(async {
+        let stack = Stack::spawn();
+        let url = stack.bridge.url().to_owned();
+        let client = client(&url, stack.bridge.token());
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        drop(stack);
+        for error in [
+            client.lock("b").unwrap().try_acquire().await.unwrap_err(),
+            lease.renew().await.unwrap_err(),
+            lease.commit(&incr()).await.unwrap_err(),
+            lease.release().await.unwrap_err(),
+        ] {
+            assert_eq!((error.code(), error.is_unknown()), ("unavailable", true));
+        }
+    });
+}

@@ -1,0 +1,9 @@
+//! What the client promises, on real parts.
+#![cfg(not(target_family = "wasm"))]
+
+mod contract;
+mod examples;
+mod invariants;
+mod lost;
+mod outcomes;
+mod support;

@@ -1,0 +1,575 @@
+//! What each misbehaviour of a bridge means: never "not acquired", and never known when it is not.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::{Bridge, Client, Error};
+use tokio::time::sleep;
+
+use crate::support::faulty::{Asked, json, serve};
+use crate::support::{Http, Tokio, client, ms, run};
+
+const EXECUTED_PERHAPS: bool = true;
+const NOT_EXECUTED: bool = false;
+
+/// A response to `asked`; `NONCE` in `body` stands for the request's own.
+fn respond(asked: &Asked, status: u16, body: &str) -> Vec<u8> {
+    json(status, &body.replace("NONCE", &asked.nonce()))
+}
+
+/// One attempt to acquire at a bridge that answers with `status` and `body`.
+async fn acquire_at(status: u16, body: &'static str) -> Result<u64, Error> {
+    acquire_raw(move |asked| Some(respond(asked, status, body))).await
+}
+
+async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Result<u64, Error> {
+    let url = serve(move |asked| {
+        let abandoned = asked.body.contains("GONE_MS");
+        let bytes = if abandoned {
+            Some(respond(&asked, 200, r#"{"result":[0,"NONCE"]}"#))
+        } else {
+            answer(&asked)
+        };
+        std::future::ready(bytes)
+    })
+    .await;
+    let client = client(&url, "credential-of-the-bridge")
+        .attempts(1)
+        .request_timeout(ms(500));
+    let lease = client.lock("a").unwrap().try_acquire().await?;
+    Ok(lease.fence())
+}
+
+#[test]
+fn every_answer_of_a_bridge_has_its_outcome() {
+    let table: &[(u16, &str, &str, bool)] = &[
+        // Expected shapes.
+        (200, r#"{"result":[0,"NONCE",5000]}"#, "held", NOT_EXECUTED),
+        (
+            200,
+            r#"{"result":["0","NONCE","-1"]}"#,
+            "held",
+            NOT_EXECUTED,
+        ),
+        // Redis refuses before it executes.
+        (
+            400,
+            r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"ERR unknown command 'EVAL'"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            200,
+            r#"{"error":"ERR wrong number of arguments for 'eval' command"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"ERR Error compiling script (new function): user_script:1: '=' expected"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"ERR max requests limit exceeded. Limit: 500000, Usage: 500000."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            429,
+            r#"{"error":"ERR max daily request limit exceeded"}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"ERR DB capacity quota exceeded"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"MISCONF Redis is configured to save RDB snapshots"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"READONLY You can't write against a read only replica."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"OOM command not allowed when used memory > 'maxmemory'."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"LOADING Redis is loading the dataset in memory"}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"BUSY Redis is busy running a script."}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"CLUSTERDOWN The cluster is down"}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"NOAUTH Authentication required."}"#,
+            "unauthorized",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"NOPERM this user has no permissions to run the 'eval' command"}"#,
+            "unauthorized",
+            NOT_EXECUTED,
+        ),
+        // The same, as other bridges spell it.
+        (
+            500,
+            r#"{"error":"Failed to execute Redis command: NOSCRIPT No matching script."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"NoScript: No matching script. Please use EVAL."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"\"WRONGTYPE\": Operation against a key"}"#,
+            "wrong_type",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"WRONGTYPE Operation against a key script: 8291, on @user_script:1."}"#,
+            "wrong_type",
+            NOT_EXECUTED,
+        ),
+        // Inside of the script: executed up to there.
+        (
+            400,
+            r#"{"error":"ERR Wrong number of args calling Redis command from script: 7227, on @user_script:1."}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            400,
+            r#"{"error":"ERR Error running script: @user_script:2: READONLY"}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        // The bridge refuses.
+        (401, "", "unauthorized", NOT_EXECUTED),
+        (
+            401,
+            r#"{"error":"WRONGPASS invalid or missing auth token"}"#,
+            "unauthorized",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"Missing/Invalid authorization header"}"#,
+            "unauthorized",
+            NOT_EXECUTED,
+        ),
+        (403, "", "unauthorized", NOT_EXECUTED),
+        (404, "not found", "refused", NOT_EXECUTED),
+        (405, "", "refused", NOT_EXECUTED),
+        (413, "length limit exceeded", "refused", NOT_EXECUTED),
+        (415, "", "refused", NOT_EXECUTED),
+        (
+            400,
+            r#"{"error":"Invalid content type. Expected application/json."}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        // Away, perhaps after it was executed.
+        (500, "", "unavailable", EXECUTED_PERHAPS),
+        (
+            500,
+            r#"{"error":"SRH: Unable to connect to the Redis server."}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            502,
+            "<html><h1>Bad gateway</h1></html>",
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            503,
+            r#"{"error":"Backend unavailable"}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (504, "<html>", "unavailable", EXECUTED_PERHAPS),
+        // Not the reply of the script that was sent.
+        (
+            200,
+            "<html>Sign in to this network</html>",
+            "not_json",
+            EXECUTED_PERHAPS,
+        ),
+        (200, "hello", "not_json", EXECUTED_PERHAPS),
+        (200, "", "truncated", EXECUTED_PERHAPS),
+        (200, r#"{"result":[1,"NON"#, "truncated", EXECUTED_PERHAPS),
+        (200, "{}", "unexpected_reply", EXECUTED_PERHAPS),
+        (200, "[]", "unexpected_reply", EXECUTED_PERHAPS),
+        (200, r#""OK""#, "unexpected_reply", EXECUTED_PERHAPS),
+        (
+            200,
+            r#"{"result":"QUEUED"}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":null}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":"OK"}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (200, r#"{"result":1}"#, "unexpected_reply", EXECUTED_PERHAPS),
+        (200, r#"{"result":0}"#, "unexpected_reply", EXECUTED_PERHAPS),
+        (
+            200,
+            r#"{"result":{"a":1}}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":true}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[1]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[1,"another","7",""]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[0,"another",5000]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[0,null,5000]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[2,"NONCE"]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[1,"NONCE"]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[1,"NONCE",-7,""]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[1,"NONCE",7,null]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[1,"NONCE",7,"$5\r\nab\r\n"]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[0,"NONCE",5000,1]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[0,"NONCE",5000.5]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            200,
+            r#"{"result":[0,"NONCE",18446744073709551615]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            400,
+            r#"{"result":[1,"NONCE",7,""]}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+    ];
+    run(async move {
+        for &(status, body, code, executed_perhaps) in table {
+            let error = acquire_at(status, body).await.expect_err(body);
+            assert_eq!(
+                (error.code(), error.is_unknown()),
+                (code, executed_perhaps),
+                "{status} {body}: {error}"
+            );
+        }
+        assert_eq!(
+            acquire_at(200, r#"{"result":[1,"NONCE",7,""]}"#).await,
+            Ok(7)
+        );
+        assert_eq!(
+            acquire_at(200, r#"{"result":["1","NONCE","7",""],"status":"ok"}"#).await,
+            Ok(7)
+        );
+    });
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    run(async {
+        for status in [301, 302, 307, 308] {
+            let answer = format!(
+                "HTTP/1.1 {status} X\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n"
+            );
+            let error = acquire_raw(move |_| Some(answer.clone().into_bytes()))
+                .await
+                .unwrap_err();
+            assert_eq!(error, Error::Redirected { status });
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_truncated() {
+    run(async {
+        let cut = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{\"result\":[1,";
+        assert_eq!(
+            acquire_raw(|_| Some(cut.into())).await.unwrap_err(),
+            Error::Truncated
+        );
+        let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"res\r\n";
+        assert_eq!(
+            acquire_raw(|_| Some(chunked.into())).await.unwrap_err(),
+            Error::Truncated
+        );
+        assert_eq!(
+            acquire_raw(|_| None).await.unwrap_err().code(),
+            "unavailable"
+        );
+        assert_eq!(
+            acquire_raw(|_| Some("SSH-2.0-x\r\n".into()))
+                .await
+                .unwrap_err()
+                .code(),
+            "unavailable"
+        );
+    });
+}
+
+#[test]
+fn an_answer_over_1_mib_is_refused() {
+    run(async {
+        let body = |bytes: usize| format!("{{\"result\":\"{}\"}}", "x".repeat(bytes - 13));
+        let long = acquire_raw(move |_| Some(json(200, &body((1 << 20) + 1))))
+            .await
+            .unwrap_err();
+        assert_eq!((long.code(), long.is_unknown()), ("too_large", true));
+        assert_eq!(
+            acquire_raw(move |_| Some(json(200, &body(1 << 20))))
+                .await
+                .unwrap_err()
+                .code(),
+            "unexpected_reply"
+        );
+    });
+}
+
+#[test]
+fn a_request_without_an_answer_is_aborted_at_its_time_out() {
+    run(async {
+        let hung_up = Rc::new(Cell::new(0));
+        let seen = hung_up.clone();
+        let url = serve(move |_| {
+            let seen = seen.clone();
+            async move {
+                seen.set(seen.get() + 1);
+                sleep(ms(60_000)).await;
+                None
+            }
+        })
+        .await;
+        let client = client(&url, "credential")
+            .attempts(2)
+            .request_timeout(ms(60));
+        let began = std::time::Instant::now();
+        assert_eq!(
+            client.lock("a").unwrap().try_acquire().await.unwrap_err(),
+            Error::TimedOut(ms(60))
+        );
+        assert!(began.elapsed() < ms(1_000));
+        assert_eq!(hung_up.get(), 2);
+    });
+}
+
+#[test]
+fn a_bridge_that_sheds_load_is_asked_again_when_it_said() {
+    run(async {
+        let asked = Rc::new(Cell::new(0));
+        let count = asked.clone();
+        let url = serve(move |request| {
+            count.set(count.get() + 1);
+            let shed = "HTTP/1.1 429 X\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let granted = respond(&request, 200, r#"{"result":[1,"NONCE",7,""]}"#);
+            std::future::ready(Some(if count.get() == 1 { shed.into() } else { granted }))
+        })
+        .await;
+        let began = std::time::Instant::now();
+        let _lease = client(&url, "credential")
+            .lock("a")
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap();
+        assert_eq!(asked.get(), 2);
+        assert!(began.elapsed() >= ms(1_000));
+    });
+}
+
+#[test]
+fn requests_have_the_one_shape_that_every_bridge_takes() {
+    run(async {
+        let error = acquire_raw(|asked| {
+            assert!(
+                asked.head.starts_with("POST / HTTP/1.1\r\n"),
+                "{}",
+                asked.head
+            );
+            assert!(
+                asked
+                    .head
+                    .contains("authorization: Bearer credential-of-the-bridge\r\n"),
+                "{}",
+                asked.head
+            );
+            assert!(
+                asked.head.contains("content-type: application/json\r\n"),
+                "{}",
+                asked.head
+            );
+            // Parsed as strings only.
+            assert_eq!(asked.words()[0], "EVAL");
+            assert_eq!(asked.words()[2], "4");
+            None
+        })
+        .await;
+        assert_eq!(error.unwrap_err().code(), "unavailable");
+    });
+}
+
+#[test]
+fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
+    run(async {
+        for status in [400, 401, 404, 429, 500, 503] {
+            let token = Rc::new(std::cell::RefCell::new(String::new()));
+            let sent = token.clone();
+            let error = acquire_raw(move |asked| {
+                let words = asked.words();
+                let token = words[8].clone();
+                let text = format!(
+                    "NOPE {token} credential-of-the-bridge {token}, command was: {}",
+                    words[3..].join(" ")
+                );
+                *sent.borrow_mut() = token;
+                Some(json(
+                    status,
+                    &serde_json::json!({ "error": text }).to_string(),
+                ))
+            })
+            .await
+            .unwrap_err();
+            let token = token.borrow();
+            assert_eq!(token.len(), 22);
+            for text in [error.to_string(), format!("{error:?}")] {
+                assert!(
+                    !text.contains(token.as_str()) && !text.contains("credential-of-the-bridge"),
+                    "{text}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn debug_shows_no_secret() {
+    run(async {
+        let url = serve(|asked| {
+            std::future::ready(Some(respond(&asked, 200, r#"{"result":[1,"NONCE",7,""]}"#)))
+        })
+        .await;
+        let bridge = Bridge::upstash(&url, "credential-of-the-bridge").unwrap();
+        let bridge_text = format!("{bridge:?}");
+        let client = Client::new(bridge, Http::default(), Tokio::default());
+        let lock = client.lock("a").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let text = format!(
+            "{bridge_text} {client:?} {lock:?} {lease:?} {:?}",
+            lease.token()
+        );
+        assert!(
+            !text.contains("credential-of-the-bridge") && !text.contains(lease.token().expose()),
+            "{text}"
+        );
+    });
+}

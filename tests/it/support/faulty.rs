@@ -1,0 +1,190 @@
+//! A server that misbehaves on purpose: it answers with given bytes, or stands before a real bridge and loses messages.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Mutex;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+use super::{Stack, TestClient, client};
+
+/// The headers and the body of a request.
+pub(crate) struct Asked {
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Asked {
+    /// The words of the command that was posted.
+    pub(crate) fn words(&self) -> Vec<String> {
+        serde_json::from_str(&self.body).expect("a command as a JSON array of strings")
+    }
+
+    /// The first argument behind the keys.
+    pub(crate) fn nonce(&self) -> String {
+        let words = self.words();
+        let keys: usize = words[2].parse().expect("a number of keys");
+        words[3 + keys].clone()
+    }
+}
+
+/// Serves on a port that the system picks; `answer` gives the bytes of a response, or `None` to hang up. The address.
+pub(crate) async fn serve<F, A>(answer: A) -> String
+where
+    F: Future<Output = Option<Vec<u8>>> + 'static,
+    A: Fn(Asked) -> F + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let answer = Rc::new(answer);
+    tokio::task::spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::task::spawn_local(async move {
+                let mut stream = BufReader::new(stream);
+                if let Some(asked) = read(&mut stream).await
+                    && let Some(bytes) = answer(asked).await
+                {
+                    // The client may have hung up meanwhile.
+                    let _ = stream.write_all(&bytes).await;
+                }
+            });
+        }
+    });
+    url
+}
+
+async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if stream.read_line(&mut head).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head.lines().find_map(|line| {
+        line.to_ascii_lowercase()
+            .strip_prefix("content-length: ")?
+            .parse()
+            .ok()
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await.ok()?;
+    Some(Asked {
+        head,
+        body: String::from_utf8(body).ok()?,
+    })
+}
+
+/// A whole response with a JSON body.
+pub(crate) fn json(status: u16, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
+        .into_bytes()
+}
+
+/// What happens to a request on its way to the bridge.
+#[derive(Clone)]
+pub(crate) enum Fault {
+    Pass,
+    /// It never arrives, and the sender is hung up on.
+    LoseRequest,
+    /// It is executed, and the sender is hung up on.
+    LoseReply,
+    /// It arrives twice; the second reply is the one that is seen.
+    Duplicate,
+    /// It arrives once the caller of [`Proxy::deliver`] says so; the sender is kept waiting.
+    Delay,
+}
+
+/// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well.
+pub(crate) struct Proxy {
+    pub(crate) client: TestClient,
+    pub(crate) url: String,
+    state: Rc<State>,
+}
+
+struct State {
+    bridge: String,
+    faults: Mutex<VecDeque<Fault>>,
+    seen: Mutex<Vec<Vec<String>>>,
+    deliver: Notify,
+    delivered: Notify,
+}
+
+impl Proxy {
+    pub(crate) async fn before(stack: &Stack, faults: impl IntoIterator<Item = Fault>) -> Self {
+        let state = Rc::new(State {
+            bridge: stack.bridge.url().to_owned(),
+            faults: Mutex::new(faults.into_iter().collect()),
+            seen: Mutex::default(),
+            deliver: Notify::new(),
+            delivered: Notify::new(),
+        });
+        let served = state.clone();
+        let url = serve(move |asked| served.clone().pass(asked)).await;
+        Self {
+            client: client(&url, stack.bridge.token()),
+            url,
+            state,
+        }
+    }
+
+    /// The words of each request so far.
+    pub(crate) fn seen(&self) -> Vec<Vec<String>> {
+        self.state.seen.lock().expect("seen").clone()
+    }
+
+    /// Lets a delayed request arrive, and returns when it was executed.
+    pub(crate) async fn deliver(&self) {
+        self.state.deliver.notify_one();
+        self.state.delivered.notified().await;
+    }
+}
+
+impl State {
+    async fn pass(self: Rc<Self>, asked: Asked) -> Option<Vec<u8>> {
+        self.seen.lock().expect("seen").push(asked.words());
+        let fault = self
+            .faults
+            .lock()
+            .expect("faults")
+            .pop_front()
+            .unwrap_or(Fault::Pass);
+        match fault {
+            Fault::Pass => Some(self.forward(&asked).await),
+            Fault::LoseRequest => None,
+            Fault::LoseReply => {
+                self.forward(&asked).await;
+                None
+            }
+            Fault::Duplicate => {
+                self.forward(&asked).await;
+                Some(self.forward(&asked).await)
+            }
+            Fault::Delay => {
+                self.deliver.notified().await;
+                let bytes = self.forward(&asked).await;
+                self.delivered.notify_one();
+                Some(bytes)
+            }
+        }
+    }
+
+    async fn forward(&self, asked: &Asked) -> Vec<u8> {
+        let mut post = reqwest::Client::new()
+            .post(&self.bridge)
+            .body(asked.body.clone());
+        for line in asked.head.lines().skip(1) {
+            if let Some((name @ ("authorization" | "content-type"), value)) = line.split_once(": ")
+            {
+                post = post.header(name, value);
+            }
+        }
+        let response = post.send().await.expect("the bridge answers");
+        let status = response.status().as_u16();
+        json(status, &response.text().await.expect("text"))
+    }
+}

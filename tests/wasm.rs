@@ -1,0 +1,248 @@
+//! The client on the real hosts of the edge: the same tests run in Node and inside workerd, against a real bridge whose
+//! address and credential the environment has.
+#![cfg(target_family = "wasm")]
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use edgelock::web::{Fetch, Host};
+use edgelock::{Bridge, Client, Command, Error, Reply, Runtime, web};
+use js_sys::Reflect;
+use wasm_bindgen::JsValue;
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn variable(name: &str) -> String {
+    let get = |object: &JsValue, name: &str| {
+        Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
+    };
+    let environment = get(&get(&js_sys::global(), "process"), "env");
+    get(&environment, name)
+        .as_string()
+        .unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"))
+}
+
+fn bridge() -> Bridge {
+    Bridge::upstash(
+        &variable("EDGELOCK_BRIDGE_URL"),
+        &variable("EDGELOCK_BRIDGE_TOKEN"),
+    )
+    .unwrap()
+}
+
+fn client() -> Client<Fetch, Host> {
+    web::client(bridge()).prefix(&format!("{}:", random_name()))
+}
+
+/// Both hosts share one Redis, so each test has names of its own.
+fn random_name() -> String {
+    let mut bytes = [0; 8];
+    Host::default().random(&mut bytes).unwrap();
+    format!("{:x}", u64::from_ne_bytes(bytes))
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[test]
+async fn a_section_reads_and_writes_in_two_requests() {
+    let client = client();
+    let key = random_name();
+    let lock = client.lock("a").unwrap();
+    let (lease, replies) = lock
+        .acquire_and_read(&[Command::new("GET").key(&key)])
+        .await
+        .unwrap();
+    assert_eq!(replies, [Reply::Nil]);
+    assert!(lease.fence() > 1 << 50 && lease.fence() < 1 << 53);
+    assert!(lease.remaining() > ms(9_000) && lease.remaining() < ms(10_000));
+    assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+    let replies = lease
+        .commit(&[Command::new("SET")
+            .key(&key)
+            .arg("naïve ☃")
+            .arg("PX")
+            .arg(1000)])
+        .await
+        .unwrap();
+    assert_eq!(replies, [Reply::Text(b"OK".to_vec())]);
+    let replies = client.read(&[Command::new("GET").key(&key)]).await.unwrap();
+    assert_eq!(replies[0].text(), Some("naïve ☃"));
+}
+
+#[test]
+async fn a_lease_is_renewed_executed_under_and_released() {
+    let client = client();
+    let lock = client.lock("a").unwrap().ttl(ms(2_000)).unwrap();
+    let lease = lock.try_acquire().await.unwrap();
+    Host::default().sleep(ms(20)).await;
+    let before = lease.remaining();
+    lease.renew().await.unwrap();
+    assert!(lease.remaining() > before);
+    lease.exec(&[]).await.unwrap();
+    assert_eq!(lock.inspect().await.unwrap().fence, Some(lease.fence()));
+    lease.release().await.unwrap();
+    assert_eq!(lease.release().await, Err(Error::Released));
+    assert!(!lock.force_release().await.unwrap());
+}
+
+#[test]
+async fn waiters_are_inside_one_at_a_time() {
+    let client = client();
+    let inside = Cell::new(0);
+    let turn = || async {
+        let lease = client
+            .lock("a")
+            .unwrap()
+            .wait(ms(20_000))
+            .acquire()
+            .await
+            .unwrap();
+        inside.set(inside.get() + 1);
+        assert_eq!(inside.get(), 1);
+        Host::default().sleep(ms(2)).await;
+        inside.set(inside.get() - 1);
+        lease.release().await.unwrap();
+    };
+    all([turn(), turn(), turn(), turn()].map(Box::pin).into()).await;
+}
+
+#[test]
+async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
+    // A subscription is an answer that never ends; that the bridge drops it shows that the fetch was aborted.
+    let channel = random_name();
+    let url = format!("{}/subscribe/{channel}", variable("EDGELOCK_BRIDGE_URL"));
+    let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_TOKEN")).unwrap();
+    let mute = web::client(bridge)
+        .attempts(1)
+        .request_timeout(ms(300))
+        .lock("a")
+        .unwrap();
+    let lease = client().lock("a").unwrap().try_acquire().await.unwrap();
+    let subscribers = || async {
+        let replies = lease
+            .exec(&[Command::new("PUBSUB").arg("NUMSUB").arg(&channel)])
+            .await
+            .unwrap();
+        replies[0].array().unwrap()[1].int().unwrap()
+    };
+    let most = Cell::new(0);
+    let asked = async {
+        assert_eq!(
+            mute.try_acquire().await.unwrap_err(),
+            Error::TimedOut(ms(300))
+        )
+    };
+    let watched = async {
+        for _ in 0..1_000 {
+            let now = subscribers().await;
+            if now == 0 && most.get() > 0 {
+                return;
+            }
+            most.set(most.get().max(now));
+        }
+        panic!(
+            "there were up to {} subscribers, and not none again",
+            most.get()
+        );
+    };
+    both(asked, watched).await;
+    assert_eq!(most.get(), 1);
+    lease.release().await.unwrap();
+}
+
+#[test]
+async fn an_address_where_nothing_listens_is_unavailable() {
+    let nowhere =
+        web::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).attempts(1);
+    assert_eq!(
+        nowhere
+            .lock("a")
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap_err()
+            .code(),
+        "unavailable"
+    );
+}
+
+#[test]
+async fn a_wrong_credential_is_unauthorized() {
+    let bridge = Bridge::upstash(&variable("EDGELOCK_BRIDGE_URL"), "wrong-credential").unwrap();
+    let error = web::client(bridge)
+        .lock("a")
+        .unwrap()
+        .try_acquire()
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), "unauthorized");
+    assert!(!format!("{error} {error:?}").contains("wrong-credential"));
+}
+
+#[test]
+async fn a_dropped_acquisition_is_abandoned_by_the_host() {
+    let spawned = Rc::new(Cell::new(0));
+    let count = spawned.clone();
+    let host = Host::default().wait_until(move |task| {
+        count.set(count.get() + 1);
+        Host::default().spawn(task);
+    });
+    let client = Client::new(bridge(), Fetch::default(), host);
+    let lock = client.lock(&random_name()).unwrap();
+    // Polled once, so that its request is on its way, and dropped.
+    let mut acquisition = Box::pin(lock.try_acquire());
+    assert!(!is_ready_now(&mut acquisition).await);
+    drop(acquisition);
+    assert_eq!(spawned.get(), 1);
+    // Whichever of the two arrived first, nobody holds the lock in the end.
+    while lock.inspect().await.unwrap().holder.is_some() {
+        Host::default().sleep(ms(5)).await;
+    }
+}
+
+#[test]
+async fn timers_fire_and_are_cancelled() {
+    let host = Host::default();
+    let before = host.now();
+    host.sleep(ms(30)).await;
+    assert!(host.now().since(before) >= ms(29));
+    // Longer than any host's timer can be, so that one which overflowed would fire at once.
+    let mut long = Box::pin(host.sleep(Duration::from_secs(u64::MAX / 4)));
+    let fired = is_ready_now(&mut long).await;
+    host.sleep(ms(30)).await;
+    assert!(!fired && !is_ready_now(&mut long).await);
+}
+
+async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    let futures: [Pin<Box<dyn Future<Output = ()> + '_>>; 2] = [Box::pin(first), Box::pin(second)];
+    all(futures.into()).await;
+}
+
+async fn all<F: Future<Output = ()> + Unpin>(futures: Vec<F>) {
+    let mut futures: Vec<_> = futures.into_iter().map(Some).collect();
+    poll_fn(|cx| {
+        for slot in &mut futures {
+            if slot
+                .as_mut()
+                .is_some_and(|future| Pin::new(future).poll(cx).is_ready())
+            {
+                *slot = None;
+            }
+        }
+        if futures.iter().all(Option::is_none) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+async fn is_ready_now(future: &mut Pin<Box<impl Future>>) -> bool {
+    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
+}
