@@ -3,7 +3,74 @@
 //! Workers have no TCP, a few milliseconds of CPU and a counted number of requests. edgelock talks to Redis through an HTTP
 //! bridge, and runs each operation of a lock as one script in one request.
 //!
-//! [`Client`] hands out [`Lock`]s; a lock that was acquired is a [`Lease`].
+//! A [`Client`] hands out [`Lock`]s; a lock that was acquired is a [`Lease`]. A section that reads and writes under a lock
+//! costs two requests, and its write cannot land after the lease was lost:
+//!
+//! ```
+//! use edgelock::{Command, Error, Lock, Runtime, Transport};
+//!
+//! async fn sell_one<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Option<i64>, Error> {
+//!     let read = Command::new("GET").key("{sku:42}:stock");
+//!     let (lease, replies) = lock.acquire_and_read(&[read]).await?;
+//!     let Some(stock) = replies[0].int().filter(|stock| *stock > 0) else {
+//!         lease.release().await?;
+//!         return Ok(None);
+//!     };
+//!     let write = Command::new("SET").key("{sku:42}:stock").arg(stock - 1);
+//!     lease.commit(&[write]).await?;
+//!     Ok(Some(stock - 1))
+//! }
+//! # mod bridge {
+//! #     use std::cell::Cell;
+//! #     use std::time::Duration;
+//! #     use edgelock::*;
+//! #     /// A bridge with a stock of one, and nobody else who wants it.
+//! #     pub struct Shop { pub stock: Cell<i64> }
+//! #     impl Transport for Shop {
+//! #         async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+//! #             let words: Vec<&str> = request.body.split("\",\"").collect();
+//! #             let nonce = words[3 + words[2].parse::<usize>().unwrap()];
+//! #             let body = if request.body.contains("FENCE_MS") {
+//! #                 let stock = self.stock.get();
+//! #                 format!(r#"{{"result":[1,"{nonce}",7,"$1\r\n{stock}\r\n"]}}"#)
+//! #             } else {
+//! #                 self.stock.set(0);
+//! #                 format!(r#"{{"result":[1,"{nonce}","{}"]}}"#, if words.contains(&"SET") { r"+OK\r\n" } else { "" })
+//! #             };
+//! #             Ok(Response { status: 200, retry_after: None, body: body.into_bytes() })
+//! #         }
+//! #     }
+//! #     pub struct Still;
+//! #     impl Runtime for Still {
+//! #         fn now(&self) -> Moment { Moment::from_origin(Duration::ZERO) }
+//! #         async fn sleep(&self, _: Duration) { std::future::pending().await }
+//! #         fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> { bytes.fill(7); Ok(()) }
+//! #         fn spawn(&self, _: Task) {}
+//! #     }
+//! # }
+//! # let shop = bridge::Shop { stock: 1.into() };
+//! # let address = edgelock::Bridge::upstash("https://bridge.example", "credential")?;
+//! # let client = edgelock::Client::new(address, shop, bridge::Still);
+//! # let run = |lock: &Lock<_, _>| {
+//! #     let mut sold = std::pin::pin!(sell_one(lock));
+//! #     match sold.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
+//! #         std::task::Poll::Ready(sold) => sold,
+//! #         std::task::Poll::Pending => panic!("this bridge answers at once"),
+//! #     }
+//! # };
+//!
+//! let lock = client.lock("sku:42")?;
+//! assert_eq!(run(&lock)?, Some(0));
+//! assert_eq!(run(&lock)?, None);
+//! # Ok::<_, Error>(())
+//! ```
+//!
+//! The client has no socket and no clock of its own: on the edge `edgelock::web` brings both, elsewhere a [`Transport`] and a
+//! [`Runtime`] over the HTTP client and the async runtime at hand.
+//!
+//! What is stored in Redis, and what is guaranteed, is in `docs/protocol.md`. Errors never mix up a lock that is
+//! [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome that is
+//! [unknown](Error::is_unknown).
 
 #[cfg(target_family = "wasm")]
 pub mod web;

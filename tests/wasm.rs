@@ -1,5 +1,5 @@
-//! The client on the real hosts of the edge: the same tests run in Node and inside workerd, against a real bridge whose
-//! address and credential the environment has.
+//! The client on the real hosts of the edge: the same tests run in Node and inside workerd, against a real bridge, and a
+//! server that misbehaves. The environment has their addresses.
 #![cfg(target_family = "wasm")]
 
 use std::cell::Cell;
@@ -169,6 +169,34 @@ async fn an_address_where_nothing_listens_is_unavailable() {
             .code(),
         "unavailable"
     );
+}
+
+#[test]
+async fn an_answer_that_is_none_has_its_own_error() {
+    for (path, code, unknown) in [
+        ("redirect", "redirected", false),
+        ("html", "not_json", true),
+        ("bad-gateway", "unavailable", true),
+        ("shed", "unavailable", false),
+        ("cut", "truncated", true),
+        ("cut-chunked", "truncated", true),
+        ("large", "too_large", true),
+        ("large-chunked", "too_large", true),
+        ("hang-up", "unavailable", true),
+    ] {
+        let url = format!("{}/{path}", variable("EDGELOCK_FAULTY_URL"));
+        let bridge = Bridge::upstash(&url, "credential").unwrap();
+        let lock = web::client(bridge).attempts(1).lock("a").unwrap();
+        let error = lock.try_acquire().await.unwrap_err();
+        assert_eq!(
+            (error.code(), error.is_unknown()),
+            (code, unknown),
+            "{path}: {error}"
+        );
+        if let Error::Unavailable { retry_after, .. } = error {
+            assert_eq!(retry_after.is_some(), path == "shed");
+        }
+    }
 }
 
 #[test]

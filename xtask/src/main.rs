@@ -3,6 +3,7 @@
 mod bench;
 mod demo;
 mod dev;
+mod faulty;
 mod group;
 mod interrupt;
 mod test;

@@ -3,6 +3,7 @@
 mod report;
 
 use std::env;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use xtask::setup::tool;
 use xtask::stack::Bridge;
 
 use self::report::{Counts, Report, Step};
-use crate::{interrupt, workerd_tests};
+use crate::{faulty, interrupt, workerd_tests};
 
 /// The crates that run at the edge, as the edge runs them.
 const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
@@ -89,9 +90,14 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
     const NODE: &str = "wasm tests in Node, by wasm-pack";
     const WORKERD: &str = "wasm tests in workerd";
 
-    let started = Bridge::options().binary(binary).start();
-    let (bridge, stand_in) =
-        match started.and_then(|bridge| Ok((bridge, workerd_tests::stand_in(xtask)?))) {
+    let servers = Bridge::options().binary(binary).start().and_then(|bridge| {
+        Ok(Servers {
+            bridge,
+            faulty: faulty::serve()?,
+        })
+    });
+    let (servers, stand_in) =
+        match servers.and_then(|servers| Ok((servers, workerd_tests::stand_in(xtask)?))) {
             Ok(both) => both,
             Err(error) => {
                 report.failed(NODE, &error);
@@ -112,7 +118,7 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
     .current_dir(paths::root());
     // It wants a folder even for what it does not install; by default one in the user's home.
     node.env("WASM_PACK_CACHE", paths::tools());
-    with_bridge(&mut node, &bridge, &paths::tools().join("bin"));
+    with_servers(&mut node, &servers, &paths::tools().join("bin"));
     report.run(tests(NODE, 10, node)).await;
 
     let mut workerd = cargo("test --target wasm32-unknown-unknown --test wasm");
@@ -121,12 +127,18 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
         tool("wasm-bindgen-test-runner"),
     );
     workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
-    with_bridge(&mut workerd, &bridge, stand_in.path());
+    with_servers(&mut workerd, &servers, stand_in.path());
     report.run(tests(WORKERD, 10, workerd)).await;
 }
 
-/// Tells a command where the bridge is, and to look into `folder` first for the programs that it runs.
-fn with_bridge(command: &mut Command, bridge: &Bridge, folder: &Path) {
+/// What the wasm tests talk to.
+struct Servers {
+    bridge: Bridge,
+    faulty: SocketAddr,
+}
+
+/// Tells a command where the servers are, and to look into `folder` first for the programs that it runs.
+fn with_servers(command: &mut Command, servers: &Servers, folder: &Path) {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = [folder.to_owned()]
         .into_iter()
@@ -136,8 +148,9 @@ fn with_bridge(command: &mut Command, bridge: &Bridge, folder: &Path) {
         env::join_paths(folders).unwrap_or_else(|_| path.clone()),
     );
     command
-        .env("EDGELOCK_BRIDGE_URL", bridge.url())
-        .env("EDGELOCK_BRIDGE_TOKEN", bridge.token());
+        .env("EDGELOCK_BRIDGE_URL", servers.bridge.url())
+        .env("EDGELOCK_BRIDGE_TOKEN", servers.bridge.token())
+        .env("EDGELOCK_FAULTY_URL", format!("http://{}", servers.faulty));
 }
 
 fn check(name: &'static str, minutes: u64, arguments: &str) -> Step {
