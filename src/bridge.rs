@@ -5,6 +5,7 @@ mod json;
 mod upstash;
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::command::Reply;
 use crate::error::Error;
@@ -83,8 +84,8 @@ impl Bridge {
     }
 
     /// A Redis command as the request that has it executed.
-    pub(crate) fn encode(&self, words: &[&str]) -> Request<'_> {
-        self.dialect.encode(words)
+    pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
+        self.dialect.encode(words, timeout)
     }
 
     /// What Redis answered, as far as the response tells; errors of Redis are [`Reply::Error`]. `is_of_redis` says whether

@@ -10,7 +10,7 @@ use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::name::Name;
-use crate::runtime::{Moment, Runtime, within};
+use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Verdict};
 use crate::token::Session;
 use crate::transport::{Transport, TransportError};
@@ -129,10 +129,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         loop {
             let asked_at = self.runtime().now();
             let limit = until.limit(asked_at).min(self.request_timeout);
-            let verdict = within(self.runtime(), limit, self.send(call, session)).await;
-            let outcome = verdict
-                .unwrap_or(Err(Error::TimedOut(limit)))
-                .and_then(&read);
+            let outcome = self.send(call, session, limit).await.and_then(&read);
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
                     strays |= error.is_unknown();
@@ -155,24 +152,36 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
     }
 
-    /// Sends `call` once; with `script_cache`, once more if Redis does not know the script.
-    async fn send(&self, call: &Call, session: &Session) -> Result<Verdict, Error> {
+    /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
+    async fn send(
+        &self,
+        call: &Call,
+        session: &Session,
+        limit: Duration,
+    ) -> Result<Verdict, Error> {
         let bridge = &self.host.bridge;
+        let mut left = limit;
         let nonce = session.nonce(self.host.requests.fetch_add(1, Ordering::Relaxed));
         if bridge.caches_scripts() {
+            let deadline = self.runtime().now() + limit;
             let digest = call.script().digest(bridge.key_locks());
-            let reply = self.execute(&call.words("EVALSHA", digest, &nonce)).await?;
+            let reply = self
+                .execute(&call.words("EVALSHA", digest, &nonce), limit)
+                .await?;
             if !script::is_unknown_script(&reply) {
                 return script::verdict(reply, &nonce);
             }
+            left = deadline.since(self.runtime().now());
         }
         let text = call.script().text(bridge.key_locks());
-        let reply = self.execute(&call.words("EVAL", text, &nonce)).await?;
+        let reply = self
+            .execute(&call.words("EVAL", text, &nonce), left)
+            .await?;
         script::verdict(reply, &nonce)
     }
 
-    async fn execute(&self, words: &[&str]) -> Result<Reply, Error> {
-        let request = self.host.bridge.encode(words);
+    async fn execute(&self, words: &[&str], timeout: Duration) -> Result<Reply, Error> {
+        let request = self.host.bridge.encode(words, timeout);
         let response = self
             .host
             .transport
@@ -186,6 +195,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 },
                 TransportError::BrokeOff(_) => Error::Truncated,
                 TransportError::TooLarge => Error::TooLarge,
+                TransportError::TimedOut => Error::TimedOut(timeout),
             })?;
         self.host
             .bridge

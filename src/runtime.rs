@@ -1,9 +1,8 @@
 //! What the client needs from its host besides the network: a clock, a timer, randomness and a place for background work.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::ops::Add;
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::Pin;
 use std::time::Duration;
 
 /// Background work that a [`Runtime`] is asked to finish.
@@ -59,21 +58,4 @@ pub trait Runtime: 'static {
     /// Runs `task` to its end even if the caller's future is dropped, for as long as the host allows. It cleans up after
     /// acquisitions whose outcome is unknown; a host that drops it leaves such a lock to its ttl.
     fn spawn(&self, task: Task);
-}
-
-/// The output of `work`, or `None` if `limit` passed first; `work` is then dropped, which aborts it.
-pub(crate) async fn within<R: Runtime, F: Future>(
-    runtime: &R,
-    limit: Duration,
-    work: F,
-) -> Option<F::Output> {
-    let mut work = pin!(work);
-    let mut timer = pin!(runtime.sleep(limit));
-    poll_fn(|cx| {
-        if let Poll::Ready(output) = work.as_mut().poll(cx) {
-            return Poll::Ready(Some(output));
-        }
-        timer.as_mut().poll(cx).map(|()| None)
-    })
-    .await
 }

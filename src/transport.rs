@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::time::Duration;
 
 /// A `POST` that the client wants sent. It has no `Debug`: headers hold the credential, the body a lock's token.
 pub struct Request<'a> {
@@ -13,6 +14,8 @@ pub struct Request<'a> {
     pub body: String,
     /// A response body over this many bytes is refused with [`TransportError::TooLarge`], not read to its end.
     pub body_limit: usize,
+    /// The whole exchange is given up after this long, with [`TransportError::TimedOut`].
+    pub timeout: Duration,
 }
 
 /// What came back, whatever the status.
@@ -48,12 +51,15 @@ pub enum TransportError {
     /// The body is larger than [`Request::body_limit`].
     #[error("the response is too large")]
     TooLarge,
+    /// [`Request::timeout`] is over.
+    #[error("no whole response in time")]
+    TimedOut,
 }
 
 /// Sends requests. On the edge `edgelock::web::Fetch` is the implementation.
 pub trait Transport: 'static {
-    /// Sends `request` once: no retry, no redirect followed, no cache. Dropping the future aborts the exchange. Time-outs are
-    /// the caller's business.
+    /// Sends `request` once: no retry, no redirect followed, no cache. Dropping the future aborts the exchange, and so does the
+    /// end of its time: a request that is merely no longer waited for could be executed long after.
     ///
     /// # Errors
     /// [`TransportError`] if no whole response came; any status is a response.

@@ -4,14 +4,14 @@
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use js_sys::futures::{JsFuture, spawn_local};
-use js_sys::{Function, Object, Promise};
+use js_sys::futures::spawn_local;
+use js_sys::{Function, Object};
 use wasm_bindgen::prelude::*;
 
 use crate::bridge::Bridge;
@@ -23,23 +23,16 @@ use crate::transport::{Request, Response, Transport, TransportError};
 extern "C" {
     type Exchange;
     #[wasm_bindgen(constructor)]
-    fn new(url: &str, headers: &Object, body: &str, body_limit: usize) -> Exchange;
-    #[wasm_bindgen(method, getter)]
-    fn answer(this: &Exchange) -> Promise;
+    fn new(
+        url: &str,
+        headers: &Object,
+        body: &str,
+        body_limit: usize,
+        timeout_ms: f64,
+        done: &Function,
+    ) -> Exchange;
     #[wasm_bindgen(method)]
     fn abort(this: &Exchange);
-
-    type Answer;
-    #[wasm_bindgen(method, getter)]
-    fn failure(this: &Answer) -> Option<String>;
-    #[wasm_bindgen(method, getter)]
-    fn message(this: &Answer) -> String;
-    #[wasm_bindgen(method, getter)]
-    fn status(this: &Answer) -> u16;
-    #[wasm_bindgen(method, getter, js_name = retryAfter)]
-    fn retry_after(this: &Answer) -> Option<String>;
-    #[wasm_bindgen(method, getter)]
-    fn body(this: &Answer) -> String;
 }
 
 #[wasm_bindgen]
@@ -67,6 +60,8 @@ pub fn client(bridge: Bridge) -> Client<Fetch, Host> {
 pub struct Fetch {
     /// The headers of the last request as JavaScript has them: they seldom change, and each costs two copies to convert.
     headers: RefCell<Option<Converted>>,
+    /// Ears that hear of no exchange now. To show a closure to JavaScript costs more than to call it.
+    idle: RefCell<Vec<Ear>>,
 }
 
 struct Converted {
@@ -76,23 +71,20 @@ struct Converted {
 
 impl Transport for Fetch {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let headers = self.headers(request.headers);
-        let exchange = Exchange::new(request.url, &headers, &request.body, request.body_limit);
-        let exchange = AbortOnDrop {
-            exchange,
-            answered: Cell::new(false),
-        };
-        let answer = exchange.answer().await;
-        match answer.failure().as_deref() {
-            None => Ok(Response {
-                status: answer.status(),
-                retry_after: answer.retry_after(),
-                body: answer.body().into_bytes(),
-            }),
-            Some("no response") => Err(TransportError::NoResponse(answer.message())),
-            Some("too large") => Err(TransportError::TooLarge),
-            Some(_) => Err(TransportError::BrokeOff(answer.message())),
-        }
+        let ear = self.idle.borrow_mut().pop().unwrap_or_else(Ear::new);
+        let exchange = Exchange::new(
+            request.url,
+            &self.headers(request.headers),
+            &request.body,
+            request.body_limit,
+            timer_ms(request.timeout),
+            ear.done.as_ref().unchecked_ref(),
+        );
+        let mut unanswered = AbortOnDrop(Some(exchange));
+        let answer = ear.answer().await;
+        unanswered.0 = None;
+        self.idle.borrow_mut().push(ear);
+        answer
     }
 }
 
@@ -119,25 +111,68 @@ impl Fetch {
 }
 
 /// A dropped future alone would let its `fetch` go on.
-struct AbortOnDrop {
-    exchange: Exchange,
-    answered: Cell<bool>,
-}
-
-impl AbortOnDrop {
-    async fn answer(&self) -> Answer {
-        // The promise never rejects: failures are answers.
-        let answer = JsFuture::from(self.exchange.answer()).await;
-        self.answered.set(true);
-        answer.unwrap_or_default().unchecked_into()
-    }
-}
+struct AbortOnDrop(Option<Exchange>);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        if !self.answered.get() {
-            self.exchange.abort();
+        if let Some(exchange) = &self.0 {
+            exchange.abort();
         }
+    }
+}
+
+type Answer = Result<Response, TransportError>;
+
+/// What an exchange tells its end.
+struct Ear {
+    heard: Rc<RefCell<Heard>>,
+    done: Closure<dyn FnMut(u8, u16, Option<String>, String)>,
+}
+
+#[derive(Default)]
+struct Heard {
+    answer: Option<Answer>,
+    waker: Option<Waker>,
+}
+
+impl Ear {
+    fn new() -> Self {
+        let heard = Rc::new(RefCell::new(Heard::default()));
+        let hears = heard.clone();
+        let done = Closure::new(move |failure, status, retry_after, text: String| {
+            let answer = match failure {
+                0 => Ok(Response {
+                    status,
+                    retry_after,
+                    body: text.into_bytes(),
+                }),
+                1 => Err(TransportError::NoResponse(text)),
+                2 => Err(TransportError::BrokeOff(text)),
+                3 => Err(TransportError::TooLarge),
+                _ => Err(TransportError::TimedOut),
+            };
+            let waker = {
+                let mut heard = hears.borrow_mut();
+                heard.answer = Some(answer);
+                heard.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        Self { heard, done }
+    }
+
+    async fn answer(&self) -> Answer {
+        poll_fn(|cx| {
+            let mut heard = self.heard.borrow_mut();
+            if let Some(answer) = heard.answer.take() {
+                return Poll::Ready(answer);
+            }
+            heard.waker = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
     }
 }
 
@@ -145,8 +180,6 @@ impl Drop for AbortOnDrop {
 #[derive(Default)]
 pub struct Host {
     wait_until: Option<Rc<dyn Fn(Task)>>,
-    /// Alarms that are not set now. Each request needs one, and to show one to JavaScript costs more than to set it.
-    idle: Rc<RefCell<Vec<Alarm>>>,
 }
 
 impl Host {
@@ -171,7 +204,7 @@ impl Runtime for Host {
         let mut left = duration;
         loop {
             let part = left.min(LONGEST_TIMER);
-            Timer::set(self, part).elapsed().await;
+            Timer::set(part).elapsed().await;
             left -= part;
             if left.is_zero() {
                 return;
@@ -194,62 +227,51 @@ impl Runtime for Host {
 /// Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once.
 const LONGEST_TIMER: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// What a timer of the host calls.
-struct Alarm {
-    state: Rc<RefCell<AlarmState>>,
-    callback: Closure<dyn FnMut()>,
+/// As the host's timers take it: never early, never too long for them.
+fn timer_ms(duration: Duration) -> f64 {
+    (duration.min(LONGEST_TIMER).as_secs_f64() * 1000.0).ceil()
+}
+
+/// A timer of the host that stops when it is dropped.
+struct Timer {
+    state: Rc<RefCell<TimerState>>,
+    id: JsValue,
+    _callback: Closure<dyn FnMut()>,
 }
 
 #[derive(Default)]
-struct AlarmState {
-    rang: bool,
+struct TimerState {
+    fired: bool,
     waker: Option<Waker>,
 }
 
-impl Alarm {
-    fn new() -> Self {
-        let state = Rc::new(RefCell::new(AlarmState::default()));
-        let rings = state.clone();
+impl Timer {
+    fn set(duration: Duration) -> Self {
+        let state = Rc::new(RefCell::new(TimerState::default()));
+        let fires = state.clone();
         let callback = Closure::new(move || {
             let waker = {
-                let mut state = rings.borrow_mut();
-                state.rang = true;
+                let mut state = fires.borrow_mut();
+                state.fired = true;
                 state.waker.take()
             };
             if let Some(waker) = waker {
                 waker.wake();
             }
         });
-        Self { state, callback }
-    }
-}
-
-/// A timer of the host that stops when it is dropped.
-struct Timer {
-    alarm: Option<Alarm>,
-    id: JsValue,
-    idle: Rc<RefCell<Vec<Alarm>>>,
-}
-
-impl Timer {
-    fn set(host: &Host, duration: Duration) -> Self {
-        let alarm = host.idle.borrow_mut().pop().unwrap_or_else(Alarm::new);
-        let ms = (duration.as_secs_f64() * 1000.0).ceil();
-        let id = set_timeout(alarm.callback.as_ref().unchecked_ref(), ms).unwrap_or(JsValue::NULL);
+        let id = set_timeout(callback.as_ref().unchecked_ref(), timer_ms(duration))
+            .unwrap_or(JsValue::NULL);
         Self {
-            alarm: Some(alarm),
+            state,
             id,
-            idle: host.idle.clone(),
+            _callback: callback,
         }
     }
 
     async fn elapsed(&self) {
         poll_fn(|cx| {
-            let Some(alarm) = &self.alarm else {
-                return Poll::Ready(());
-            };
-            let mut state = alarm.state.borrow_mut();
-            if state.rang {
+            let mut state = self.state.borrow_mut();
+            if state.fired {
                 return Poll::Ready(());
             }
             state.waker = Some(cx.waker().clone());
@@ -262,9 +284,5 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         clear_timeout(&self.id);
-        if let Some(alarm) = self.alarm.take() {
-            *alarm.state.borrow_mut() = AlarmState::default();
-            self.idle.borrow_mut().push(alarm);
-        }
     }
 }

@@ -19,25 +19,28 @@ impl Default for Http {
 
 impl Transport for Http {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let mut post = self.0.post(request.url).body(request.body);
+        let mut post = self
+            .0
+            .post(request.url)
+            .timeout(request.timeout)
+            .body(request.body);
         for (name, value) in request.headers {
             post = post.header(*name, value);
         }
         let mut response = post
             .send()
             .await
-            .map_err(|error| TransportError::NoResponse(error.to_string()))?;
+            .map_err(failure(TransportError::NoResponse))?;
         let status = response.status().as_u16();
-        let retry_after = response
-            .headers()
-            .get("retry-after")
+        let retry_after = response.headers().get("retry-after");
+        let retry_after = retry_after
             .and_then(|value| value.to_str().ok())
             .map(str::to_owned);
         let mut body = Vec::new();
         while let Some(chunk) = response
             .chunk()
             .await
-            .map_err(|error| TransportError::BrokeOff(error.to_string()))?
+            .map_err(failure(TransportError::BrokeOff))?
         {
             if body.len() + chunk.len() > request.body_limit {
                 return Err(TransportError::TooLarge);
@@ -49,6 +52,13 @@ impl Transport for Http {
             retry_after,
             body,
         })
+    }
+}
+
+fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -> TransportError {
+    move |error| match error.is_timeout() {
+        true => TransportError::TimedOut,
+        false => otherwise(error.to_string()),
     }
 }
 

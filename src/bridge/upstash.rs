@@ -42,12 +42,13 @@ impl Upstash {
         })
     }
 
-    pub(super) fn encode(&self, words: &[&str]) -> Request<'_> {
+    pub(super) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
         Request {
             url: &self.url,
             headers: &self.headers,
             body: json::to_string(words),
             body_limit: BODY_LIMIT,
+            timeout,
         }
     }
 }

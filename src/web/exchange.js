@@ -1,50 +1,72 @@
-// One HTTP exchange, done by the host in one go: each step of it that Rust would take costs a crossing and two closures.
+// One HTTP exchange, done by the host in one go: each step of it that Rust would take costs a crossing.
+const ANSWERED = 0;
+const NO_RESPONSE = 1;
+const BROKE_OFF = 2;
+const TOO_LARGE = 3;
+const TIMED_OUT = 4;
+
 export class Exchange {
-  constructor(url, headers, body, bodyLimit) {
+  // `done(failure, status, retryAfter, text)` is called once, unless the exchange is aborted first.
+  constructor(url, headers, body, bodyLimit, timeoutMs, done) {
+    this.done = done;
     this.controller = new AbortController();
+    this.timer = setTimeout(() => {
+      this.end(TIMED_OUT, 0, undefined, "");
+      this.controller.abort();
+    }, timeoutMs);
     const { signal } = this.controller;
-    this.answer = exchange(url, { method: "POST", redirect: "manual", headers, body, signal }, bodyLimit);
+    this.run(url, { method: "POST", redirect: "manual", headers, body, signal }, bodyLimit);
   }
 
   abort() {
+    this.done = undefined;
+    clearTimeout(this.timer);
     this.controller.abort();
   }
-}
 
-// Never rejects: what fails is `{ failure, message }`.
-async function exchange(url, init, bodyLimit) {
-  let response;
-  try {
-    response = await fetch(url, init);
-  } catch (error) {
-    return { failure: "no response", message: reason(error) };
+  end(failure, status, retryAfter, text) {
+    const { done } = this;
+    this.done = undefined;
+    clearTimeout(this.timer);
+    done?.(failure, status, retryAfter, text);
   }
-  const { status, headers } = response;
-  const retryAfter = headers.get("retry-after") ?? undefined;
-  // A browser shows a redirect as status 0. Its body is of no use to anybody.
-  if (status === 0 || (status >= 300 && status < 400)) return { status, retryAfter, body: "" };
-  try {
-    const body = await read(response, bodyLimit);
-    return body === undefined ? { failure: "too large" } : { status, retryAfter, body };
-  } catch (error) {
-    return { failure: "broke off", message: reason(error) };
+
+  async run(url, init, bodyLimit) {
+    let response;
+    try {
+      response = await fetch(url, init);
+    } catch (error) {
+      return this.end(NO_RESPONSE, 0, undefined, reason(error));
+    }
+    const { status, headers } = response;
+    const retryAfter = headers.get("retry-after") ?? undefined;
+    // A browser shows a redirect as status 0. Its body is of no use to anybody.
+    if (status === 0 || (status >= 300 && status < 400)) return this.end(ANSWERED, status, retryAfter, "");
+    let text;
+    try {
+      text = await read(response, bodyLimit);
+    } catch (error) {
+      return this.end(BROKE_OFF, status, retryAfter, reason(error));
+    }
+    return this.end(text === undefined ? TOO_LARGE : ANSWERED, status, retryAfter, text ?? "");
   }
 }
 
 // The body as text, or nothing if it is longer than `limit` bytes; then the rest is not read.
 async function read(response, limit) {
-  const length = response.headers.get("content-length");
+  const { headers, body } = response;
+  const length = headers.get("content-length");
   // The length is that of what follows only if nothing unpacks it.
-  if (length !== null && response.headers.get("content-encoding") === null) {
+  if (length !== null && headers.get("content-encoding") === null) {
     if (Number(length) <= limit) return response.text();
-    await response.body?.cancel();
+    await body?.cancel();
     return undefined;
   }
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
   // Leaving the loop cancels the stream.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > limit) return undefined;
     text += decoder.decode(chunk, { stream: true });

@@ -61,13 +61,13 @@ fn only(rooms: &[&str], words: &[&str]) {
 
 #[test]
 fn only_web_knows_javascript() {
-    only(&["web.rs"], &["js_sys", "web_sys", "wasm_bindgen"]);
+    only(&["web"], &["js_sys", "web_sys", "wasm_bindgen"]);
 }
 
 #[test]
 fn only_runtimes_have_time_timers_and_randomness() {
     only(
-        &["web.rs"],
+        &["web"],
         &[
             "getRandomValues",
             "setTimeout",
@@ -101,7 +101,7 @@ fn only_bridge_knows_json_and_http() {
 #[test]
 fn only_the_client_sends_and_it_alone_sends_again() {
     only(
-        &["client.rs", "transport.rs", "web.rs"],
+        &["client.rs", "transport.rs", "web"],
         &[".send(", "fn send("],
     );
     only(&["client.rs", "wait.rs"], &["Backoff"]);
