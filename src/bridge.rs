@@ -98,10 +98,10 @@ impl Bridge {
         upstash::decode(response, is_of_redis)
     }
 
-    /// `text` from outside as part of a message: cut short, and without the credential.
+    /// `text` from outside as part of a message: without the credential, and cut short after that, so that none is cut in two.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let text: String = text.chars().take(200).collect();
-        text.replace(&self.dialect.credential, "…")
+        let text = text.replace(&self.dialect.credential, "…");
+        text.chars().take(200).collect()
     }
 }
 

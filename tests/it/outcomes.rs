@@ -521,16 +521,20 @@ fn requests_have_the_one_shape_that_every_bridge_takes() {
 #[test]
 fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
     run(async {
-        for status in [400, 401, 404, 429, 500, 503] {
+        // Messages are cut at some length; a secret that lies across the cut must not be left in part.
+        let paddings = (0..=200).step_by(8);
+        let cases =
+            paddings.flat_map(|padding| [400, 401, 429, 503].map(|status| (padding, status)));
+        for (padding, status) in cases {
             let token = Rc::new(std::cell::RefCell::new(String::new()));
             let sent = token.clone();
             let error = acquire_raw(move |asked| {
                 let words = asked.words();
                 let token = words[8].clone();
-                let text = format!(
-                    "NOPE {token} credential-of-the-bridge {token}, command was: {}",
-                    words[3..].join(" ")
-                );
+                let padding = "x".repeat(padding);
+                let echo = words[3..].join(" ");
+                let text =
+                    format!("{padding} {token} credential-of-the-bridge, command was: {echo}");
                 *sent.borrow_mut() = token;
                 Some(json(
                     status,
@@ -542,10 +546,9 @@ fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
             let token = token.borrow();
             assert_eq!(token.len(), 22);
             for text in [error.to_string(), format!("{error:?}")] {
-                assert!(
-                    !text.contains(token.as_str()) && !text.contains("credential-of-the-bridge"),
-                    "{text}"
-                );
+                for part in [&token[..6], "creden"] {
+                    assert!(!text.contains(part), "{text}");
+                }
             }
         }
     });
