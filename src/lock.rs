@@ -50,7 +50,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self)
     }
 
-    /// How long [`Lock::acquire`] waits for another holder, at most. 5 s by itself.
+    /// How long [`Lock::acquire`] waits for another holder, at most; its requests end by then too. 5 s by itself. Zero is not to wait,
+    /// as [`Lock::try_acquire`] does. 100 ms of a wait are kept for the last answer, so that it does not end unknown.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -105,6 +106,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
         let runtime = self.client.runtime();
+        let wait = wait.filter(|wait| !wait.is_zero());
         let give_up = wait.map(|wait| runtime.now() + wait);
         let mut attempt = Attempt::new(self, reads)?;
         let mut poll = Poll::new();

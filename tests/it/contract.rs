@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use edgelock::{Bridge, Client, Command, Error, Reply, Token};
 
+use crate::support::faulty::Fault::Delay;
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
 
@@ -128,6 +129,19 @@ fn a_waiter_gets_the_lock_when_it_is_released() {
 }
 
 #[test]
+fn a_wait_of_nothing_is_one_try() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, []).await;
+        let lock = proxy.client.lock("a").unwrap().wait(ms(0));
+        let lease = lock.acquire().await.unwrap();
+        assert_eq!(code(lock.acquire().await), "held");
+        assert_eq!(proxy.seen().len(), 2);
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
 fn a_wait_gets_the_lock_of_a_holder_that_died() {
     run(async {
         let stack = Stack::spawn();
@@ -190,9 +204,14 @@ fn every_companion_key_expires() {
         let lease = lock.try_acquire().await.unwrap();
         lease.exec(&[]).await.unwrap();
         lease.release().await.unwrap();
-        let slow = stack.lock("b");
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let slow = proxy.client.lock("b").unwrap();
         // Dropped on its way: abandoned in the background.
-        let _ = tokio::time::timeout(ms(0), slow.try_acquire()).await;
+        assert!(
+            tokio::time::timeout(ms(50), slow.try_acquire())
+                .await
+                .is_err()
+        );
         eventually(|| stack.redis::<Vec<String>>("KEYS {b}:gone:*").len() == 1).await;
         let keys: Vec<String> = stack.redis("KEYS *");
         assert_eq!(keys.iter().filter(|key| key.contains("receipt")).count(), 1);
