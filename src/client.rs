@@ -126,7 +126,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ) -> Settled<O> {
         let mut backoff = Backoff::new(self.attempts);
         let mut strays = false;
+        let mut requests = 0;
         loop {
+            requests += 1;
             let asked_at = self.runtime().now();
             let limit = until.limit(asked_at).min(self.request_timeout);
             let outcome = self.send(call, session, limit).await.and_then(&read);
@@ -146,6 +148,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                     outcome,
                     asked_at,
                     strays,
+                    requests,
                 };
             };
             self.runtime().sleep(pause).await;
@@ -215,6 +218,8 @@ pub(crate) struct Settled<O> {
     pub(crate) asked_at: Moment,
     /// Whether a request before the last one may yet be executed.
     pub(crate) strays: bool,
+    /// How often it was sent.
+    pub(crate) requests: u32,
 }
 
 /// How long an answer is of use.

@@ -22,6 +22,7 @@ pub struct Lock<T, R> {
     pub(crate) name: Name,
     pub(crate) ttl: Duration,
     wait: Duration,
+    max_requests: u32,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
@@ -31,6 +32,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             name,
             ttl: Duration::from_secs(10),
             wait: Duration::from_secs(5),
+            max_requests: 40,
         }
     }
 
@@ -58,6 +60,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self
     }
 
+    /// How many requests one acquisition may send before it gives up as when its wait is over; 0 counts as 1. 40 by itself: hosts
+    /// of the edge count what a handler sends, and the smallest plans allow it 50.
+    /// One that got lost is still repeated as [`Client::attempts`] says.
+    #[must_use]
+    pub const fn max_requests(mut self, requests: u32) -> Self {
+        self.max_requests = requests;
+        self
+    }
+
     /// Takes the lock if it is free. One request, and only one unless requests get lost.
     ///
     /// # Errors
@@ -74,7 +85,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Takes the lock as soon as it is free, asking again at random pauses for up to [`Lock::wait`].
     ///
     /// # Errors
-    /// As [`Lock::try_acquire`]; [`Error::Held`] when the wait is over.
+    /// As [`Lock::try_acquire`]; [`Error::Held`] when the wait is over, or [`Lock::max_requests`] are sent.
     ///
     /// # Cancel safety
     /// As [`Lock::try_acquire`].
@@ -124,6 +135,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
                 }
                 Asked::Held { remaining } => remaining,
             };
+            if attempt.requests >= self.max_requests {
+                return Err(Error::Held { remaining });
+            }
             let now = runtime.now();
             let wait_left = give_up.map_or(Duration::ZERO, |give_up| give_up.since(now));
             let Some(pause) = poll.pause(runtime, remaining, wait_left, now.since(asked_at)) else {
@@ -179,6 +193,7 @@ struct Attempt<'a, T: Transport, R: Runtime> {
     call: Call,
     /// Whether the lock may be, or may yet become, this token's.
     exposed: bool,
+    requests: u32,
 }
 
 enum Asked {
@@ -202,6 +217,7 @@ impl<'a, T: Transport, R: Runtime> Attempt<'a, T, R> {
             session,
             call,
             exposed: false,
+            requests: 0,
         })
     }
 
@@ -212,6 +228,7 @@ impl<'a, T: Transport, R: Runtime> Attempt<'a, T, R> {
             outcome,
             asked_at,
             strays,
+            requests,
         } = client
             .call(
                 &self.call,
@@ -220,6 +237,7 @@ impl<'a, T: Transport, R: Runtime> Attempt<'a, T, R> {
                 script::acquired,
             )
             .await;
+        self.requests += requests;
         match outcome {
             Ok(Acquired::Granted { fence, replies }) => {
                 let deadline = lease::deadline(asked_at, self.lock.ttl);
@@ -275,6 +293,7 @@ impl<T, R> Clone for Lock<T, R> {
             name: self.name.clone(),
             ttl: self.ttl,
             wait: self.wait,
+            max_requests: self.max_requests,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use edgelock::{Bridge, Client, Command, Error, Reply, Token};
 
-use crate::support::faulty::Fault::Delay;
+use crate::support::faulty::Fault::{Delay, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
 
@@ -137,6 +137,20 @@ fn a_wait_of_nothing_is_one_try() {
         let lease = lock.acquire().await.unwrap();
         assert_eq!(code(lock.acquire().await), "held");
         assert_eq!(proxy.seen().len(), 2);
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_wait_sends_no_more_requests_than_it_may() {
+    run(async {
+        let stack = Stack::spawn();
+        let lease = stack.lock("a").try_acquire().await.unwrap();
+        // A lost request is sent again, and counts.
+        let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
+        let lock = proxy.client.lock("a").unwrap().wait(ms(60_000));
+        assert_eq!(code(lock.max_requests(4).acquire().await), "held");
+        assert_eq!(proxy.seen().len(), 4);
         lease.release().await.unwrap();
     });
 }
