@@ -233,8 +233,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
+}
+
+/// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The one write of a lease that may be under way: numbers tell Redis which came first, so they must be sent in order.
@@ -260,10 +265,7 @@ impl<'a> Writing<'a> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .writing = false;
+        locked(self.state).writing = false;
     }
 }
 

@@ -140,6 +140,7 @@ impl Ear {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let hears = heard.clone();
         let done = Closure::new(move |failure, status, retry_after, text: String| {
+            // The numbers are those of exchange.js.
             let answer = match failure {
                 0 => Ok(Response {
                     status,

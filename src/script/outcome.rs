@@ -22,19 +22,15 @@ pub(crate) enum Acquired {
 }
 
 pub(crate) fn acquired(reply: Verdict) -> Result<Acquired, Error> {
-    let mut rest = reply.rest.iter();
-    match (reply.verdict, rest.next(), rest.next(), rest.next()) {
-        (1, Some(fence), Some(results), None) => {
-            let fence = fence.int().and_then(|fence| u64::try_from(fence).ok());
-            Ok(Acquired::Granted {
-                fence: fence.ok_or(SHAPE)?,
-                replies: results_of(results)?,
-            })
-        }
-        (0, Some(left), None, None) => Ok(Acquired::Held {
+    match (reply.verdict, reply.rest.as_slice()) {
+        (1, [fence, results]) => Ok(Acquired::Granted {
+            fence: fence_of(fence).ok_or(SHAPE)?,
+            replies: results_of(results)?,
+        }),
+        (0, [left]) => Ok(Acquired::Held {
             remaining: duration(left.int().ok_or(SHAPE)?),
         }),
-        (-1, None, ..) => Ok(Acquired::Gone),
+        (-1, []) => Ok(Acquired::Gone),
         _ => Err(SHAPE),
     }
 }
@@ -84,10 +80,7 @@ pub struct Holder {
 }
 
 pub(crate) fn inspected(reply: Verdict) -> Result<Inspection, Error> {
-    let (1, [state]) = (reply.verdict, reply.rest.as_slice()) else {
-        return Err(SHAPE);
-    };
-    let replies = results_of(state)?;
+    let replies = read(reply)?;
     let [holder, left, fence] = replies.as_slice() else {
         return Err(SHAPE);
     };
@@ -100,7 +93,7 @@ pub(crate) fn inspected(reply: Verdict) -> Result<Inspection, Error> {
     };
     Ok(Inspection {
         holder,
-        fence: fence.int().and_then(|fence| u64::try_from(fence).ok()),
+        fence: fence_of(fence),
     })
 }
 
@@ -147,6 +140,10 @@ fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
         }
     }
     Ok(replies)
+}
+
+fn fence_of(reply: &Reply) -> Option<u64> {
+    reply.int().and_then(|fence| u64::try_from(fence).ok())
 }
 
 /// Redis's `PTTL`: -1 for a key without expiry.

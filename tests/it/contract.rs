@@ -1,8 +1,10 @@
 //! The promises of the lock, against a real bridge and a real Redis.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use edgelock::{Bridge, Client, Command, Error, Reply, Token};
+use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
@@ -661,11 +663,12 @@ fn contenders_are_never_inside_together_and_all_get_their_turn() {
         const CONTENDERS: usize = 12;
         const TURNS: usize = 5;
         let mut stack = Stack::spawn();
-        let inside = Cell::new(0);
-        let contender = |client: crate::support::TestClient| {
-            let inside = &inside;
-            async move {
-                let lock = client.lock("a").unwrap().wait(ms(20_000));
+        let inside = Rc::new(Cell::new(0));
+        let mut contenders = JoinSet::new();
+        for _ in 0..CONTENDERS {
+            let lock = stack.lock("a").wait(ms(20_000));
+            let inside = inside.clone();
+            contenders.spawn_local(async move {
                 for _ in 0..TURNS {
                     let (lease, replies) = lock
                         .acquire_and_read(&[Command::new("GET").key("n")])
@@ -681,34 +684,9 @@ fn contenders_are_never_inside_together_and_all_get_their_turn() {
                         .await
                         .unwrap();
                 }
-            }
-        };
-        let mut contenders = Vec::new();
-        for _ in 0..CONTENDERS {
-            contenders.push(contender(stack.client()));
+            });
         }
-        join_all(contenders).await;
+        contenders.join_all().await;
         assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
     });
-}
-
-/// Polls all futures until each is done.
-async fn join_all<F: Future<Output = ()>>(futures: Vec<F>) {
-    let mut futures: Vec<_> = futures.into_iter().map(Box::pin).map(Some).collect();
-    std::future::poll_fn(|cx| {
-        for slot in &mut futures {
-            if slot
-                .as_mut()
-                .is_some_and(|future| future.as_mut().poll(cx).is_ready())
-            {
-                *slot = None;
-            }
-        }
-        if futures.iter().all(Option::is_none) {
-            std::task::Poll::Ready(())
-        } else {
-            std::task::Poll::Pending
-        }
-    })
-    .await;
 }

@@ -11,6 +11,17 @@ use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pa
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
 
+/// Waits until the acquisition that was given up is marked so.
+async fn abandoned(stack: &mut Stack) {
+    eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+}
+
+/// Lets the delayed acquisition arrive, and nobody holds the lock after it.
+async fn straggler_is_refused(stack: &mut Stack, proxy: &Proxy) {
+    proxy.deliver().await;
+    assert!(!stack.redis::<bool>("EXISTS a"));
+}
+
 fn incr() -> [Command; 1] {
     [Command::new("INCR").key("n")]
 }
@@ -123,9 +134,8 @@ fn an_acquisition_that_timed_out_cannot_take_the_lock_later() {
         let client = proxy.client.clone().attempts(1).request_timeout(ms(50));
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
         assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
-        proxy.deliver().await;
-        assert!(!stack.redis::<bool>("EXISTS a"));
+        abandoned(&mut stack).await;
+        straggler_is_refused(&mut stack, &proxy).await;
     });
 }
 
@@ -146,10 +156,9 @@ fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request() {
                 .code(),
             "held"
         );
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        abandoned(&mut stack).await;
         holder.release().await.unwrap();
-        proxy.deliver().await;
-        assert!(!stack.redis::<bool>("EXISTS a"));
+        straggler_is_refused(&mut stack, &proxy).await;
     });
 }
 
@@ -160,9 +169,8 @@ fn an_acquisition_that_was_dropped_cannot_keep_the_lock() {
         let proxy = Proxy::before(&stack, [Delay]).await;
         let lock = proxy.client.lock("a").unwrap();
         assert!(timeout(ms(50), lock.acquire()).await.is_err());
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
-        proxy.deliver().await;
-        assert!(!stack.redis::<bool>("EXISTS a"));
+        abandoned(&mut stack).await;
+        straggler_is_refused(&mut stack, &proxy).await;
     });
 }
 
@@ -182,7 +190,7 @@ fn an_abandoned_acquisition_leaves_the_holder_alone() {
                 .unwrap_err()
                 .is_unknown()
         );
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        abandoned(&mut stack).await;
         assert_eq!(holder.renew().await, Ok(()));
     });
 }
@@ -195,8 +203,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
         let client = proxy.client.clone().request_timeout(ms(50));
         let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
         lease.release().await.unwrap();
-        proxy.deliver().await;
-        assert!(!stack.redis::<bool>("EXISTS a"));
+        straggler_is_refused(&mut stack, &proxy).await;
     });
 }
 
@@ -252,9 +259,8 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
             lock.try_acquire().await.unwrap_err(),
             Error::TimedOut(ms(60))
         );
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
-        proxy.deliver().await;
-        assert!(!stack.redis::<bool>("EXISTS a"));
+        abandoned(&mut stack).await;
+        straggler_is_refused(&mut stack, &proxy).await;
     });
 }
 

@@ -17,10 +17,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     pub(crate) async fn acquire_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
         let Acquire { ttl_ms, wait_ms } = input::parse_optional(body)?;
         let lock = with_ttl(self.service_lock(name)?, ttl_ms)?;
-        let lease = match wait_ms.get() {
-            0 => lock.try_acquire().await,
-            wait_ms => lock.wait(Duration::from_millis(wait_ms)).acquire().await,
-        };
+        let wait = Duration::from_millis(wait_ms.get());
+        let lease = lock.wait(wait).acquire().await;
         let lease = lease.map_err(|error| match error {
             Error::Held { remaining } => held(remaining),
             error => Problem::of(error),
