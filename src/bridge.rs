@@ -1,6 +1,7 @@
 //! A script call as an HTTP request, and the HTTP response as a Redis reply.
 
 mod endpoint;
+mod events;
 mod json;
 mod upstash;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::transport::{Request, Response};
+use events::Events;
 use upstash::Upstash;
 
 /// No reply of a lock operation comes near; whatever does is not from a bridge.
@@ -75,6 +77,18 @@ impl Bridge {
         self
     }
 
+    /// Whether those who wait for a lock listen for their turn. On by itself; a bridge that has no subscriptions, and says so, is asked
+    /// from time to time instead. Off where subscriptions are not wanted, or a proxy on the way holds them back.
+    #[must_use]
+    pub fn push(mut self, on: bool) -> Self {
+        self.dialect.push = on;
+        self
+    }
+
+    pub(crate) const fn pushes(&self) -> bool {
+        self.dialect.push
+    }
+
     pub(crate) const fn key_locks(&self) -> bool {
         self.dialect.key_locking
     }
@@ -86,6 +100,29 @@ impl Bridge {
     /// A Redis command as the request that has it executed.
     pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
         self.dialect.encode(words, timeout)
+    }
+
+    /// The request that listens to `channel` for as long as `timeout`, and what takes its response apart.
+    pub(crate) fn listen<'a>(
+        &'a self,
+        url: &'a mut String,
+        channel: &str,
+        timeout: Duration,
+    ) -> (Request<'a>, Listening) {
+        *url = self.dialect.subscription(channel);
+        let request = Request {
+            url,
+            headers: self.dialect.listening_headers(),
+            body: String::new(),
+            body_limit: BODY_LIMIT,
+            timeout,
+        };
+        (request, Listening(Events::new(channel.to_owned())))
+    }
+
+    /// Whether a response with this status means that the bridge has no subscriptions at all.
+    pub(crate) const fn never_pushes(status: u16) -> bool {
+        matches!(status, 400 | 403..=405 | 501)
     }
 
     /// What Redis answered, as far as the response tells; errors of Redis are [`Reply::Error`]. `is_of_redis` says whether
@@ -102,6 +139,24 @@ impl Bridge {
     pub(crate) fn quote(&self, text: &str) -> String {
         let text = text.replace(&self.dialect.credential, "…");
         text.chars().take(200).collect()
+    }
+}
+
+/// What a subscription says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// From now on nothing is missed.
+    Listening,
+    /// Somebody published this.
+    Message(String),
+}
+
+/// A subscription's response, taken apart piece by piece.
+pub(crate) struct Listening(Events);
+
+impl Listening {
+    pub(crate) fn read(&mut self, piece: &[u8], hear: &mut dyn FnMut(Push)) {
+        self.0.read(piece, hear);
     }
 }
 

@@ -2,19 +2,22 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, Push};
 use crate::command::{Command, Reply};
 use crate::error::Error;
+use crate::event::{Event, EventKind};
 use crate::lock::Lock;
 use crate::name::Name;
 use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Call, Verdict};
+use crate::script::{self, Call, Kind, Verdict};
 use crate::token::Session;
 use crate::transport::{Transport, TransportError};
 use crate::wait::Backoff;
+
+const MAX_OWNER: usize = 512;
 
 /// Hands out locks that live behind one bridge.
 ///
@@ -35,6 +38,8 @@ struct Host<T, R> {
     runtime: R,
     /// Requests so far, so that each has a nonce of its own.
     requests: AtomicU64,
+    /// The bridge was found to have no subscriptions.
+    mute: AtomicBool,
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -46,6 +51,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 transport,
                 runtime,
                 requests: AtomicU64::new(0),
+                mute: AtomicBool::new(false),
             }),
             prefix: "".into(),
             request_timeout: Duration::from_secs(2),
@@ -84,7 +90,38 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if the name is empty or too long, or has a `}` but no hash tag: nothing could share its slot.
     pub fn lock(&self, name: &str) -> Result<Lock<T, R>, Error> {
-        Ok(Lock::new(self.clone(), Name::new(&self.prefix, name)?))
+        Ok(Lock::new(
+            self.clone(),
+            Name::new(&self.prefix, name)?,
+            Kind::Mutex,
+        ))
+    }
+
+    /// The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same
+    /// `owner`, and free once it was released as often. Sends nothing.
+    ///
+    /// It is stored as Redisson stores its `RLock`, so both see the same lock; there an owner is `<client id>:<thread id>`. All
+    /// leases of one hold have the same fence. Others that wait are told of the last release, and all ask: nobody queues, so it
+    /// cannot be [fair](Lock::fair).
+    ///
+    /// Whoever says `owner` has what `owner` has, so it should be as unique as what it stands for: a request, an order, a saga.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the name cannot be one, or the owner is empty or over 512 bytes.
+    pub fn reentrant(&self, name: &str, owner: &str) -> Result<Lock<T, R>, Error> {
+        if owner.is_empty() || owner.len() > MAX_OWNER {
+            return Err(Error::InvalidArgument(format!(
+                "an owner has 1 to {MAX_OWNER} bytes"
+            )));
+        }
+        let kind = Kind::Reentrant {
+            owner: owner.to_owned(),
+        };
+        Ok(Lock::new(
+            self.clone(),
+            Name::new(&self.prefix, name)?,
+            kind,
+        ))
     }
 
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.
@@ -96,23 +133,54 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         script::check_reads(reads)?;
-        self.call_once(&Call::read(reads), script::read).await
+        let session = Session::random(self.runtime())?;
+        self.call_once(&Call::read(reads), &session, script::read)
+            .await
     }
 
     pub(crate) fn runtime(&self) -> &R {
         &self.host.runtime
     }
 
+    pub(crate) const fn request_limit(&self) -> Duration {
+        self.request_timeout
+    }
+
+    pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {
+        let name = name.key();
+        self.runtime().observe(&Event { name, kind });
+    }
+
+    /// Whether who waits may listen.
+    pub(crate) fn pushes(&self) -> bool {
+        self.host.bridge.pushes() && !self.host.mute.load(Ordering::Relaxed)
+    }
+
+    /// Listens to `channel` until that is over, for `limit` at most. One request.
+    pub(crate) async fn listen(
+        &self,
+        channel: &str,
+        limit: Duration,
+        hear: &mut (dyn FnMut(Push) + Send),
+    ) {
+        let mut url = String::new();
+        let (request, mut listening) = self.host.bridge.listen(&mut url, channel, limit);
+        let mut read = |piece: &[u8]| listening.read(piece, hear);
+        // However it ends, asking from time to time goes on.
+        let ended = self.host.transport.listen(request, &mut read).await;
+        if ended.is_ok_and(Bridge::never_pushes) {
+            self.host.mute.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Has a call executed that belongs to no acquisition.
     pub(crate) async fn call_once<O>(
         &self,
         call: &Call,
+        session: &Session,
         read: impl Fn(Verdict) -> Result<O, Error>,
     ) -> Result<O, Error> {
-        let session = Session::random(self.runtime())?;
-        self.call(call, &session, Until::Timeout, read)
-            .await
-            .outcome
+        self.call(call, session, Until::Timeout, read).await.outcome
     }
 
     /// Has `call` executed, and sends it again with the same token while requests get lost, until `until`. The only place that
@@ -124,14 +192,17 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         until: Until,
         read: impl Fn(Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
-        let mut backoff = Backoff::new(self.attempts);
+        let mut backoff = Backoff::new(self.attempts.min(until.requests()));
         let mut strays = false;
         let mut requests = 0;
         loop {
-            requests += 1;
             let asked_at = self.runtime().now();
             let limit = until.limit(asked_at).min(self.request_timeout);
-            let outcome = self.send(call, session, limit).await.and_then(&read);
+            let outcome = self
+                .send(call, session, limit, &mut requests)
+                .await
+                .and_then(&read)
+                .map_err(|error| error.quoting(|text| self.clean(call, text)));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
                     strays |= error.is_unknown();
@@ -139,11 +210,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                     backoff
                         .pause(self.runtime(), error)
                         .filter(|pause| *pause < left)
+                        .inspect(|pause| self.observe_retry(call, error, *pause))
                 }
                 _ => None,
             };
             let Some(pause) = pause else {
-                let outcome = outcome.map_err(|error| error.quoting(|text| self.clean(call, text)));
                 return Settled {
                     outcome,
                     asked_at,
@@ -155,16 +226,24 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
     }
 
+    fn observe_retry(&self, call: &Call, error: &Error, pause: Duration) {
+        let name = call.lock().unwrap_or_default();
+        let kind = EventKind::Retried { error, pause };
+        self.runtime().observe(&Event { name, kind });
+    }
+
     /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
     async fn send(
         &self,
         call: &Call,
         session: &Session,
         limit: Duration,
+        requests: &mut u32,
     ) -> Result<Verdict, Error> {
         let bridge = &self.host.bridge;
         let mut left = limit;
         let nonce = session.nonce(self.host.requests.fetch_add(1, Ordering::Relaxed));
+        *requests += 1;
         if bridge.caches_scripts() {
             let deadline = self.runtime().now() + limit;
             let digest = call.script().digest(bridge.key_locks());
@@ -174,6 +253,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             if !script::is_unknown_script(&reply) {
                 return script::verdict(reply, &nonce);
             }
+            *requests += 1;
             left = deadline.since(self.runtime().now());
         }
         let text = call.script().text(bridge.key_locks());
@@ -228,7 +308,12 @@ pub(crate) enum Until {
     /// Up to an instant.
     Deadline(Moment),
     /// An acquisition's ttl, which runs anew from each request; and up to the end of its wait, if it waits.
-    Ttl(Duration, Option<Moment>),
+    Ttl {
+        ttl: Duration,
+        give_up: Option<Moment>,
+        /// How many requests it may still send.
+        requests: u32,
+    },
     /// For as long as requests may take.
     Timeout,
 }
@@ -237,8 +322,17 @@ impl Until {
     fn limit(self, now: Moment) -> Duration {
         match self {
             Self::Deadline(deadline) => deadline.since(now),
-            Self::Ttl(ttl, give_up) => give_up.map_or(ttl, |give_up| ttl.min(give_up.since(now))),
+            Self::Ttl { ttl, give_up, .. } => {
+                give_up.map_or(ttl, |give_up| ttl.min(give_up.since(now)))
+            }
             Self::Timeout => Duration::MAX,
+        }
+    }
+
+    const fn requests(self) -> u32 {
+        match self {
+            Self::Ttl { requests, .. } => requests,
+            Self::Deadline(_) | Self::Timeout => u32::MAX,
         }
     }
 }

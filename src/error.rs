@@ -24,6 +24,11 @@ pub enum Error {
     Held {
         /// What the holder has left, by Redis's clock, unless it renews; `None` if it holds without end.
         remaining: Option<Duration>,
+        /// How many others were waiting before this call when it last asked.
+        ahead: u64,
+        /// How long to stay away: an estimate of when it would be this call's turn, from how the line moved while it waited, else
+        /// what the holder has left.
+        retry_after: Duration,
     },
 
     /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed.
@@ -33,6 +38,10 @@ pub enum Error {
     /// The lease's deadline has passed on the local clock, so another may hold the lock by now. Nothing was sent.
     #[error("the lease is past its deadline")]
     Expired,
+
+    /// The work of [`crate::Lock::run`] took longer than [`crate::Lock::max_hold`], and was stopped.
+    #[error("the work was stopped: it held the lock for longer than allowed")]
+    HeldTooLong,
 
     /// The lease was released, or committed, before.
     #[error("the lease was already released")]
@@ -121,6 +130,7 @@ impl Error {
             Self::Held { .. } => "held",
             Self::Lost => "lost",
             Self::Expired => "expired",
+            Self::HeldTooLong => "held_too_long",
             Self::Released => "released",
             Self::Busy => "busy",
             Self::CommandFailed { .. } => "command_failed",
@@ -143,7 +153,7 @@ impl Error {
     /// use edgelock::Error;
     ///
     /// assert!(Error::Truncated.is_unknown());
-    /// assert!(!Error::Held { remaining: None }.is_unknown());
+    /// assert!(!Error::Lost.is_unknown());
     /// ```
     pub const fn is_unknown(&self) -> bool {
         match self {

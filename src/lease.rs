@@ -4,32 +4,29 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::client::{Client, Settled, Until};
+use crate::claim::Claim;
+use crate::client::{Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::lock::Lock;
-use crate::name::Name;
+use crate::event::EventKind;
+use crate::keep::either;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Write};
-use crate::token::{Session, Token};
+use crate::token::Token;
 use crate::transport::Transport;
 
 /// The proof of a held lock, and what may be done under it.
 ///
 /// A lease ends by [`release`](Lease::release) or [`commit`](Lease::commit), by its deadline, or by being lost. Dropping it
-/// does not release: Redis frees the lock when the ttl is over.
+/// before releases it in the background, as far as the host lets background work finish: in a Worker it must be given
+/// `waitUntil`. To know that it was released, release it.
 ///
 /// Calls on one lease may overlap, except that of [`exec`](Lease::exec), [`commit`](Lease::commit) and
 /// [`release`](Lease::release) one at a time runs.
-#[must_use = "a lease that is not released keeps others out until its ttl is over"]
-pub struct Lease<T, R> {
-    client: Client<T, R>,
-    name: Name,
-    token: Token,
+#[must_use = "dropping a lease gives the lock back"]
+pub struct Lease<T: Transport, R: Runtime> {
+    claim: Claim<T, R>,
     fence: u64,
-    ttl: Duration,
-    /// Tells this lease's writes from those of another that resumed the same token.
-    session: Session,
     state: Mutex<State>,
 }
 
@@ -39,39 +36,36 @@ struct State {
     writes: u64,
     writing: bool,
     ended: Option<Error>,
+    /// Observers were told that it is over.
+    is_lost: bool,
 }
 
 /// When a lease is over by the holder's clock: `ttl` after its request left, less a margin for clocks that run at different
 /// rates and for Redis's own granularity. 1 % and 2 ms are those of Redlock
 /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
 pub(crate) fn deadline(asked_at: Moment, ttl: Duration) -> Moment {
-    let drift = ttl / 100 + Duration::from_millis(2);
-    asked_at + ttl.saturating_sub(drift)
+    asked_at + ttl.saturating_sub(drift(ttl))
+}
+
+pub(crate) fn drift(ttl: Duration) -> Duration {
+    ttl / 100 + Duration::from_millis(2)
 }
 
 /// Nothing of a lease is written behind its release.
 const LAST_WRITE: u64 = (1 << 53) - 1;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
-    pub(crate) fn new(
-        lock: &Lock<T, R>,
-        token: Token,
-        session: Session,
-        fence: u64,
-        deadline: Option<Moment>,
-    ) -> Self {
+    /// Without a deadline it is a resumed lease.
+    pub(crate) const fn new(claim: Claim<T, R>, fence: u64, deadline: Option<Moment>) -> Self {
         let state = State {
             deadline,
             writes: 0,
             writing: false,
             ended: None,
+            is_lost: false,
         };
         Self {
-            client: lock.client.clone(),
-            name: lock.name.clone(),
-            ttl: lock.ttl,
-            token,
-            session,
+            claim,
             fence,
             state: Mutex::new(state),
         }
@@ -84,9 +78,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.fence
     }
 
-    /// The proof of this acquisition, to hand the lease over: see [`crate::Lock::resume`].
+    /// The proof of this acquisition.
     pub const fn token(&self) -> &Token {
-        &self.token
+        &self.claim.token
+    }
+
+    /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
+    pub fn into_token(self) -> Token {
+        self.state().ended.get_or_insert(Error::Released);
+        self.claim.token.clone()
     }
 
     /// How long the lease surely lasts yet, by the local clock; zero once that is over, or the lease has ended.
@@ -95,7 +95,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     pub fn remaining(&self) -> Duration {
         let state = self.state();
         match (&state.ended, state.deadline) {
-            (None, Some(deadline)) => deadline.since(self.client.runtime().now()),
+            (None, Some(deadline)) => deadline.since(self.claim.client.runtime().now()),
             _ => Duration::ZERO,
         }
     }
@@ -111,11 +111,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     pub async fn renew(&self) -> Result<(), Error> {
         let until = self.check_held()?;
         let write = Write {
-            session: &self.session,
+            session: &self.claim.session,
             number: 0,
             commands: &[],
         };
-        let call = Call::renew(&self.name, &self.token, self.ttl, &write);
+        let call = Call::renew(self.claim.subject(), self.claim.ttl, &write);
         self.write(&call, until).await.map(drop)
     }
 
@@ -134,11 +134,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let until = self.check_held()?;
         let writing = Writing::begin(self)?;
         let write = Write {
-            session: &self.session,
+            session: &self.claim.session,
             number: writing.number,
             commands,
         };
-        let call = Call::renew(&self.name, &self.token, self.ttl, &write);
+        let call = Call::renew(self.claim.subject(), self.claim.ttl, &write);
         self.write(&call, until).await
     }
 
@@ -180,20 +180,23 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         commands: &[Command],
     ) -> Result<Vec<Reply>, Error> {
         let write = Write {
-            session: &self.session,
+            session: &self.claim.session,
             number,
             commands,
         };
-        let call = Call::release(&self.name, &self.token, &write);
-        let outcome = self
-            .client
-            .call(&call, &self.session, until, script::written)
-            .await
-            .outcome;
-        let mut state = self.state();
+        let call = Call::release(self.claim.subject(), &write);
+        let Settled {
+            outcome, asked_at, ..
+        } = self.call(&call, until).await;
         match outcome {
-            Ok(Some(_)) | Err(Error::CommandFailed { .. }) => state.ended = Some(Error::Released),
-            Ok(None) => state.ended = Some(Error::Lost),
+            Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
+                self.state().ended = Some(Error::Released);
+                self.claim.observe(EventKind::Released {
+                    held: self.claim.age(),
+                    took: self.since(asked_at),
+                });
+            }
+            Ok(None) => self.lose(),
             Err(_) => {}
         }
         outcome?.ok_or(Error::Lost)
@@ -203,37 +206,93 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     async fn write(&self, call: &Call, until: Until) -> Result<Vec<Reply>, Error> {
         let Settled {
             outcome, asked_at, ..
-        } = self
-            .client
-            .call(call, &self.session, until, script::written)
-            .await;
-        let mut state = self.state();
+        } = self.call(call, until).await;
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
+                let mut state = self.state();
                 // Overlapping calls may be answered out of order.
-                state.deadline = state.deadline.max(Some(deadline(asked_at, self.ttl)));
+                state.deadline = state.deadline.max(Some(deadline(asked_at, self.claim.ttl)));
+                drop(state);
+                let took = self.since(asked_at);
+                self.claim.observe(EventKind::Renewed { took });
             }
-            Ok(None) if state.ended.is_none() => state.ended = Some(Error::Lost),
-            _ => {}
+            Ok(None) => self.lose(),
+            Err(_) => {}
         }
         outcome?.ok_or(Error::Lost)
     }
 
+    async fn call(&self, call: &Call, until: Until) -> Settled<Option<Vec<Reply>>> {
+        self.claim
+            .client
+            .call(call, &self.claim.session, until, script::written)
+            .await
+    }
+
+    fn since(&self, earlier: Moment) -> Duration {
+        self.claim.client.runtime().now().since(earlier)
+    }
+
+    /// It is over for good, unless it was before.
+    fn lose(&self) {
+        self.state().ended.get_or_insert(Error::Lost);
+        self.tell_loss();
+    }
+
+    fn tell_loss(&self) {
+        if !std::mem::replace(&mut self.state().is_lost, true) {
+            let held = self.claim.age();
+            self.claim.observe(EventKind::Lost { held });
+        }
+    }
+
+    /// When it is over, or how it ended; `None` for a resumed lease that was not renewed yet.
+    pub(crate) fn deadline(&self) -> Result<Option<Moment>, Error> {
+        let state = self.state();
+        state.ended.clone().map_or(Ok(state.deadline), Err)
+    }
+
     /// Until when a request under this lease makes sense, or why none does.
     fn check_held(&self) -> Result<Until, Error> {
-        let state = self.state();
-        match (&state.ended, state.deadline) {
-            (Some(error), _) => Err(error.clone()),
-            (None, Some(deadline)) if deadline <= self.client.runtime().now() => {
+        match self.deadline()? {
+            Some(deadline) if deadline <= self.claim.client.runtime().now() => {
+                self.tell_loss();
                 Err(Error::Expired)
             }
-            (None, Some(deadline)) => Ok(Until::Deadline(deadline)),
-            (None, None) => Ok(Until::Timeout),
+            Some(deadline) => Ok(Until::Deadline(deadline)),
+            None => Ok(Until::Timeout),
         }
+    }
+
+    /// Past its deadline: gives back what Redis may still keep, until Redis does not either, and not again when it is dropped.
+    pub(crate) async fn expire(&self) {
+        self.tell_loss();
+        let limit = drift(self.claim.ttl).min(self.claim.client.request_limit());
+        let runtime = self.claim.client.runtime();
+        either(self.release(), runtime.sleep(limit)).await;
+        self.state().ended.get_or_insert(Error::Expired);
+    }
+
+    pub(crate) const fn claim(&self) -> &Claim<T, R> {
+        &self.claim
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
+    }
+}
+
+impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
+    fn drop(&mut self) {
+        if self.state().ended.is_none() {
+            let write = Write {
+                session: &self.claim.session,
+                number: LAST_WRITE,
+                commands: &[],
+            };
+            let call = Call::release(self.claim.subject(), &write);
+            self.claim.call_in_background(call, script::written);
+        }
     }
 }
 
@@ -270,10 +329,10 @@ impl Drop for Writing<'_> {
 }
 
 /// Without the token.
-impl<T, R> fmt::Debug for Lease<T, R> {
+impl<T: Transport, R: Runtime> fmt::Debug for Lease<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease")
-            .field("name", &self.name.key())
+            .field("name", &self.claim.name.key())
             .field("fence", &self.fence)
             .finish_non_exhaustive()
     }

@@ -75,11 +75,16 @@
 #[cfg(target_family = "wasm")]
 pub mod web;
 
+mod attempt;
 mod bridge;
+mod claim;
 mod client;
 mod command;
 mod error;
+mod event;
+mod keep;
 mod lease;
+mod line;
 mod lock;
 mod name;
 mod resp;
@@ -93,6 +98,7 @@ pub use bridge::Bridge;
 pub use client::Client;
 pub use command::{Command, Reply};
 pub use error::Error;
+pub use event::{Event, EventKind};
 pub use lease::Lease;
 pub use lock::Lock;
 pub use runtime::{Moment, NoRandomness, Runtime, Task};

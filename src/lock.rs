@@ -3,40 +3,48 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::{Client, Settled, Until};
+use crate::attempt::{Attempt, Patience};
+use crate::claim::Claim;
+use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::lease::{self, Lease};
+use crate::keep;
+use crate::lease::Lease;
 use crate::name::Name;
-use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Acquired, Call, Inspection};
+use crate::runtime::Runtime;
+use crate::script::{self, Call, Inspection, Kind};
 use crate::token::{Session, Token};
 use crate::transport::Transport;
-use crate::wait::Poll;
 
-const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`].
+/// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`] and [`Client::reentrant`].
 pub struct Lock<T, R> {
-    pub(crate) client: Client<T, R>,
-    pub(crate) name: Name,
-    pub(crate) ttl: Duration,
+    client: Client<T, R>,
+    name: Name,
+    kind: Kind,
+    ttl: Duration,
     wait: Duration,
     max_requests: u32,
+    fair: bool,
+    max_hold: Option<Duration>,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
-    pub(crate) const fn new(client: Client<T, R>, name: Name) -> Self {
+    pub(crate) const fn new(client: Client<T, R>, name: Name, kind: Kind) -> Self {
         Self {
             client,
             name,
+            kind,
             ttl: Duration::from_secs(10),
             wait: Duration::from_secs(5),
             max_requests: 40,
+            fair: false,
+            max_hold: None,
         }
     }
 
-    /// How long a lease lasts unless it is renewed: 1 ms to 24 h, in whole milliseconds. 10 s by itself.
+    /// How long a lease lasts unless it is renewed: 1 ms to 366 days, in whole milliseconds. 10 s by itself.
     ///
     /// It is how long the others wait if a holder dies, and what a holder must get done within.
     ///
@@ -45,7 +53,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
         if ttl.is_zero() || ttl > MAX_TTL || !ttl.subsec_nanos().is_multiple_of(1_000_000) {
             return Err(Error::InvalidArgument(
-                "a ttl is 1 ms to 24 h, in whole milliseconds".into(),
+                "a ttl is 1 ms to 366 days, in whole milliseconds".into(),
             ));
         }
         self.ttl = ttl;
@@ -62,10 +70,30 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// How many requests one acquisition may send before it gives up as when its wait is over; 0 counts as 1. 40 by itself: hosts
     /// of the edge count what a handler sends, and the smallest plans allow it 50.
-    /// One that got lost is still repeated as [`Client::attempts`] says.
+    /// Those that get lost and are repeated count, and so do listening and leaving the queue. With fewer than 4 it does not
+    /// queue.
     #[must_use]
     pub const fn max_requests(mut self, requests: u32) -> Self {
         self.max_requests = requests;
+        self
+    }
+
+    /// Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by itself: then a
+    /// newcomer may take a lock that is free for an instant ahead of those who wait, which makes use of that instant.
+    ///
+    /// Whoever dies while it waits holds the others up for as long as it counts as alive: its ttl, and 10 s at most, but at
+    /// least 1 s. It is fair only among those who ask for it.
+    #[must_use]
+    pub const fn fair(mut self, on: bool) -> Self {
+        self.fair = on;
+        self
+    }
+
+    /// How long [`Lock::run`] keeps the lock by renewing it, at most: a section that is stuck must not keep the others out for
+    /// ever. By itself 15 minutes, or the ttl if that is longer.
+    #[must_use]
+    pub const fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.max_hold = Some(max_hold);
         self
     }
 
@@ -82,13 +110,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.acquire_within(None, &[]).await.map(|(lease, _)| lease)
     }
 
-    /// Takes the lock as soon as it is free, asking again at random pauses for up to [`Lock::wait`].
+    /// Takes the lock as soon as it is free, for up to [`Lock::wait`]. Whoever releases it hands it over to who waits first and
+    /// listens; where the bridge or the transport cannot push, or a message gets lost, it is found by asking from time to time.
     ///
     /// # Errors
     /// As [`Lock::try_acquire`]; [`Error::Held`] when the wait is over, or [`Lock::max_requests`] are sent.
     ///
     /// # Cancel safety
-    /// As [`Lock::try_acquire`].
+    /// As [`Lock::try_acquire`]; the queue is left in the background too.
     pub async fn acquire(&self) -> Result<Lease<T, R>, Error> {
         self.acquire_within(Some(self.wait), &[])
             .await
@@ -111,44 +140,80 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.acquire_within(Some(self.wait), reads).await
     }
 
+    /// Runs `work` under the lock, which is renewed every third of its ttl for as long as that takes, and released at the end
+    /// whatever happened.
+    ///
+    /// When the lease is lost the work is stopped, that is, its future is dropped: at the next renewal at the latest, and at the
+    /// deadline even if no answer comes any more. What it returns is returned as it is; only if it was done with all well, but the
+    /// lock was not its own any more when it was to be released, is that [`Error::Lost`].
+    ///
+    /// ```
+    /// use edgelock::{Command, Error, Lock, Runtime, Transport};
+    ///
+    /// async fn rebuild<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<u32, Error> {
+    ///     lock.run(async |lease| {
+    ///         let pages = 3; // However long that takes.
+    ///         lease.exec(&[Command::new("SET").key("{report}:pages").arg(pages)]).await?;
+    ///         Ok(pages)
+    ///     })
+    ///     .await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the work. As [`Lock::acquire`], with the work not begun. [`Error::Lost`], [`Error::Expired`] if the lease
+    /// was lost, [`Error::HeldTooLong`] after [`Lock::max_hold`]: the work was stopped.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the work, and releases the lock in the background.
+    pub async fn run<O, E: From<Error>>(
+        &self,
+        work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
+    ) -> Result<O, E> {
+        let lease = self.acquire().await?;
+        let max_hold = self
+            .max_hold
+            .unwrap_or_else(|| Duration::from_secs(15 * 60).max(self.ttl));
+        keep::keep(lease, max_hold, work).await
+    }
+
     async fn acquire_within(
         &self,
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let runtime = self.client.runtime();
-        let wait = wait.filter(|wait| !wait.is_zero());
-        let give_up = wait.map(|wait| runtime.now() + wait);
-        let mut attempt = Attempt::new(self, reads)?;
-        let mut poll = Poll::new();
-        loop {
-            let asked_at = runtime.now();
-            let remaining = match attempt.ask(give_up).await? {
-                Asked::Granted {
-                    deadline,
-                    fence,
-                    replies,
-                } => {
-                    let (token, session) = attempt.settle();
-                    let lease = Lease::new(self, token, session, fence, Some(deadline));
-                    return Ok((lease, replies));
-                }
-                Asked::Held { remaining } => remaining,
-            };
-            if attempt.requests >= self.max_requests {
-                return Err(Error::Held { remaining });
-            }
-            let now = runtime.now();
-            let wait_left = give_up.map_or(Duration::ZERO, |give_up| give_up.since(now));
-            let Some(pause) = poll.pause(runtime, remaining, wait_left, now.since(asked_at)) else {
-                return Err(Error::Held { remaining });
-            };
-            runtime.sleep(pause).await;
+        if self.fair && !self.kind.queues() {
+            return Err(Error::InvalidArgument(
+                "a reentrant lock cannot be fair: those who wait for it do not queue".into(),
+            ));
+        }
+        let (session, token) = Session::with_token(self.client.runtime())?;
+        let patience = Patience {
+            wait: wait.filter(|wait| !wait.is_zero()),
+            max_requests: self.max_requests,
+            fair: self.fair,
+        };
+        Attempt::new(self.claim(token, session), patience, reads)
+            .acquire()
+            .await
+    }
+
+    fn claim(&self, token: Token, session: Session) -> Claim<T, R> {
+        Claim {
+            client: self.client.clone(),
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            ttl: self.ttl,
+            token,
+            session,
+            since: self.client.runtime().now(),
         }
     }
 
     /// The lease behind a token that was handed over from another handler. Sends nothing: renew it to learn whether it is
     /// still held, and to give it a deadline; until then [`Lease::remaining`] is zero, and the fence is 0.
+    ///
+    /// Like any lease it releases when it is dropped: [`Lease::into_token`] hands it on.
     ///
     /// Hand a lease over only when its calls have been answered: what the other handler sent and gave up on could be executed
     /// between this one's writes.
@@ -157,7 +222,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::NoRandomness`] where the host gives none.
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
         let session = Session::random(self.client.runtime())?;
-        Ok(Lease::new(self, token, session, 0, None))
+        Ok(Lease::new(self.claim(token, session), 0, None))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
@@ -166,8 +231,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
+        let session = Session::random(self.client.runtime())?;
+        let call = Call::inspect(&self.name, &self.kind, &session);
         self.client
-            .call_once(&Call::inspect(&self.name), script::inspected)
+            .call_once(&call, &session, script::inspected)
             .await
     }
 
@@ -178,111 +245,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
+        let session = Session::random(self.client.runtime())?;
+        let call = Call::force_release(&self.name, &self.kind, &session);
         self.client
-            .call_once(&Call::force_release(&self.name), script::yes_or_no)
+            .call_once(&call, &session, script::yes_or_no)
             .await
-    }
-}
-
-/// One acquisition under way. Unless it settles, dropping it abandons its token, so that a request which is still on its
-/// way cannot take the lock for nobody.
-struct Attempt<'a, T: Transport, R: Runtime> {
-    lock: &'a Lock<T, R>,
-    token: Token,
-    session: Session,
-    call: Call,
-    /// Whether the lock may be, or may yet become, this token's.
-    exposed: bool,
-    requests: u32,
-}
-
-enum Asked {
-    Granted {
-        deadline: Moment,
-        fence: u64,
-        replies: Vec<Reply>,
-    },
-    Held {
-        remaining: Option<Duration>,
-    },
-}
-
-impl<'a, T: Transport, R: Runtime> Attempt<'a, T, R> {
-    fn new(lock: &'a Lock<T, R>, reads: &[Command]) -> Result<Self, Error> {
-        let (session, token) = Session::with_token(lock.client.runtime())?;
-        let call = Call::acquire(&lock.name, &token, lock.ttl, reads);
-        Ok(Self {
-            lock,
-            token,
-            session,
-            call,
-            exposed: false,
-            requests: 0,
-        })
-    }
-
-    async fn ask(&mut self, give_up: Option<Moment>) -> Result<Asked, Error> {
-        let client = &self.lock.client;
-        let was_exposed = std::mem::replace(&mut self.exposed, true);
-        let Settled {
-            outcome,
-            asked_at,
-            strays,
-            requests,
-        } = client
-            .call(
-                &self.call,
-                &self.session,
-                Until::Ttl(self.lock.ttl, give_up),
-                script::acquired,
-            )
-            .await;
-        self.requests += requests;
-        match outcome {
-            Ok(Acquired::Granted { fence, replies }) => {
-                let deadline = lease::deadline(asked_at, self.lock.ttl);
-                if deadline <= client.runtime().now() {
-                    return Err(Error::Expired);
-                }
-                Ok(Asked::Granted {
-                    deadline,
-                    fence,
-                    replies,
-                })
-            }
-            Ok(Acquired::Held { remaining }) => {
-                self.exposed = was_exposed || strays;
-                Ok(Asked::Held { remaining })
-            }
-            Ok(Acquired::Gone) => Err(Error::Lost),
-            Err(error) => {
-                let ran = error.is_unknown() || matches!(error, Error::CommandFailed { .. });
-                self.exposed = was_exposed || strays || ran;
-                Err(error)
-            }
-        }
-    }
-
-    /// The token and its session, which a lease now answers for.
-    fn settle(mut self) -> (Token, Session) {
-        self.exposed = false;
-        (self.token.clone(), self.session.clone())
-    }
-}
-
-impl<T: Transport, R: Runtime> Drop for Attempt<'_, T, R> {
-    fn drop(&mut self) {
-        if self.exposed {
-            let client = self.lock.client.clone();
-            let session = self.session.clone();
-            let call = Call::abandon(&self.lock.name, &self.token);
-            self.lock.client.runtime().spawn(Box::pin(async move {
-                // Nobody is left to be told; what cannot be abandoned ends with its ttl.
-                let _ = client
-                    .call(&call, &session, Until::Timeout, script::yes_or_no)
-                    .await;
-            }));
-        }
     }
 }
 
@@ -291,9 +258,12 @@ impl<T, R> Clone for Lock<T, R> {
         Self {
             client: self.client.clone(),
             name: self.name.clone(),
+            kind: self.kind.clone(),
             ttl: self.ttl,
             wait: self.wait,
             max_requests: self.max_requests,
+            fair: self.fair,
+            max_hold: self.max_hold,
         }
     }
 }

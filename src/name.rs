@@ -44,6 +44,16 @@ impl Name {
     pub(crate) fn companion(&self, suffix: &str) -> String {
         format!("{}:{suffix}", self.stem)
     }
+
+    /// Where Redisson's `RLock` of this name tells its waiters that it was released.
+    pub(crate) fn redisson_channel(&self) -> String {
+        let key = &self.key;
+        if key.contains('{') {
+            format!("redisson_lock__channel:{key}")
+        } else {
+            format!("redisson_lock__channel:{{{key}}}")
+        }
+    }
 }
 
 /// Redis Cluster hashes only what stands between the first `{` and the first `}` behind it, unless that is empty

@@ -5,6 +5,8 @@ use std::ops::Add;
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::event::Event;
+
 /// Background work that a [`Runtime`] is asked to finish.
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -23,6 +25,10 @@ impl Moment {
     /// The time from `earlier` to this instant, zero if `earlier` is the later one.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
+    }
+
+    pub(crate) const fn earlier_by(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(duration))
     }
 }
 
@@ -58,4 +64,10 @@ pub trait Runtime: 'static {
     /// Runs `task` to its end even if the caller's future is dropped, for as long as the host allows. It cleans up after
     /// acquisitions whose outcome is unknown; a host that drops it leaves such a lock to its ttl.
     fn spawn(&self, task: Task);
+
+    /// Hears of everything that happens to the locks of a client. Nothing is done with it unless it is implemented; it must not
+    /// wait.
+    fn observe(&self, event: &Event<'_>) {
+        let _ = event;
+    }
 }

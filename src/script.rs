@@ -4,9 +4,9 @@ mod call;
 mod outcome;
 mod text;
 
-pub(crate) use call::{Call, Write, check_reads, check_size};
+pub(crate) use call::{Call, Kind, Subject, Waiter, Write, check_reads, check_size};
 pub(crate) use outcome::{
-    Acquired, Verdict, acquired, inspected, is_error_of_redis, is_unknown_script, read, verdict,
-    written, yes_or_no,
+    Acquired, Contended, Verdict, acquired, handed_over, inspected, is_error_of_redis,
+    is_unknown_script, read, verdict, written, yes_or_no,
 };
 pub use outcome::{Holder, Inspection};

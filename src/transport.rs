@@ -64,4 +64,27 @@ pub trait Transport: 'static {
     /// # Errors
     /// [`TransportError`] if no whole response came; any status is a response.
     fn send(&self, request: Request<'_>) -> impl Future<Output = Result<Response, TransportError>>;
+
+    /// Sends `request` once, as [`Transport::send`] does, and gives each piece of the response's body to `hear` as it arrives,
+    /// for as long as the response goes on. Its status, once it has ended; of a status other than 200 nothing is heard.
+    ///
+    /// [`Request::timeout`] is how long the response may go on, [`Request::body_limit`] does not apply. Dropping the future ends
+    /// the exchange, and the server must notice at once: it counts who listens.
+    ///
+    /// Waiting works without it, by asking from time to time: a transport that cannot stream leaves it as it is.
+    ///
+    /// # Errors
+    /// [`TransportError`] if the response broke off, none came, or it went on for too long.
+    fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> impl Future<Output = Result<u16, TransportError>> {
+        let _ = (request, hear);
+        async {
+            Err(TransportError::NoResponse(
+                "this transport does not stream".into(),
+            ))
+        }
+    }
 }

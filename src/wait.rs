@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::runtime::Runtime;
+use crate::runtime::{Moment, Runtime};
+use crate::script::Contended;
 
 /// Pauses between attempts whose requests got lost.
 pub(crate) struct Backoff {
@@ -37,42 +38,125 @@ impl Backoff {
     }
 }
 
-/// Pauses of a waiter that polls: decorrelated jitter
-/// (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>).
-pub(crate) struct Poll {
-    pause: Duration,
+/// For how long a waiter counts as alive after it asked: how long its death can keep the next one waiting. Not longer than a
+/// dead holder could, but long enough for `max_requests` to last for the whole of `wait`.
+pub(crate) fn liveness(ttl: Duration, wait: Duration, max_requests: u32) -> Duration {
+    ttl.clamp(Duration::from_secs(1), Duration::from_secs(10))
+        .max(wait * 4 / max_requests.max(1))
 }
 
-impl Poll {
+/// A wait for a lock that another holds: when to ask again.
+pub(crate) struct Wait {
+    give_up: Moment,
+    liveness: Duration,
+    /// The longest pause of a waiter that hears nothing.
+    longest: Duration,
+    jitter: Duration,
+    /// How often in a row it asked because the holder's time was up.
+    expiries: u32,
+    /// When it first heard of its place, and which that was.
+    joined: Option<(Moment, u64)>,
+}
+
+impl Wait {
     /// Below the round trip of most bridges, asking more often finds nothing new.
     const SHORTEST: Duration = Duration::from_millis(10);
     const LONGEST: Duration = Duration::from_millis(500);
     /// What the last request may take, at least: a wait that ended before its answer would end without knowing who has the lock.
     const LAST_ANSWER: Duration = Duration::from_millis(100);
 
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new(
+        give_up: Moment,
+        wait: Duration,
+        liveness: Duration,
+        max_requests: u32,
+    ) -> Self {
         Self {
-            pause: Self::SHORTEST,
+            give_up,
+            liveness,
+            longest: Self::LONGEST.max(wait * 2 / max_requests.max(1)),
+            jitter: Self::SHORTEST,
+            expiries: 0,
+            joined: None,
         }
     }
 
-    /// How long to pause before asking again, given what the holder and the wait have left and how long the last answer took;
-    /// `None` if the wait has no time left for another answer.
+    /// Whether a wait of `wait` has time for more than one answer.
+    pub(crate) fn is_worthwhile(wait: Duration) -> bool {
+        wait >= Self::LAST_ANSWER + Self::SHORTEST
+    }
+
+    /// How long to pause before asking again, given what the last answer said and how long it took; `None` if the wait has no time
+    /// left for another answer. Who `hears` of its turn asks only to be counted as alive, and when the holder's time is up; who does
+    /// not polls, with decorrelated jitter
+    /// (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>).
     pub(crate) fn pause<R: Runtime>(
         &mut self,
         runtime: &R,
-        holder_left: Option<Duration>,
-        wait_left: Duration,
+        found: &Contended,
         round_trip: Duration,
+        hears: bool,
     ) -> Option<Duration> {
+        let now = runtime.now();
+        self.joined.get_or_insert((now, found.ahead));
         let answer = Self::LAST_ANSWER.max(round_trip * 2);
-        let latest = wait_left
+        let latest = self
+            .give_up
+            .since(now)
             .checked_sub(answer)
             .filter(|latest| *latest >= Self::SHORTEST)?;
-        self.pause = between(runtime, Self::SHORTEST, self.pause * 3).min(Self::LONGEST);
-        // A lock is free once its holder's time is up, and Redis counts in whole milliseconds.
-        let at_expiry = holder_left.map_or(Duration::MAX, |left| left + Duration::from_millis(1));
-        Some(self.pause.min(at_expiry).min(latest))
+        let usual = if hears {
+            self.liveness / 3
+        } else {
+            self.jitter = between(runtime, Self::SHORTEST, self.jitter * 3).min(self.longest);
+            self.jitter
+        };
+        let at_expiry = self.at_expiry(found, round_trip);
+        self.expiries = if at_expiry < usual {
+            self.expiries + 1
+        } else {
+            0
+        };
+        Some(usual.min(at_expiry).min(latest))
+    }
+
+    /// When the holder's time is up: the first in the queue at once, the others behind it. A holder that goes on renewing a short
+    /// lease is asked after less and less often.
+    fn at_expiry(&self, found: &Contended, round_trip: Duration) -> Duration {
+        let Some(left) = found.remaining else {
+            return Duration::MAX;
+        };
+        let apart = round_trip.max(Self::SHORTEST);
+        let ahead = u32::try_from(found.ahead).unwrap_or(u32::MAX);
+        let behind = apart.saturating_mul(ahead).min(Self::LONGEST);
+        let seldom = Self::SHORTEST.saturating_mul(2_u32.saturating_pow(self.expiries));
+        let seldom = if self.expiries == 0 {
+            Duration::ZERO
+        } else {
+            seldom.min(self.longest)
+        };
+        // Redis counts in whole milliseconds.
+        (left + behind + Duration::from_millis(1)).max(seldom)
+    }
+
+    /// What to say when the wait was in vain: how it would go on is judged by how the line moved.
+    pub(crate) fn in_vain(&self, found: &Contended, now: Moment) -> Error {
+        let estimate = self.joined.and_then(|(since, place)| {
+            let served = u32::try_from(place.checked_sub(found.ahead)?).ok()?;
+            let turn = now.since(since).checked_div(served)?;
+            Some(turn.saturating_mul(u32::try_from(found.ahead).ok()?.saturating_add(1)))
+        });
+        held(found, estimate)
+    }
+}
+
+/// [`Error::Held`] with an estimate of when to come back, or without: then when the holder's time is up.
+pub(crate) fn held(found: &Contended, estimate: Option<Duration>) -> Error {
+    let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
+    Error::Held {
+        remaining: found.remaining,
+        ahead: found.ahead,
+        retry_after: estimate.unwrap_or(at_expiry),
     }
 }
 
@@ -87,7 +171,7 @@ fn between<R: Runtime>(runtime: &R, low: Duration, high: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::{Moment, NoRandomness, Task};
+    use crate::runtime::{NoRandomness, Task};
 
     /// Every draw is the same.
     struct Loaded(u8);
@@ -108,36 +192,108 @@ mod tests {
     }
 
     const HIGH: Loaded = Loaded(0xff);
-    const LONG: Duration = Duration::from_secs(60);
-
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
+    /// At the origin of time, with `wait` left and nobody ahead.
+    fn wait(wait: Duration) -> Wait {
+        let give_up = Moment::from_origin(wait);
+        Wait::new(give_up, wait, ms(9_000), 40)
+    }
+
+    fn found(remaining: Option<Duration>, ahead: u64) -> Contended {
+        Contended {
+            remaining,
+            ahead,
+            redis_us: 1,
+        }
+    }
+
+    const ENDLESS: Contended = Contended {
+        remaining: None,
+        ahead: 0,
+        redis_us: 1,
+    };
+    const FIVE: Duration = Duration::from_secs(5);
+
     #[test]
     fn polls_grow_apart_up_to_half_a_second() {
-        let mut poll = Poll::new();
+        let mut polled = wait(FIVE);
         let pauses: Vec<_> = (0..6)
-            .map(|_| poll.pause(&HIGH, None, LONG, ms(1)).unwrap().as_millis())
+            .map(|_| {
+                let pause = polled.pause(&HIGH, &ENDLESS, ms(1), false).unwrap();
+                pause.as_millis()
+            })
             .collect();
         assert_eq!(pauses, [30, 90, 270, 500, 500, 500]);
-        let shortest = Poll::new().pause(&Loaded(0), None, LONG, ms(1));
+        let shortest = wait(FIVE).pause(&Loaded(0), &ENDLESS, ms(1), false);
         assert_eq!(shortest, Some(ms(10)));
     }
 
     #[test]
-    fn a_poll_comes_when_the_holder_is_over_if_that_is_sooner() {
-        let pause = Poll::new().pause(&HIGH, Some(ms(4)), LONG, ms(1));
-        assert_eq!(pause, Some(ms(5)));
+    fn requests_last_for_a_long_wait() {
+        let minute = Duration::from_secs(60);
+        let mut polled = wait(minute);
+        let longest = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false));
+        assert_eq!(longest.max(), Some(ms(3_000)));
+        assert_eq!(liveness(ms(500), FIVE, 40), ms(1_000));
+        assert_eq!(liveness(minute, FIVE, 40), ms(10_000));
+        assert_eq!(liveness(minute, minute * 5, 40), ms(30_000));
     }
 
     #[test]
-    fn a_poll_leaves_time_for_its_answer_before_the_wait_is_over() {
-        let mut poll = Poll::new();
-        assert_eq!(poll.pause(&HIGH, None, ms(122), ms(5)), Some(ms(22)));
-        assert_eq!(poll.pause(&HIGH, None, ms(182), ms(80)), Some(ms(22)));
-        assert_eq!(poll.pause(&HIGH, None, ms(109), ms(5)), None);
-        assert_eq!(poll.pause(&HIGH, None, Duration::ZERO, ms(5)), None);
+    fn who_hears_of_its_turn_asks_to_be_counted_as_alive() {
+        let pause = wait(FIVE).pause(&HIGH, &ENDLESS, ms(1), true);
+        assert_eq!(pause, Some(ms(3_000)));
+    }
+
+    #[test]
+    fn when_the_holder_is_over_the_first_asks_first() {
+        for hears in [true, false] {
+            let at = |ahead| wait(FIVE).pause(&HIGH, &found(Some(ms(4)), ahead), ms(12), hears);
+            assert_eq!(at(0), Some(ms(5)));
+            assert_eq!(at(1), Some(ms(17)));
+        }
+        let last = wait(FIVE).pause(&HIGH, &found(Some(ms(4)), u64::MAX), ms(12), true);
+        assert_eq!(last, Some(ms(505)));
+    }
+
+    #[test]
+    fn a_holder_that_renews_a_short_lease_is_asked_after_less_and_less_often() {
+        let mut listening = wait(FIVE);
+        let pauses: Vec<_> = (0..5)
+            .map(|_| {
+                let pause = listening.pause(&HIGH, &found(Some(ms(4)), 0), ms(1), true);
+                pause.unwrap().as_millis()
+            })
+            .collect();
+        assert_eq!(pauses, [5, 20, 40, 80, 160]);
+    }
+
+    #[test]
+    fn a_pause_leaves_time_for_its_answer_before_the_wait_is_over() {
+        let pause = |left, took| wait(left).pause(&HIGH, &ENDLESS, took, false);
+        assert_eq!(pause(ms(122), ms(5)), Some(ms(22)));
+        assert_eq!(pause(ms(182), ms(80)), Some(ms(22)));
+        assert_eq!(pause(ms(109), ms(5)), None);
+        assert_eq!(pause(Duration::ZERO, ms(5)), None);
+    }
+
+    #[test]
+    fn when_to_come_back_is_judged_by_how_the_line_moved() {
+        let retry_after = |first: u64, last: u64| {
+            let mut waited = wait(FIVE);
+            let _ = waited.pause(&HIGH, &found(Some(ms(9_000)), first), ms(1), true);
+            let now = Moment::from_origin(ms(1_000));
+            match waited.in_vain(&found(Some(ms(9_000)), last), now) {
+                Error::Held { retry_after, .. } => retry_after,
+                error => panic!("{error}"),
+            }
+        };
+        assert_eq!(retry_after(12, 2), ms(300));
+        assert_eq!(retry_after(2, 2), ms(9_000));
+        assert_eq!(retry_after(2, 3), ms(9_000));
     }
 
     #[test]

@@ -7,11 +7,11 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use js_sys::futures::spawn_local;
-use js_sys::{Function, Object};
+use js_sys::{Function, Object, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::bridge::Bridge;
@@ -33,6 +33,17 @@ extern "C" {
     ) -> Exchange;
     #[wasm_bindgen(method)]
     fn abort(this: &Exchange);
+
+    #[wasm_bindgen(extends = Exchange)]
+    type Stream;
+    #[wasm_bindgen(constructor)]
+    fn new(
+        url: &str,
+        headers: &Object,
+        timeout_ms: f64,
+        hear: &Function,
+        done: &Function,
+    ) -> Stream;
 }
 
 #[wasm_bindgen]
@@ -86,6 +97,37 @@ impl Transport for Fetch {
         self.idle.borrow_mut().push(ear);
         answer
     }
+
+    async fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<u16, TransportError> {
+        let ear = Ear::new();
+        let hears = ear.heard.clone();
+        let take = Closure::new(move |piece: Uint8Array| {
+            hears.borrow_mut().pieces.extend(piece.to_vec());
+            wake(&hears);
+        });
+        let stream = Stream::new(
+            request.url,
+            &to_object(request.headers),
+            timer_ms(request.timeout),
+            Closure::<dyn FnMut(Uint8Array)>::as_ref(&take).unchecked_ref(),
+            ear.done.as_ref().unchecked_ref(),
+        );
+        let mut unended = AbortOnDrop(Some(stream.into()));
+        let ended = poll_fn(|cx| {
+            let pieces = std::mem::take(&mut ear.heard.borrow_mut().pieces);
+            if !pieces.is_empty() {
+                hear(&pieces);
+            }
+            ear.poll(cx)
+        })
+        .await;
+        unended.0 = None;
+        ended.map(|response| response.status)
+    }
 }
 
 impl Fetch {
@@ -97,17 +139,22 @@ impl Fetch {
         {
             return converted.object.clone();
         }
-        let object = Object::new();
-        for (name, value) in headers {
-            // Setting a plain object's property cannot fail.
-            let _ = js_sys::Reflect::set(&object, &(*name).into(), &value.as_str().into());
-        }
+        let object = to_object(headers);
         *cached = Some(Converted {
             from: headers.to_vec(),
             object: object.clone(),
         });
         object
     }
+}
+
+fn to_object(headers: &[(&'static str, String)]) -> Object {
+    let object = Object::new();
+    for (name, value) in headers {
+        // Setting a plain object's property cannot fail.
+        let _ = js_sys::Reflect::set(&object, &(*name).into(), &value.as_str().into());
+    }
+    object
 }
 
 /// A dropped future alone would let its `fetch` go on.
@@ -132,7 +179,17 @@ struct Ear {
 #[derive(Default)]
 struct Heard {
     answer: Option<Answer>,
+    /// Of a response that goes on.
+    pieces: Vec<u8>,
     waker: Option<Waker>,
+}
+
+fn wake(heard: &RefCell<Heard>) {
+    // Not under the borrow: some wakers poll at once.
+    let waker = heard.borrow_mut().waker.take();
+    if let Some(waker) = waker {
+        waker.wake();
+    }
 }
 
 impl Ear {
@@ -152,28 +209,23 @@ impl Ear {
                 3 => Err(TransportError::TooLarge),
                 _ => Err(TransportError::TimedOut),
             };
-            let waker = {
-                let mut heard = hears.borrow_mut();
-                heard.answer = Some(answer);
-                heard.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            hears.borrow_mut().answer = Some(answer);
+            wake(&hears);
         });
         Self { heard, done }
     }
 
     async fn answer(&self) -> Answer {
-        poll_fn(|cx| {
-            let mut heard = self.heard.borrow_mut();
-            if let Some(answer) = heard.answer.take() {
-                return Poll::Ready(answer);
-            }
-            heard.waker = Some(cx.waker().clone());
-            Poll::Pending
-        })
-        .await
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let mut heard = self.heard.borrow_mut();
+        if let Some(answer) = heard.answer.take() {
+            return Poll::Ready(answer);
+        }
+        heard.waker = Some(cx.waker().clone());
+        Poll::Pending
     }
 }
 

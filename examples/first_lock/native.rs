@@ -19,18 +19,8 @@ impl Default for Http {
 
 impl Transport for Http {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let mut post = self
-            .0
-            .post(request.url)
-            .timeout(request.timeout)
-            .body(request.body);
-        for (name, value) in request.headers {
-            post = post.header(*name, value);
-        }
-        let mut response = post
-            .send()
-            .await
-            .map_err(failure(TransportError::NoResponse))?;
+        let body_limit = request.body_limit;
+        let mut response = self.post(request).await?;
         let status = response.status().as_u16();
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after
@@ -42,7 +32,7 @@ impl Transport for Http {
             .await
             .map_err(failure(TransportError::BrokeOff))?
         {
-            if body.len() + chunk.len() > request.body_limit {
+            if body.len() + chunk.len() > body_limit {
                 return Err(TransportError::TooLarge);
             }
             body.extend_from_slice(&chunk);
@@ -52,6 +42,41 @@ impl Transport for Http {
             retry_after,
             body,
         })
+    }
+
+    async fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<u16, TransportError> {
+        let mut response = self.post(request).await?;
+        let status = response.status().as_u16();
+        while status == 200
+            && let Some(piece) = response
+                .chunk()
+                .await
+                .map_err(failure(TransportError::BrokeOff))?
+        {
+            hear(&piece);
+        }
+        Ok(status)
+    }
+}
+
+impl Http {
+    /// Sends `post` as [`Transport`] wants it sent, up to the headers of the response.
+    async fn post(&self, request: Request<'_>) -> Result<reqwest::Response, TransportError> {
+        let mut post = self
+            .0
+            .post(request.url)
+            .timeout(request.timeout)
+            .body(request.body);
+        for (name, value) in request.headers {
+            post = post.header(*name, value);
+        }
+        post.send()
+            .await
+            .map_err(failure(TransportError::NoResponse))
     }
 }
 

@@ -19,7 +19,9 @@ pub(super) struct Upstash {
     pub(super) credential: String,
     pub(super) key_locking: bool,
     pub(super) script_cache: bool,
+    pub(super) push: bool,
     headers: [(&'static str, String); 2],
+    listening_headers: [(&'static str, String); 2],
 }
 
 impl Upstash {
@@ -33,9 +35,14 @@ impl Upstash {
         Ok(Self {
             key_locking: endpoint::is_host_under(&url, "upstash.io"),
             script_cache: false,
+            push: true,
             headers: [
                 ("authorization", format!("Bearer {credential}")),
                 ("content-type", "application/json".to_owned()),
+            ],
+            listening_headers: [
+                ("authorization", format!("Bearer {credential}")),
+                ("accept", "text/event-stream".to_owned()),
             ],
             credential: credential.to_owned(),
             url,
@@ -50,6 +57,22 @@ impl Upstash {
             body_limit: BODY_LIMIT,
             timeout,
         }
+    }
+
+    pub(super) fn subscription(&self, channel: &str) -> String {
+        let mut url = format!("{}/subscribe/", self.url);
+        for byte in channel.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                url.push(char::from(byte));
+            } else {
+                url.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        url
+    }
+
+    pub(super) const fn listening_headers(&self) -> &[(&'static str, String)] {
+        &self.listening_headers
     }
 }
 

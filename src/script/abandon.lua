@@ -1,11 +1,17 @@
--- Gives up an acquisition whose outcome is unknown: an acquire that arrives late is refused.
+-- Gives up an acquisition, whatever became of it: an acquire that arrives late is refused, and the queue is left.
 --
--- KEYS  1 name · 2 gone
--- ARGV  1 nonce · 2 token
--- reply {1, nonce}  it was held, and is free now
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · those that the kind of lock needs
+-- ARGV  1 nonce · 2 token, or owner · 3 waiter, empty if it did not wait
+-- reply {1, nonce}  it was held, and is no longer
 --       {0, nonce}  it was not held
 local GONE_MS = 60000
-redis.call('SET', KEYS[2], '', 'PX', GONE_MS)
-if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { 0, ARGV[1] } end
-redis.call('DEL', KEYS[1])
-return { 1, ARGV[1] }
+redis.call('SET', GONE, '', 'PX', GONE_MS)
+if ARGV[3] ~= '' then bury(ARGV[3]) end
+local held = is_held()
+if held then
+  free()
+elseif redis.call('EXISTS', NAME) == 0 then
+  -- It may have been kept free for the one who leaves: it is the next one's turn.
+  wake()
+end
+return { held and 1 or 0, ARGV[1] }

@@ -1,26 +1,56 @@
--- Takes the lock, or says how long its holder has left.
+-- Takes the lock, or says how long its holder has left, and joins the queue.
 --
--- KEYS  1 name · 2 fence · 3 gone · 4 receipt · 5… keys of the reads
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 4… reads
--- reply {1, nonce, fence, results}  held by this token, with the full ttl
---       {0, nonce, ms}              held by another, for that long (-1: without end)
---       {-1, nonce}                 this token was abandoned, or has already ended: a straggler
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… keys of the reads
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
+--       6 f to wait for its turn, b to barge · 7… reads
+-- reply {1, nonce, fence, results}    held by this token, with the full ttl
+--       {0, nonce, ms, place, time}   held by another for that long (-1: without end), or free for whoever waits at the head;
+--                                     how many wait before this one; Redis's time in microseconds
+--       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
--- Asking again with the same token is harmless: the same fence, the full ttl.
-local FENCE_MS = 604800000
-local holder = redis.call('GET', KEYS[1])
+-- Asking again with the same token is harmless: the same fence, the full ttl, the same place.
+local WAITER = ARGV[5]
+local function head()
+  while true do
+    local first = redis.call('ZRANGE', QUEUE, 0, 0)[1]
+    if not first then return nil end
+    if alive_for(first) > 0 then return first end
+    bury(first)
+  end
+end
+local function join()
+  redis.call('ZADD', QUEUE, 'NX', whole(NOW_US), WAITER)
+  redis.call('ZADD', ALIVE, whole(NOW_MS + ARGV[4]), WAITER)
+  for _, key in ipairs({ QUEUE, ALIVE }) do
+    if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
+  end
+end
+local function refuse(ms)
+  local first = head()
+  local place
+  if WAITER == '' then
+    place = redis.call('ZCARD', QUEUE)
+  else
+    join()
+    place = redis.call('ZRANK', QUEUE, WAITER)
+  end
+  return { 0, ARGV[1], ms, place, whole(NOW_US) }
+end
+local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then
-  if redis.call('EXISTS', KEYS[3], KEYS[4]) > 0 then return { -1, ARGV[1] } end
-  if holder then return { 0, ARGV[1], redis.call('PTTL', KEYS[1]) } end
+  if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
+  if holder then return refuse(redis.call('PTTL', NAME)) end
+  local first = ARGV[6] == 'f' and head()
+  if first and first ~= WAITER then return refuse(alive_for(first)) end
 end
-local fence = redis.call('GET', KEYS[2])
-if not (mine and fence) then
-  local time = redis.call('TIME')
-  local next_fence = (tonumber(fence or 0) or 0) + 1
-  fence = string.format('%.0f', math.max(next_fence, time[1] * 1000000 + time[2]))
+local fence = mine and redis.call('GET', FENCE)
+if fence then
+  redis.call('PEXPIRE', FENCE, FENCE_MS)
+else
+  fence = issue_fence()
 end
-redis.call('SET', KEYS[2], fence, 'PX', FENCE_MS)
+if WAITER ~= '' then bury(WAITER) end
 -- The lock last: if anything above fails, nothing is held.
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-return { 1, ARGV[1], fence, run(4) }
+redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])
+return { 1, ARGV[1], fence, run(7) }

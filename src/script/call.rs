@@ -2,11 +2,100 @@
 
 use std::time::Duration;
 
-use super::text::{ABANDON, ACQUIRE, FORCE_RELEASE, INSPECT, READ, RELEASE, RENEW, Script};
+use super::text::{MUTEX, READ, REENTRANT, Script, Scripts};
 use crate::command::Command;
 use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
+
+/// How a lock is stored, and who may have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The token of one holder.
+    Mutex,
+    /// An owner, and how often it entered.
+    Reentrant {
+        /// Whoever says so may enter again.
+        owner: String,
+    },
+}
+
+impl Kind {
+    const fn scripts(&self) -> &'static Scripts {
+        match self {
+            Self::Mutex => &MUTEX,
+            Self::Reentrant { .. } => &REENTRANT,
+        }
+    }
+
+    /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
+    pub(crate) const fn queues(&self) -> bool {
+        matches!(self, Self::Mutex)
+    }
+
+    /// Where who waits with `session` hears that the lock is its, or free; `None` if no bridge could say so.
+    pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
+        match self {
+            Self::Mutex => Some(escaped(
+                &name.companion(&format!("wake:{}", session.as_str())),
+            )),
+            Self::Reentrant { .. } => {
+                let channel = name.redisson_channel();
+                (escaped(&channel) == channel).then_some(channel)
+            }
+        }
+    }
+}
+
+/// Bridges tell the parts of an event apart by commas and line ends, so a channel must have none.
+fn escaped(channel: &str) -> String {
+    let mut out = String::with_capacity(channel.len());
+    for char in channel.chars() {
+        if char == ',' || char == '%' || char.is_control() {
+            out.push_str(&format!("%{:02X}", u32::from(char)));
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// What an operation is about: a lock, and the token that asks for it or has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a Name,
+    pub(crate) kind: &'a Kind,
+    pub(crate) token: &'a Token,
+}
+
+/// A place in the queue.
+pub(crate) struct Waiter {
+    /// For how long it counts as alive after each time it asks.
+    pub(crate) liveness: Duration,
+    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, where it listens.
+    text: String,
+}
+
+impl Waiter {
+    pub(crate) fn new(
+        token: &Token,
+        granted: Duration,
+        liveness: Duration,
+        fair: bool,
+        channel: Option<&str>,
+    ) -> Self {
+        let (token, ms, manner) = (token.expose(), millis(granted), manner(fair));
+        let channel = channel.unwrap_or_default();
+        Self {
+            liveness,
+            text: format!("{token} {ms} {manner} {channel}"),
+        }
+    }
+}
+
+const fn manner(fair: bool) -> &'static str {
+    if fair { "f" } else { "b" }
+}
 
 /// One run of a script, without the nonce: each request draws its own.
 pub(crate) struct Call {
@@ -16,6 +105,8 @@ pub(crate) struct Call {
     args: Vec<String>,
     /// What must not be quoted, should a bridge say it back.
     secret: Option<Token>,
+    /// The first key is that of a lock.
+    is_of_lock: bool,
 }
 
 /// Which write of a lease this is, so that a repeat runs nothing twice.
@@ -26,81 +117,107 @@ pub(crate) struct Write<'a> {
 }
 
 impl Call {
-    pub(crate) fn acquire(name: &Name, token: &Token, ttl: Duration, reads: &[Command]) -> Self {
-        Self::new(&ACQUIRE, name)
-            .keys([
-                name.companion("fence"),
-                gone(name, token),
-                receipt(name, token),
-            ])
-            .token(token)
+    /// Asks for the lock; with a `waiter`, or with `fair`, as the queue has it.
+    pub(crate) fn acquire(
+        subject: Subject<'_>,
+        ttl: Duration,
+        waiter: Option<&Waiter>,
+        fair: bool,
+        reads: &[Command],
+    ) -> Self {
+        let call = Self::about(&subject.kind.scripts().acquire, subject).args([millis(ttl)]);
+        let call = match subject.kind {
+            Kind::Mutex => call.args([
+                waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
+                waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
+                manner(fair).to_owned(),
+            ]),
+            Kind::Reentrant { .. } => call,
+        };
+        call.commands(reads)
+    }
+
+    pub(crate) fn renew(subject: Subject<'_>, ttl: Duration, write: &Write<'_>) -> Self {
+        Self::about(&subject.kind.scripts().renew, subject)
+            .write(write)
             .args([millis(ttl)])
-            .commands(reads)
-    }
-
-    pub(crate) fn renew(name: &Name, token: &Token, ttl: Duration, write: &Write<'_>) -> Self {
-        Self::new(&RENEW, name)
-            .keys([receipt(name, token)])
-            .token(token)
-            .args([
-                write.session.as_str().to_owned(),
-                write.number.to_string(),
-                millis(ttl),
-            ])
             .commands(write.commands)
     }
 
-    pub(crate) fn release(name: &Name, token: &Token, write: &Write<'_>) -> Self {
-        Self::new(&RELEASE, name)
-            .keys([receipt(name, token)])
-            .token(token)
-            .args([write.session.as_str().to_owned(), write.number.to_string()])
+    pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
+        Self::about(&subject.kind.scripts().release, subject)
+            .write(write)
             .commands(write.commands)
     }
 
-    pub(crate) fn abandon(name: &Name, token: &Token) -> Self {
-        Self::new(&ABANDON, name)
-            .keys([gone(name, token)])
-            .token(token)
+    pub(crate) fn abandon(subject: Subject<'_>, waiter: Option<&Waiter>) -> Self {
+        let waiter = waiter.map_or_else(String::new, |waiter| waiter.text.clone());
+        Self::about(&subject.kind.scripts().abandon, subject)
+            .args([waiter])
             .commands(&[])
     }
 
-    pub(crate) fn inspect(name: &Name) -> Self {
-        Self::new(&INSPECT, name)
-            .keys([name.companion("fence")])
-            .commands(&[])
+    pub(crate) fn inspect(name: &Name, kind: &Kind, session: &Session) -> Self {
+        Self::of(&kind.scripts().inspect, name, kind, session.as_str()).commands(&[])
     }
 
-    pub(crate) fn force_release(name: &Name) -> Self {
-        Self::new(&FORCE_RELEASE, name).commands(&[])
+    pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
+        Self::of(&kind.scripts().force_release, name, kind, session.as_str()).commands(&[])
     }
 
     pub(crate) fn read(reads: &[Command]) -> Self {
-        Self::without_lock(&READ).commands(reads)
+        Self::new(&READ).commands(reads)
     }
 
-    fn new(script: &'static Script, name: &Name) -> Self {
-        Self::without_lock(script).keys([name.key().to_owned()])
-    }
-
-    fn without_lock(script: &'static Script) -> Self {
+    const fn new(script: &'static Script) -> Self {
         Self {
             script,
             key_count: String::new(),
             keys: Vec::new(),
             args: Vec::new(),
             secret: None,
+            is_of_lock: false,
         }
+    }
+
+    /// With the keys of a lock as `keys.lua` and `reentrant.lua` have them; `id` is whose receipt and whose entry it is.
+    fn of(script: &'static Script, name: &Name, kind: &Kind, id: &str) -> Self {
+        let mut call = Self::new(script).keys([
+            name.key().to_owned(),
+            name.companion(&format!("receipt:{id}")),
+            name.companion("fence"),
+            name.companion("queue"),
+            name.companion("alive"),
+            name.companion(&format!("gone:{id}")),
+        ]);
+        call.is_of_lock = true;
+        match kind {
+            Kind::Mutex => call,
+            Kind::Reentrant { .. } => call.keys([
+                name.companion("hold"),
+                name.companion(&format!("entry:{id}")),
+            ]),
+        }
+    }
+
+    /// With what proves that the lock is the subject's.
+    fn about(script: &'static Script, subject: Subject<'_>) -> Self {
+        let token = subject.token.expose();
+        let mut call = Self::of(script, subject.name, subject.kind, token);
+        call.secret = Some(subject.token.clone());
+        call.args([match subject.kind {
+            Kind::Mutex => token.to_owned(),
+            Kind::Reentrant { owner } => owner.clone(),
+        }])
+    }
+
+    fn write(self, write: &Write<'_>) -> Self {
+        self.args([write.session.as_str().to_owned(), write.number.to_string()])
     }
 
     fn keys<const N: usize>(mut self, keys: [String; N]) -> Self {
         self.keys.extend(keys);
         self
-    }
-
-    fn token(mut self, token: &Token) -> Self {
-        self.secret = Some(token.clone());
-        self.args([token.expose().to_owned()])
     }
 
     fn args<const N: usize>(mut self, args: [String; N]) -> Self {
@@ -121,6 +238,14 @@ impl Call {
 
     pub(crate) const fn script(&self) -> &'static Script {
         self.script
+    }
+
+    /// The key of the lock that it is about.
+    pub(crate) fn lock(&self) -> Option<&str> {
+        self.keys
+            .first()
+            .filter(|_| self.is_of_lock)
+            .map(String::as_str)
     }
 
     /// `EVAL` or `EVALSHA` with everything that belongs to it.
@@ -215,14 +340,6 @@ pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
         )));
     }
     Ok(())
-}
-
-fn gone(name: &Name, token: &Token) -> String {
-    name.companion(&format!("gone:{}", token.expose()))
-}
-
-fn receipt(name: &Name, token: &Token) -> String {
-    name.companion(&format!("receipt:{}", token.expose()))
 }
 
 fn millis(ttl: Duration) -> String {

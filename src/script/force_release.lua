@@ -1,7 +1,14 @@
 -- Frees the lock, whoever holds it and whatever it is stored as.
 --
--- KEYS  1 name
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive
 -- ARGV  1 nonce
 -- reply {1, nonce}  it was held
 --       {0, nonce}  it was free
-return { redis.call('DEL', KEYS[1]), ARGV[1] }
+--
+-- A repeat must not hit whoever was next.
+local before = redis.call('GET', RECEIPT)
+if before then return { tonumber(before), ARGV[1] } end
+local held = redis.call('EXISTS', NAME)
+redis.call('SET', RECEIPT, held, 'PX', 30000)
+if held == 1 then wipe() end
+return { held, ARGV[1] }

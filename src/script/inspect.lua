@@ -1,6 +1,7 @@
--- Says who holds the lock, for how long, and the last fence. Changes nothing.
+-- Says who holds the lock, how often, for how long, the last fence, and how many wait. Changes nothing.
 --
--- KEYS  1 name · 2 fence
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue
 -- ARGV  1 nonce
--- reply {1, nonce, RESP of: holder's token or nil, ms left (-1: without end, -2: free), last fence or nil}
-return { 1, ARGV[1], resp(redis.call('GET', KEYS[1])) .. resp(redis.call('PTTL', KEYS[1])) .. resp(redis.call('GET', KEYS[2])) }
+-- reply {1, nonce, RESP of: holder or nil, count, ms left (-1: without end, -2: free), last fence or nil, waiters}
+local holder, count = holder_and_count()
+return { 1, ARGV[1], resp(holder) .. resp(count) .. resp(redis.call('PTTL', NAME)) .. resp(redis.call('GET', FENCE)) .. resp(redis.call('ZCARD', QUEUE)) }

@@ -14,22 +14,50 @@ pub(crate) enum Acquired {
         fence: u64,
         replies: Vec<Reply>,
     },
-    Held {
-        remaining: Option<Duration>,
-    },
+    Held(Contended),
     /// The token had ended before; only a straggler gets to hear this.
     Gone,
+}
+
+/// Why a lock was not had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contended {
+    /// What the holder has left, or whoever is to have it next; `None` without end.
+    pub(crate) remaining: Option<Duration>,
+    /// How many wait before this one.
+    pub(crate) ahead: u64,
+    /// Redis's clock when it said so, in microseconds.
+    pub(crate) redis_us: u64,
+}
+
+/// What a release tells the waiter that has the lock now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handover {
+    pub(crate) fence: u64,
+    /// Redis's clock when it happened, in microseconds.
+    pub(crate) redis_us: u64,
+}
+
+/// Reads the message of a release; any other only says that the lock may be free.
+pub(crate) fn handed_over(message: &str) -> Option<Handover> {
+    let (fence, redis_us) = message.split_once(' ')?;
+    Some(Handover {
+        fence: fence.parse().ok()?,
+        redis_us: redis_us.parse().ok()?,
+    })
 }
 
 pub(crate) fn acquired(reply: Verdict) -> Result<Acquired, Error> {
     match (reply.verdict, reply.rest.as_slice()) {
         (1, [fence, results]) => Ok(Acquired::Granted {
-            fence: fence_of(fence).ok_or(SHAPE)?,
+            fence: number(fence).ok_or(SHAPE)?,
             replies: results_of(results)?,
         }),
-        (0, [left]) => Ok(Acquired::Held {
+        (0, [left, ahead, time]) => Ok(Acquired::Held(Contended {
             remaining: duration(left.int().ok_or(SHAPE)?),
-        }),
+            ahead: number(ahead).ok_or(SHAPE)?,
+            redis_us: number(time).ok_or(SHAPE)?,
+        })),
         (-1, []) => Ok(Acquired::Gone),
         _ => Err(SHAPE),
     }
@@ -67,33 +95,39 @@ pub struct Inspection {
     pub holder: Option<Holder>,
     /// The last fence that was issued, unless that was over a week ago.
     pub fence: Option<u64>,
+    /// How many stand in the queue, those included that died there a short while ago.
+    pub waiters: u64,
 }
 
 /// Who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The holder's token, or whatever another program put there.
+    /// The holder's token, or whatever another program put there; of a reentrant lock, the owner.
     pub token: Token,
+    /// How often the owner of a reentrant lock entered it; else 1.
+    pub count: u64,
     /// What it has left, by Redis's clock; `None` without end.
     pub remaining: Option<Duration>,
 }
 
 pub(crate) fn inspected(reply: Verdict) -> Result<Inspection, Error> {
     let replies = read(reply)?;
-    let [holder, left, fence] = replies.as_slice() else {
+    let [holder, count, left, fence, waiters] = replies.as_slice() else {
         return Err(SHAPE);
     };
     let holder = match holder {
         Reply::Text(token) => Some(Holder {
             token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
+            count: number(count).ok_or(SHAPE)?,
             remaining: duration(left.int().ok_or(SHAPE)?),
         }),
         _ => None,
     };
     Ok(Inspection {
         holder,
-        fence: fence_of(fence),
+        fence: number(fence),
+        waiters: number(waiters).ok_or(SHAPE)?,
     })
 }
 
@@ -142,8 +176,8 @@ fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
     Ok(replies)
 }
 
-fn fence_of(reply: &Reply) -> Option<u64> {
-    reply.int().and_then(|fence| u64::try_from(fence).ok())
+fn number(reply: &Reply) -> Option<u64> {
+    reply.int().and_then(|number| u64::try_from(number).ok())
 }
 
 /// Redis's `PTTL`: -1 for a key without expiry.

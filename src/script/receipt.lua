@@ -1,5 +1,5 @@
 -- Shared: a write leaves a receipt, "<session> <number> <results>", so that a repeat is answered and not run again.
-local SESSION, NUMBER, RECEIPT = ARGV[3], tonumber(ARGV[4]), KEYS[2]
+local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
 -- What to answer without running anything: the first reply to a repeat, "lost" to a straggler that a later write overtook.
 local function answered()

@@ -1,13 +1,13 @@
 -- Gives a held lock back, after the commands that may only run under it (commit).
 --
--- KEYS  1 name · 2 receipt · 3… keys of the commands
--- ARGV  1 nonce · 2 token · 3 session · 4 number of the write · 5… commands
--- reply {1, nonce, results}  it was held, and is free now
+-- KEYS  1 name · 2 receipt · 3… those that the kind of lock needs, then keys of the commands
+-- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write · 5… commands
+-- reply {1, nonce, results}  it was held, and is no longer
 --       {0, nonce}           lost: nothing ran
 local reply = answered()
 if reply then return reply end
-if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { 0, ARGV[1] } end
+if not is_held() then return { 0, ARGV[1] } end
 local results = run(5)
 leave_receipt(results)
-redis.call('DEL', KEYS[1])
+free()
 return { 1, ARGV[1], results }

@@ -1,15 +1,15 @@
 -- Gives a held lock its full ttl again, and runs commands that may only run under it (exec).
 --
--- KEYS  1 name · 2 receipt · 3… keys of the commands
--- ARGV  1 nonce · 2 token · 3 session · 4 number of the write, 0 without commands · 5 ttl in ms · 6… commands
+-- KEYS  1 name · 2 receipt · 3… those that the kind of lock needs, then keys of the commands
+-- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands · 5 ttl in ms · 6… commands
 -- reply {1, nonce, results}  held, renewed
 --       {0, nonce}           lost
 if NUMBER > 0 then
   local reply = answered()
   if reply then return reply end
 end
-if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { 0, ARGV[1] } end
-redis.call('PEXPIRE', KEYS[1], ARGV[5])
+if not is_held() then return { 0, ARGV[1] } end
+extend(ARGV[5])
 local results = run(6)
 if NUMBER > 0 then leave_receipt(results) end
 return { 1, ARGV[1], results }

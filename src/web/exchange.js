@@ -38,6 +38,10 @@ export class Exchange {
     } catch (error) {
       return this.end(NO_RESPONSE, 0, undefined, reason(error));
     }
+    return this.take(response, bodyLimit);
+  }
+
+  async take(response, bodyLimit) {
     const { status, headers } = response;
     const retryAfter = headers.get("retry-after") ?? undefined;
     // A browser shows a redirect as status 0. Its body is of no use to anybody.
@@ -49,6 +53,30 @@ export class Exchange {
       return this.end(BROKE_OFF, status, retryAfter, reason(error));
     }
     return this.end(text === undefined ? TOO_LARGE : ANSWERED, status, retryAfter, text ?? "");
+  }
+}
+
+// A response that goes on: `hear` is called with each piece of its body as it comes.
+export class Stream extends Exchange {
+  constructor(url, headers, timeoutMs, hear, done) {
+    super(url, headers, undefined, 0, timeoutMs, done);
+    this.hear = hear;
+  }
+
+  abort() {
+    this.hear = undefined;
+    super.abort();
+  }
+
+  async take({ status, body }) {
+    try {
+      // Leaving the loop, as by an abort, cancels the body.
+      if (status === 200) for await (const piece of body ?? []) this.hear?.(piece);
+      else await body?.cancel();
+    } catch (error) {
+      return this.end(BROKE_OFF, status, undefined, reason(error));
+    }
+    return this.end(ANSWERED, status, undefined, "");
   }
 }
 

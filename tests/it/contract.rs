@@ -47,16 +47,17 @@ fn a_ttl_is_not_truncated_to_seconds() {
 }
 
 #[test]
-fn a_ttl_is_1_ms_to_24_h_in_whole_milliseconds() {
+fn a_ttl_is_1_ms_to_366_days_in_whole_milliseconds() {
     let lock = client("http://127.0.0.1:1", "credential")
         .lock("a")
         .unwrap();
-    for ttl in [ms(1), ms(86_400_000)] {
+    let longest = 366 * 24 * 60 * 60 * 1_000;
+    for ttl in [ms(1), ms(longest)] {
         assert!(lock.clone().ttl(ttl).is_ok());
     }
     for ttl in [
         ms(0),
-        ms(86_400_001),
+        ms(longest + 1),
         std::time::Duration::from_micros(1_500),
     ] {
         assert_eq!(code(lock.clone().ttl(ttl)), "invalid_argument");
@@ -71,6 +72,7 @@ fn a_lock_that_another_holds_is_held_for_what_is_left() {
         let lease = lock.try_acquire().await.unwrap();
         let Err(Error::Held {
             remaining: Some(remaining),
+            ..
         }) = lock.try_acquire().await
         else {
             panic!("not held")
@@ -87,10 +89,14 @@ fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded() {
         let mut stack = Stack::spawn();
         let lock = stack.lock("a");
         let _: () = stack.redis("SET a theirs NX");
-        assert_eq!(
-            lock.try_acquire().await.unwrap_err(),
-            Error::Held { remaining: None }
-        );
+        let held = lock.try_acquire().await.unwrap_err();
+        assert!(matches!(
+            held,
+            Error::Held {
+                remaining: None,
+                ..
+            }
+        ));
         let _: () = stack.redis("DEL a");
         let _lease = lock.try_acquire().await.unwrap();
         assert_eq!(stack.redis::<Option<String>>("SET a theirs NX"), None);
@@ -151,8 +157,9 @@ fn a_wait_sends_no_more_requests_than_it_may() {
         // A lost request is sent again, and counts.
         let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
         let lock = proxy.client.lock("a").unwrap().wait(ms(60_000));
-        assert_eq!(code(lock.max_requests(4).acquire().await), "held");
-        assert_eq!(proxy.seen().len(), 4);
+        assert_eq!(code(lock.max_requests(6).acquire().await), "held");
+        // The last one leaves the queue.
+        eventually(|| proxy.seen().len() == 6).await;
         lease.release().await.unwrap();
     });
 }
@@ -162,7 +169,8 @@ fn a_wait_gets_the_lock_of_a_holder_that_died() {
     run(async {
         let stack = Stack::spawn();
         let lock = stack.lock("a").ttl(ms(200)).unwrap();
-        drop(lock.try_acquire().await.unwrap());
+        // Nobody releases it.
+        lock.try_acquire().await.unwrap().into_token();
         let lease = lock.acquire().await.unwrap();
         assert!(!lease.remaining().is_zero());
     });
@@ -180,8 +188,9 @@ fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind() {
         // Far below the lock's default wait and ttl.
         assert!(began.elapsed() < ms(2_000));
         lease.release().await.unwrap();
-        let keys: Vec<String> = stack.redis("KEYS *");
-        assert!(keys.iter().all(|key| key.starts_with("{a}:")), "{keys:?}");
+        // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the background.
+        eventually(|| !stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("EXISTS {a}:queue"))
+            .await;
     });
 }
 

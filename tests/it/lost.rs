@@ -82,7 +82,7 @@ fn writes_are_applied_exactly_once() {
         for fault in [LoseReply, LoseRequest, Duplicate] {
             for commit in [false, true] {
                 let mut stack = Stack::spawn();
-                let proxy = Proxy::before(&stack, [Pass, fault.clone()]).await;
+                let proxy = Proxy::before(&stack, [Pass, fault]).await;
                 let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
                 let replies = if commit {
                     lease.commit(&incr()).await

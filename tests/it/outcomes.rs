@@ -44,10 +44,15 @@ async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Re
 fn every_answer_of_a_bridge_has_its_outcome() {
     let table: &[(u16, &str, &str, bool)] = &[
         // Expected shapes.
-        (200, r#"{"result":[0,"NONCE",5000]}"#, "held", NOT_EXECUTED),
         (
             200,
-            r#"{"result":["0","NONCE","-1"]}"#,
+            r#"{"result":[0,"NONCE",5000,3,"1700000000000000"]}"#,
+            "held",
+            NOT_EXECUTED,
+        ),
+        (
+            200,
+            r#"{"result":["0","NONCE","-1","3","1700000000000000"]}"#,
             "held",
             NOT_EXECUTED,
         ),
@@ -339,13 +344,13 @@ fn every_answer_of_a_bridge_has_its_outcome() {
         ),
         (
             200,
-            r#"{"result":[0,"NONCE",5000.5]}"#,
+            r#"{"result":[0,"NONCE",5000.5,3,"1700000000000000"]}"#,
             "unexpected_reply",
             EXECUTED_PERHAPS,
         ),
         (
             200,
-            r#"{"result":[0,"NONCE",18446744073709551615]}"#,
+            r#"{"result":[0,"NONCE",18446744073709551615,3,"1"]}"#,
             "unexpected_reply",
             EXECUTED_PERHAPS,
         ),
@@ -530,7 +535,8 @@ fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
             let sent = token.clone();
             let error = acquire_raw(move |asked| {
                 let words = asked.words();
-                let token = words[8].clone();
+                let keys: usize = words[2].parse().unwrap();
+                let token = words[3 + keys + 1].clone();
                 let padding = "x".repeat(padding);
                 let echo = words[3..].join(" ");
                 let text =

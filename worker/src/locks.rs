@@ -20,7 +20,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         let wait = Duration::from_millis(wait_ms.get());
         let lease = lock.wait(wait).acquire().await;
         let lease = lease.map_err(|error| match error {
-            Error::Held { remaining } => held(remaining),
+            Error::Held { remaining, .. } => held(remaining),
             error => Problem::of(error),
         })?;
         Ok(Response::json(

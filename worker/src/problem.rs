@@ -239,7 +239,11 @@ mod tests {
 
     #[test]
     fn each_failure_has_its_status_and_code() {
-        let held = Error::Held { remaining: None };
+        let held = Error::Held {
+            remaining: None,
+            ahead: 0,
+            retry_after: Duration::from_secs(1),
+        };
         check(Problem::of(held), 503, "lock_held", Some("1"));
         check(Problem::of(Error::Expired), 503, "lock_lost", Some("1"));
         check(

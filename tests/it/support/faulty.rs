@@ -86,7 +86,7 @@ pub(crate) fn json(status: u16, body: &str) -> Vec<u8> {
 }
 
 /// What happens to a request on its way to the bridge.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) enum Fault {
     Pass,
     /// It never arrives, and the sender is hung up on.
@@ -99,7 +99,7 @@ pub(crate) enum Fault {
     Delay,
 }
 
-/// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well.
+/// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well. It has no subscriptions.
 pub(crate) struct Proxy {
     pub(crate) client: TestClient,
     pub(crate) url: String,
@@ -146,7 +146,11 @@ impl Proxy {
 
 impl State {
     async fn pass(self: Rc<Self>, asked: Asked) -> Option<Vec<u8>> {
-        self.seen.lock().expect("seen").push(asked.words());
+        if asked.head.starts_with("POST /subscribe/") {
+            self.see(vec!["SUBSCRIBE".to_owned()]);
+            return Some(json(404, r#"{"error":"no subscriptions"}"#));
+        }
+        self.see(asked.words());
         let fault = self
             .faults
             .lock()
@@ -154,37 +158,39 @@ impl State {
             .pop_front()
             .unwrap_or(Fault::Pass);
         match fault {
-            Fault::Pass => Some(self.forward(&asked).await),
+            Fault::Pass => Some(forward(&self.bridge, &asked).await),
             Fault::LoseRequest => None,
             Fault::LoseReply => {
-                self.forward(&asked).await;
+                forward(&self.bridge, &asked).await;
                 None
             }
             Fault::Duplicate => {
-                self.forward(&asked).await;
-                Some(self.forward(&asked).await)
+                forward(&self.bridge, &asked).await;
+                Some(forward(&self.bridge, &asked).await)
             }
             Fault::Delay => {
                 self.deliver.notified().await;
-                let bytes = self.forward(&asked).await;
+                let bytes = forward(&self.bridge, &asked).await;
                 self.delivered.notify_one();
                 Some(bytes)
             }
         }
     }
 
-    async fn forward(&self, asked: &Asked) -> Vec<u8> {
-        let mut post = reqwest::Client::new()
-            .post(&self.bridge)
-            .body(asked.body.clone());
-        for line in asked.head.lines().skip(1) {
-            if let Some((name @ ("authorization" | "content-type"), value)) = line.split_once(": ")
-            {
-                post = post.header(name, value);
-            }
-        }
-        let response = post.send().await.expect("the bridge answers");
-        let status = response.status().as_u16();
-        json(status, &response.text().await.expect("text"))
+    fn see(&self, words: Vec<String>) {
+        self.seen.lock().expect("seen").push(words);
     }
+}
+
+/// What the bridge at `url` answers.
+pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
+    let mut post = reqwest::Client::new().post(url).body(asked.body.clone());
+    for line in asked.head.lines().skip(1) {
+        if let Some((name @ ("authorization" | "content-type"), value)) = line.split_once(": ") {
+            post = post.header(name, value);
+        }
+    }
+    let response = post.send().await.expect("the bridge answers");
+    let status = response.status().as_u16();
+    json(status, &response.text().await.expect("text"))
 }

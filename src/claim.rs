@@ -1,0 +1,70 @@
+//! One token's claim to one lock: what an acquisition asks with, and what its lease then holds.
+
+use std::time::Duration;
+
+use crate::client::{Client, Until};
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::name::Name;
+use crate::runtime::{Moment, Runtime};
+use crate::script::{self, Call, Kind, Subject};
+use crate::token::{Session, Token};
+use crate::transport::Transport;
+
+pub(crate) struct Claim<T, R> {
+    pub(crate) client: Client<T, R>,
+    pub(crate) name: Name,
+    pub(crate) kind: Kind,
+    pub(crate) ttl: Duration,
+    pub(crate) token: Token,
+    /// Tells its requests from those of another that resumed the same token.
+    pub(crate) session: Session,
+    /// When it was made; of a lease, when it was granted or resumed.
+    pub(crate) since: Moment,
+}
+
+impl<T: Transport, R: Runtime> Claim<T, R> {
+    pub(crate) const fn subject(&self) -> Subject<'_> {
+        Subject {
+            name: &self.name,
+            kind: &self.kind,
+            token: &self.token,
+        }
+    }
+
+    pub(crate) fn age(&self) -> Duration {
+        self.client.runtime().now().since(self.since)
+    }
+
+    pub(crate) fn observe(&self, kind: EventKind<'_>) {
+        self.client.observe(&self.name, kind);
+    }
+
+    /// Has `call` executed for this claim after whoever made it has gone.
+    pub(crate) fn call_in_background<O: 'static>(
+        &self,
+        call: Call,
+        read: fn(script::Verdict) -> Result<O, Error>,
+    ) {
+        let client = self.client.clone();
+        let session = self.session.clone();
+        self.client.runtime().spawn(Box::pin(async move {
+            // Nobody is left to be told; what could not be given up ends with its ttl.
+            let _ = client.call(&call, &session, Until::Timeout, read).await;
+        }));
+    }
+}
+
+impl<T, R> Clone for Claim<T, R> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            ttl: self.ttl,
+            token: self.token.clone(),
+            session: self.session.clone(),
+            since: self.since,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Keeping a lease while work goes on under it.
+
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::lease::{self, Lease};
+use crate::runtime::{Moment, Runtime};
+use crate::transport::Transport;
+
+/// Between a renewal that failed and the next try: a part of the ttl, so that several fit in.
+const TRIES_IN_A_TTL: u32 = 10;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs `work` under `lease` and releases it. Nothing of it goes on when it has returned, and nothing when it is dropped but the
+/// release of the lease.
+pub(crate) async fn keep<T: Transport, R: Runtime, O, E: From<Error>>(
+    lease: Lease<T, R>,
+    max_hold: Duration,
+    work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
+) -> Result<O, E> {
+    let until = lease.claim().since + max_hold;
+    match either(work(&lease), renewing(&lease, until)).await {
+        First::Left(outcome) => {
+            let released = lease.release().await;
+            // Work that failed is to be told why it failed, whatever became of the lock.
+            let outcome = outcome?;
+            match released {
+                Err(Error::Lost) => Err(Error::Lost.into()),
+                // Whatever else may be, the work was done under the lock.
+                _ => Ok(outcome),
+            }
+        }
+        First::Right(Error::Expired) => {
+            lease.expire().await;
+            Err(Error::Expired.into())
+        }
+        First::Right(error) => {
+            // Of a lease that is lost there is nothing to release, and the error is the same.
+            let _ = lease.release().await;
+            Err(error.into())
+        }
+    }
+}
+
+/// Renews `lease` every third of its ttl, and comes back when it is lost, past its deadline, or held for too long.
+async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) -> Error {
+    let ttl = lease.claim().ttl;
+    let runtime = lease.claim().client.runtime();
+    let mut not_before = None;
+    loop {
+        let deadline = match lease.deadline() {
+            Ok(Some(deadline)) => deadline,
+            // The work gave it back itself, and may still have something to do.
+            Ok(None) | Err(Error::Released) => pending().await,
+            Err(error) => return error,
+        };
+        let now = runtime.now();
+        if deadline <= now {
+            return Error::Expired;
+        }
+        if until <= now {
+            return Error::HeldTooLong;
+        }
+        let end = deadline.min(until).since(now);
+        let due = renewal_due(deadline, ttl).max(not_before.unwrap_or(now));
+        if now < due {
+            runtime.sleep(due.since(now).min(end)).await;
+            continue;
+        }
+        // A timer of our own, should the transport hang.
+        not_before = match either(lease.renew(), runtime.sleep(end)).await {
+            First::Left(Err(error @ (Error::Lost | Error::Expired))) => return error,
+            First::Left(Err(_)) => Some(runtime.now() + (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE)),
+            First::Left(Ok(())) | First::Right(()) => None,
+        };
+    }
+}
+
+/// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.
+fn renewal_due(deadline: Moment, ttl: Duration) -> Moment {
+    deadline.earlier_by(ttl.saturating_sub(lease::drift(ttl))) + ttl / 3
+}
+
+/// Which of two futures was done first.
+pub(crate) enum First<A, B> {
+    Left(A),
+    Right(B),
+}
+
+/// Drops the other one; the left one is asked first.
+pub(crate) async fn either<A, B>(
+    left: impl Future<Output = A>,
+    right: impl Future<Output = B>,
+) -> First<A, B> {
+    let (mut left, mut right) = (pin!(left), pin!(right));
+    poll_fn(|cx| match left.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(First::Left(output)),
+        Poll::Pending => right.as_mut().poll(cx).map(First::Right),
+    })
+    .await
+}

@@ -1,0 +1,107 @@
+//! Listening for one's turn while something else goes on.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+
+use crate::bridge::Push;
+
+/// What was heard and not looked at yet. The stream puts it in, the waiter takes it out.
+#[derive(Default)]
+pub(crate) struct Mailbox(Mutex<Option<Push>>);
+
+impl Mailbox {
+    /// A later message says all that an earlier one did.
+    pub(crate) fn put(&self, push: Push) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(push);
+    }
+
+    fn take(&self) -> Option<Push> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A subscription under way: a future that puts what it hears into a mailbox until the stream ends.
+pub(crate) struct Line<'a, F> {
+    stream: Pin<&'a mut F>,
+    mailbox: &'a Mailbox,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Connecting,
+    Listening,
+    Closed,
+}
+
+/// What came first.
+pub(crate) enum First<O> {
+    Done(O),
+    /// Nothing is missed from now on.
+    Listening,
+    Message(String),
+    /// The stream ended; from now on nothing is heard.
+    Closed,
+}
+
+impl<'a, F: Future<Output = ()>> Line<'a, F> {
+    /// Nothing is sent until [`Line::open`].
+    pub(crate) const fn new(stream: Pin<&'a mut F>, mailbox: &'a Mailbox) -> Self {
+        Self {
+            stream,
+            mailbox,
+            state: State::Idle,
+        }
+    }
+
+    pub(crate) fn open(&mut self) {
+        self.state = State::Connecting;
+    }
+
+    pub(crate) fn is_connecting(&self) -> bool {
+        self.state == State::Connecting
+    }
+
+    pub(crate) fn is_listening(&self) -> bool {
+        self.state == State::Listening
+    }
+
+    /// Waits for `other`, or for something to be heard.
+    pub(crate) async fn during<O>(&mut self, other: impl Future<Output = O>) -> First<O> {
+        let mut other = pin!(other);
+        poll_fn(|cx| match other.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(First::Done(output)),
+            Poll::Pending => self.poll(cx),
+        })
+        .await
+    }
+
+    fn poll<O>(&mut self, cx: &mut std::task::Context<'_>) -> Poll<First<O>> {
+        if matches!(self.state, State::Idle | State::Closed) {
+            return Poll::Pending;
+        }
+        let ended = self.stream.as_mut().poll(cx).is_ready();
+        if ended {
+            self.state = State::Closed;
+        }
+        match self.mailbox.take() {
+            Some(Push::Message(message)) => {
+                self.state = if ended {
+                    State::Closed
+                } else {
+                    State::Listening
+                };
+                Poll::Ready(First::Message(message))
+            }
+            _ if ended => Poll::Ready(First::Closed),
+            Some(Push::Listening) => {
+                self.state = State::Listening;
+                Poll::Ready(First::Listening)
+            }
+            None => Poll::Pending,
+        }
+    }
+}

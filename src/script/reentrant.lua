@@ -1,0 +1,26 @@
+-- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a release on Redisson's channel.
+--
+-- The hash has no place for more. HOLD is '<fence> <owner>' of who has it, so that all entries of one hold have one fence;
+-- ENTRY, one for each entry, tells whether this one still counts, so that nobody leaves twice, or leaves a later hold.
+local OWNER, HOLD, ENTRY = ARGV[2], KEYS[7], KEYS[8]
+local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
+local function is_held()
+  return redis.call('EXISTS', ENTRY) == 1 and redis.pcall('HEXISTS', NAME, OWNER) == 1
+end
+local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
+-- Never shorter: another entry may need it for longer.
+local function extend(ms)
+  for _, key in ipairs({ NAME, HOLD, ENTRY }) do
+    local left = redis.call('PTTL', key)
+    if left >= 0 and left < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
+  end
+end
+local function wake() redis.pcall('PUBLISH', CHANNEL, '0') end
+local function wipe()
+  redis.call('DEL', NAME, HOLD)
+  wake()
+end
+local function free()
+  redis.call('DEL', ENTRY)
+  if redis.call('HINCRBY', NAME, OWNER, -1) <= 0 then wipe() end
+end
