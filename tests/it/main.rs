@@ -3,7 +3,10 @@
 
 mod contract;
 mod examples;
+mod holding;
 mod invariants;
 mod lost;
 mod outcomes;
+mod reentrant;
 mod support;
+mod waiting;

@@ -3,6 +3,7 @@
 pub(crate) mod faulty;
 #[path = "../../../examples/first_lock/native.rs"]
 mod native;
+pub(crate) mod watched;
 
 use std::future::Future;
 use std::time::Duration;

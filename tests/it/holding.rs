@@ -1,0 +1,301 @@
+//! Keeping a lock while work runs, and giving it back whatever happens.
+
+use std::cell::Cell;
+use std::future::pending;
+use std::rc::Rc;
+use std::time::Duration;
+
+use edgelock::{Command, Error, Lease, Runtime, Transport};
+
+use crate::support::faulty::Fault::{LoseReply, LoseRequest, Pass};
+use crate::support::faulty::{self, Proxy};
+use crate::support::watched::{Seen, watch};
+use crate::support::{Stack, eventually, ms, run};
+
+const TTL: Duration = ms(300);
+
+/// Work that goes on until it is stopped, and then says so.
+struct Stopped(Rc<Cell<bool>>);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+/// Waits for what a client did.
+async fn until(seen: &Seen, event: &str, count: usize) {
+    let found = || seen.events().iter().filter(|code| *code == event).count();
+    eventually(|| found() >= count).await;
+}
+
+fn ok<T: Transport, R: Runtime>(_: &Lease<T, R>) -> Result<(), Error> {
+    Ok(())
+}
+
+#[test]
+fn work_longer_than_the_ttl_has_the_lock_until_it_is_done() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let done = lock
+            .run(async |lease| {
+                until(&seen, "renewed", 4).await;
+                assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+                assert!(!lease.remaining().is_zero());
+                Ok::<_, Error>(7)
+            })
+            .await;
+        assert_eq!(done, Ok(7));
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        assert_eq!(seen.events().last().unwrap(), "released");
+    });
+}
+
+#[test]
+fn nothing_of_a_run_goes_on_after_it_returned() {
+    run(async {
+        let stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        lock.run(async |lease| ok(lease)).await.unwrap();
+        assert_eq!(seen.under_way(), 0);
+        // Also when it returns in the middle of a renewal.
+        let during_renewal = lock
+            .run(async |_| {
+                let sent = seen.sent();
+                eventually(|| seen.sent() > sent).await;
+                Ok::<_, Error>(())
+            })
+            .await;
+        during_renewal.unwrap();
+        assert_eq!(seen.under_way(), 0);
+    });
+}
+
+#[test]
+fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock() {
+    #[derive(Debug, PartialEq)]
+    enum Failure {
+        OfLock(Error),
+        OfWork,
+    }
+    impl From<Error> for Failure {
+        fn from(error: Error) -> Self {
+            Self::OfLock(error)
+        }
+    }
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        for lost in [false, true] {
+            let outcome = lock
+                .run(async |_| {
+                    if lost {
+                        let _: () = stack.redis("DEL a");
+                    }
+                    Err::<(), _>(Failure::OfWork)
+                })
+                .await;
+            assert_eq!(outcome, Err(Failure::OfWork));
+            assert!(!stack.redis::<bool>("EXISTS a"));
+        }
+        // Done with all well, but not under the lock to the end.
+        let outcome = lock
+            .run(async |_| {
+                let _: () = stack.redis("DEL a");
+                Ok::<_, Failure>(())
+            })
+            .await;
+        assert_eq!(outcome, Err(Failure::OfLock(Error::Lost)));
+    });
+}
+
+#[test]
+fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let stopped = Rc::new(Cell::new(false));
+        let outcome: Result<(), Error> = lock
+            .run(async |_| {
+                let _stopped = Stopped(stopped.clone());
+                until(&seen, "renewed", 1).await;
+                let _: () = stack.redis("SET a another");
+                pending().await
+            })
+            .await;
+        assert_eq!(outcome, Err(Error::Lost));
+        assert!(stopped.get());
+        // Before its deadline, and what another has is left alone.
+        assert_eq!(seen.events().last().unwrap(), "lost");
+        assert_eq!(stack.redis::<String>("GET a"), "another");
+        assert_eq!(seen.under_way(), 0);
+    });
+}
+
+#[test]
+fn work_is_stopped_at_the_deadline_though_the_network_hangs() {
+    run(async {
+        let stack = Stack::spawn();
+        let (granted, answers) = (Rc::new(Cell::new(false)), stack.bridge.url().to_owned());
+        // Answers the acquisition, and nothing after.
+        let url = faulty::serve(move |asked| {
+            let (first, answers) = (!granted.replace(true), answers.clone());
+            async move {
+                if first {
+                    Some(faulty::forward(&answers, &asked).await)
+                } else {
+                    pending().await
+                }
+            }
+        })
+        .await;
+        let (client, seen) = watch(&url, stack.bridge.token());
+        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let stopped = Rc::new(Cell::new(false));
+        let outcome: Result<(), Error> = lock
+            .run(async |_| {
+                let _stopped = Stopped(stopped.clone());
+                pending().await
+            })
+            .await;
+        assert_eq!(outcome, Err(Error::Expired));
+        assert!(stopped.get());
+        assert_eq!(seen.events().last().unwrap(), "lost");
+        assert_eq!(seen.under_way(), 0);
+    });
+}
+
+#[test]
+fn a_renewal_that_fails_is_tried_again() {
+    run(async {
+        let stack = Stack::spawn();
+        // More than the attempts of one renewal.
+        let faults = [Pass]
+            .into_iter()
+            .chain([LoseRequest, LoseRequest, LoseReply, LoseRequest]);
+        let proxy = Proxy::before(&stack, faults).await;
+        let (client, seen) = watch(&proxy.url, stack.bridge.token());
+        let lock = client.lock("a").unwrap().ttl(ms(2_000)).unwrap();
+        let outcome = lock
+            .run(async |_| {
+                until(&seen, "renewed", 1).await;
+                Ok::<_, Error>(())
+            })
+            .await;
+        outcome.unwrap();
+        assert!(!seen.events().contains(&"lost".to_owned()));
+    });
+}
+
+#[test]
+fn work_that_takes_too_long_is_stopped_and_the_lock_released() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a").ttl(TTL).unwrap().max_hold(ms(500));
+        let stopped = Rc::new(Cell::new(false));
+        let outcome: Result<(), Error> = lock
+            .run(async |_| {
+                let _stopped = Stopped(stopped.clone());
+                pending().await
+            })
+            .await;
+        assert_eq!(outcome, Err(Error::HeldTooLong));
+        assert!(stopped.get());
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
+fn work_that_gives_the_lock_back_itself_may_go_on() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().ttl(ms(30)).unwrap();
+        let outcome = lock
+            .run(async |lease| {
+                lease.commit(&[]).await?;
+                let sent = seen.sent();
+                let _: () = stack.redis("SET a another");
+                // Several renewals would have been due.
+                tokio::time::sleep(ms(100)).await;
+                assert_eq!(seen.sent(), sent);
+                Ok::<_, Error>(7)
+            })
+            .await;
+        assert_eq!(outcome, Ok(7));
+        assert_eq!(stack.redis::<String>("GET a"), "another");
+    });
+}
+
+#[test]
+fn a_short_ttl_does_not_spin_when_renewals_fail() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass].into_iter().chain([LoseRequest; 500])).await;
+        let (client, seen) = watch(&proxy.url, stack.bridge.token());
+        let lock = client.lock("a").unwrap().ttl(ms(10)).unwrap();
+        let outcome: Result<(), Error> = lock.run(async |_| pending().await).await;
+        assert!(matches!(outcome, Err(Error::Expired)));
+        assert!(seen.sent() < 20, "{}", seen.sent());
+    });
+}
+
+#[test]
+fn a_long_ttl_is_a_long_ttl() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let month = ms(30 * 24 * 60 * 60 * 1_000);
+        let lock = client.lock("a").unwrap().ttl(month).unwrap();
+        lock.run(async |_| {
+            assert!(stack.redis::<u64>("PTTL a") > 2_591_000_000);
+            tokio::time::sleep(ms(50)).await;
+            Ok::<_, Error>(())
+        })
+        .await
+        .unwrap();
+        assert_eq!(seen.sent(), 2);
+    });
+}
+
+#[test]
+fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        drop(lock.try_acquire().await.unwrap());
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        let running = lock.clone();
+        let task = tokio::task::spawn_local(async move {
+            running
+                .run(async |_| pending::<Result<(), Error>>().await)
+                .await
+        });
+        eventually(|| stack.redis("EXISTS a")).await;
+        task.abort();
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn a_lease_that_was_given_back_or_handed_over_is_not_released_when_it_is_dropped() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+        drop(lease);
+        let token = lock.try_acquire().await.unwrap().into_token();
+        assert_eq!((seen.sent(), seen.under_way()), (3, 0));
+        assert_eq!(stack.redis::<String>("GET a"), token.expose());
+        let lease = lock.resume(token).unwrap();
+        lease.exec(&[Command::new("INCR").key("n")]).await.unwrap();
+        lease.release().await.unwrap();
+        let _: () = stack.redis("DEL n");
+    });
+}

@@ -1,0 +1,122 @@
+//! A runtime and a transport that tell what a client does: its events, its timers and its requests under way.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use edgelock::{
+    Bridge, Client, Event, EventKind, Moment, NoRandomness, Request, Response, Runtime, Task,
+    Transport, TransportError,
+};
+
+use super::{Http, Stack, Tokio};
+
+/// What a watched client did.
+#[derive(Clone, Default)]
+pub(crate) struct Seen {
+    events: Arc<Mutex<Vec<String>>>,
+    requests_of_grants: Arc<Mutex<Vec<u32>>>,
+    under_way: Arc<AtomicUsize>,
+    sent: Arc<AtomicUsize>,
+}
+
+impl Seen {
+    /// The codes of all events so far.
+    pub(crate) fn events(&self) -> Vec<String> {
+        self.events.lock().expect("events").clone()
+    }
+
+    /// What each acquisition sent until it had the lock.
+    pub(crate) fn requests_of_grants(&self) -> Vec<u32> {
+        self.requests_of_grants.lock().expect("requests").clone()
+    }
+
+    /// Timers that run, and requests without an answer.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::Relaxed)
+    }
+
+    /// It asked, listens, asked once more and was answered: only the stream and a timer are left.
+    pub(crate) fn waits_quietly(&self) -> bool {
+        self.sent() == 3 && self.under_way() == 2
+    }
+
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    async fn count<O>(&self, work: impl Future<Output = O>) -> O {
+        struct UnderWay(Arc<AtomicUsize>);
+        impl Drop for UnderWay {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        let _under_way = UnderWay(self.under_way.clone());
+        work.await
+    }
+}
+
+pub(crate) struct Watched<P>(P, Seen);
+
+impl Runtime for Watched<Tokio> {
+    fn now(&self) -> Moment {
+        self.0.now()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.1.count(self.0.sleep(duration)).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        self.0.random(bytes)
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        let code = event.kind.code().to_owned();
+        self.1.events.lock().expect("events").push(code);
+        if let EventKind::Acquired { requests, .. } = event.kind {
+            let mut all = self.1.requests_of_grants.lock().expect("requests");
+            all.push(requests);
+        }
+    }
+}
+
+impl Transport for Watched<Http> {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        self.1.sent.fetch_add(1, Ordering::Relaxed);
+        self.1.count(self.0.send(request)).await
+    }
+
+    async fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<u16, TransportError> {
+        self.1.sent.fetch_add(1, Ordering::Relaxed);
+        self.1.count(self.0.listen(request, hear)).await
+    }
+}
+
+pub(crate) type WatchedClient = Client<Watched<Http>, Watched<Tokio>>;
+
+/// A client of the bridge at `url`, and what it does.
+pub(crate) fn watch(url: &str, credential: &str) -> (WatchedClient, Seen) {
+    let seen = Seen::default();
+    let bridge = Bridge::upstash(url, credential).expect("a bridge");
+    let transport = Watched(Http::default(), seen.clone());
+    let runtime = Watched(Tokio::default(), seen.clone());
+    (Client::new(bridge, transport, runtime), seen)
+}
+
+impl Stack {
+    pub(crate) fn watched(&self) -> (WatchedClient, Seen) {
+        watch(self.bridge.url(), self.bridge.token())
+    }
+}
