@@ -112,6 +112,100 @@ async fn waiters_are_inside_one_at_a_time() {
 }
 
 #[test]
+async fn a_waiter_listens_and_is_handed_the_lock() {
+    let client = client();
+    // Enough to ask, to listen, to ask again and to leave, and none to poll with.
+    let lock = client.lock("a").unwrap().wait(ms(20_000)).max_requests(4);
+    let held = lock.try_acquire().await.unwrap();
+    let listening = || async { lock.inspect().await.unwrap().waiters == 1 };
+    let holder = async {
+        while !listening().await {}
+        Host::default().sleep(ms(100)).await;
+        held.release().await.unwrap();
+    };
+    let waiter = async {
+        let lease = lock.acquire().await.unwrap();
+        assert!(lease.fence() > held.fence());
+        lease.release().await.unwrap();
+    };
+    both(holder, waiter).await;
+}
+
+#[test]
+async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
+    let client = client();
+    let name = random_name();
+    let lock = client.lock(&name).unwrap().wait(ms(20_000));
+    let lease = lock.try_acquire().await.unwrap();
+    let listeners_and_waiters = || async {
+        let pattern = format!("*{name}}}:wake:*");
+        let channels = Command::new("PUBSUB").arg("CHANNELS").arg(pattern);
+        let replies = lease.exec(&[channels]).await.unwrap();
+        let waiters = lock.inspect().await.unwrap().waiters;
+        (replies[0].array().unwrap().len(), waiters)
+    };
+    let mut waiting = Box::pin(lock.acquire());
+    for _ in 0..2_000 {
+        assert!(!is_ready_now(&mut waiting).await);
+        if listeners_and_waiters().await == (1, 1) {
+            break;
+        }
+    }
+    assert_eq!(listeners_and_waiters().await, (1, 1));
+    drop(waiting);
+    while listeners_and_waiters().await != (0, 0) {}
+    lease.release().await.unwrap();
+}
+
+#[test]
+async fn work_is_kept_under_the_lock_until_it_is_done() {
+    let client = client();
+    let lock = client.lock("a").unwrap().ttl(ms(300)).unwrap();
+    let done = lock
+        .run(async |lease| {
+            Host::default().sleep(ms(700)).await;
+            lease.exec(&[]).await?;
+            Ok::<_, Error>(7)
+        })
+        .await;
+    assert_eq!(done, Ok(7));
+    assert_eq!(lock.inspect().await.unwrap().holder, None);
+    // Longer than a timer of any host: it neither fires at once nor never.
+    let month = client.lock("a").unwrap().ttl(ms(30 * 24 * 60 * 60 * 1_000));
+    let done = month
+        .unwrap()
+        .run(async |_| {
+            Host::default().sleep(ms(50)).await;
+            Ok::<_, Error>(7)
+        })
+        .await;
+    assert_eq!(done, Ok(7));
+}
+
+#[test]
+async fn work_is_stopped_when_its_lock_is_lost() {
+    let client = client();
+    let lock = client.lock("a").unwrap().ttl(ms(300)).unwrap();
+    let outcome: Result<(), Error> = lock
+        .run(async |_| {
+            lock.force_release().await.unwrap();
+            std::future::pending().await
+        })
+        .await;
+    assert_eq!(outcome, Err(Error::Lost));
+}
+
+#[test]
+async fn a_dropped_lease_is_released_by_the_host() {
+    let client = client();
+    let lock = client.lock("a").unwrap();
+    drop(lock.try_acquire().await.unwrap());
+    while lock.inspect().await.unwrap().holder.is_some() {
+        Host::default().sleep(ms(5)).await;
+    }
+}
+
+#[test]
 async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
     // A subscription is an answer that never ends; that the bridge drops it shows that the fetch was aborted.
     let channel = random_name();
