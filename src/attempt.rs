@@ -9,7 +9,7 @@ use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::{self, Lease};
-use crate::line::{First, Line, Mailbox};
+use crate::line::{Came, Line, Mailbox};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Acquired, Call, Contended, Waiter};
 use crate::transport::Transport;
@@ -155,15 +155,15 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 pause = pause.min(connected_by.since(now));
             }
             match line.during(client.runtime().sleep(pause)).await {
-                First::Message(message) => {
+                Came::Message(message) => {
                     if let Some(grant) = self.take_over(&message, &found) {
                         return Ok(grant);
                     }
                 }
                 // From now on it polls.
-                First::Closed => continue,
+                Came::Closed => continue,
                 // The lock may have been freed before anybody could be told.
-                First::Listening | First::Done(()) => {}
+                Came::Listening | Came::Done(()) => {}
             }
             match self.ask_while_listening(&mut line, &found).await? {
                 Asked::Granted(grant) => return Ok(grant),
@@ -186,10 +186,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 let mut asking = pin!(self.ask());
                 while asked.is_none() && heard.is_none() {
                     match line.during(asking.as_mut()).await {
-                        First::Done(answer) => asked = Some(answer?),
-                        First::Message(message) => heard = Some(message),
-                        First::Listening => again = true,
-                        First::Closed => {}
+                        Came::Done(answer) => asked = Some(answer?),
+                        Came::Message(message) => heard = Some(message),
+                        Came::Listening => again = true,
+                        Came::Closed => {}
                     }
                 }
             }

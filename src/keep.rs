@@ -1,12 +1,11 @@
 //! Keeping a lease while work goes on under it.
 
-use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::future::pending;
 use std::time::Duration;
 
 use crate::error::Error;
 use crate::lease::{self, Lease};
+use crate::race::{First, race};
 use crate::runtime::{Moment, Runtime};
 use crate::transport::Transport;
 
@@ -22,7 +21,7 @@ pub(crate) async fn keep<T: Transport, R: Runtime, O, E: From<Error>>(
     work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
 ) -> Result<O, E> {
     let until = lease.claim().since + max_hold;
-    match either(work(&lease), renewing(&lease, until)).await {
+    match race(work(&lease), renewing(&lease, until)).await {
         First::Left(outcome) => {
             let released = lease.release().await;
             // Work that failed is to be told why it failed, whatever became of the lock.
@@ -71,7 +70,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
             continue;
         }
         // A timer of our own, should the transport hang.
-        not_before = match either(lease.renew(), runtime.sleep(end)).await {
+        not_before = match race(lease.renew(), runtime.sleep(end)).await {
             First::Left(Err(error @ (Error::Lost | Error::Expired))) => return error,
             First::Left(Err(_)) => Some(runtime.now() + (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE)),
             First::Left(Ok(())) | First::Right(()) => None,
@@ -82,23 +81,4 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
 /// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.
 fn renewal_due(deadline: Moment, ttl: Duration) -> Moment {
     deadline.earlier_by(ttl.saturating_sub(lease::drift(ttl))) + ttl / 3
-}
-
-/// Which of two futures was done first.
-pub(crate) enum First<A, B> {
-    Left(A),
-    Right(B),
-}
-
-/// Drops the other one; the left one is asked first.
-pub(crate) async fn either<A, B>(
-    left: impl Future<Output = A>,
-    right: impl Future<Output = B>,
-) -> First<A, B> {
-    let (mut left, mut right) = (pin!(left), pin!(right));
-    poll_fn(|cx| match left.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(First::Left(output)),
-        Poll::Pending => right.as_mut().poll(cx).map(First::Right),
-    })
-    .await
 }

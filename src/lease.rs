@@ -9,7 +9,7 @@ use crate::client::{Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::keep::either;
+use crate::race::race;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Write};
 use crate::token::Token;
@@ -269,7 +269,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.tell_loss();
         let limit = drift(self.claim.ttl).min(self.claim.client.request_limit());
         let runtime = self.claim.client.runtime();
-        either(self.release(), runtime.sleep(limit)).await;
+        race(self.release(), runtime.sleep(limit)).await;
         self.state().ended.get_or_insert(Error::Expired);
     }
 

@@ -87,6 +87,7 @@ mod lease;
 mod line;
 mod lock;
 mod name;
+mod race;
 mod resp;
 mod runtime;
 mod script;

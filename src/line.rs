@@ -37,8 +37,8 @@ enum State {
     Closed,
 }
 
-/// What came first.
-pub(crate) enum First<O> {
+/// What came while something else went on.
+pub(crate) enum Came<O> {
     Done(O),
     /// Nothing is missed from now on.
     Listening,
@@ -70,16 +70,16 @@ impl<'a, F: Future<Output = ()>> Line<'a, F> {
     }
 
     /// Waits for `other`, or for something to be heard.
-    pub(crate) async fn during<O>(&mut self, other: impl Future<Output = O>) -> First<O> {
+    pub(crate) async fn during<O>(&mut self, other: impl Future<Output = O>) -> Came<O> {
         let mut other = pin!(other);
         poll_fn(|cx| match other.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(First::Done(output)),
+            Poll::Ready(output) => Poll::Ready(Came::Done(output)),
             Poll::Pending => self.poll(cx),
         })
         .await
     }
 
-    fn poll<O>(&mut self, cx: &mut std::task::Context<'_>) -> Poll<First<O>> {
+    fn poll<O>(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Came<O>> {
         if matches!(self.state, State::Idle | State::Closed) {
             return Poll::Pending;
         }
@@ -94,12 +94,12 @@ impl<'a, F: Future<Output = ()>> Line<'a, F> {
                 } else {
                     State::Listening
                 };
-                Poll::Ready(First::Message(message))
+                Poll::Ready(Came::Message(message))
             }
-            _ if ended => Poll::Ready(First::Closed),
+            _ if ended => Poll::Ready(Came::Closed),
             Some(Push::Listening) => {
                 self.state = State::Listening;
-                Poll::Ready(First::Listening)
+                Poll::Ready(Came::Listening)
             }
             None => Poll::Pending,
         }
