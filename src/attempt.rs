@@ -145,9 +145,11 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             let now = client.runtime().now();
             let connecting = line.is_connecting() && now < connected_by;
             let hears = line.is_listening() || connecting;
-            let pause = plan
-                .pause(client.runtime(), &found.contended, found.round_trip, hears)
-                .filter(|_| self.requests_left() > 0);
+            let pause = if self.requests_left() > 0 {
+                plan.pause(client.runtime(), &found.contended, found.round_trip, hears)
+            } else {
+                plan.rest(now).filter(|_| hears && self.takes_over)
+            };
             let Some(mut pause) = pause else {
                 return Err(plan.in_vain(&found.contended, now));
             };
@@ -162,8 +164,12 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 }
                 // From now on it polls.
                 Came::Closed => continue,
+                Came::Listening if self.requests_left() == 0 => continue,
                 // The lock may have been freed before anybody could be told.
                 Came::Listening | Came::Done(()) => {}
+            }
+            if self.requests_left() == 0 {
+                return Err(plan.in_vain(&found.contended, client.runtime().now()));
             }
             match self.ask_while_listening(&mut line, &found).await? {
                 Asked::Granted(grant) => return Ok(grant),

@@ -1,5 +1,7 @@
 //! The client: where the bridge is, how to reach it, and how often to ask.
 
+mod sending;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,11 +13,12 @@ use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::lock::Lock;
 use crate::name::Name;
-use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Call, Kind, Verdict};
+use crate::runtime::Runtime;
+use crate::script::{self, Call, Kind};
 use crate::token::Session;
-use crate::transport::{Transport, TransportError};
-use crate::wait::Backoff;
+use crate::transport::Transport;
+
+pub(crate) use sending::{Settled, Until};
 
 const MAX_OWNER: usize = 512;
 
@@ -170,169 +173,6 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let ended = self.host.transport.listen(request, &mut read).await;
         if ended.is_ok_and(Bridge::never_pushes) {
             self.host.mute.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Has a call executed that belongs to no acquisition.
-    pub(crate) async fn call_once<O>(
-        &self,
-        call: &Call,
-        session: &Session,
-        read: impl Fn(Verdict) -> Result<O, Error>,
-    ) -> Result<O, Error> {
-        self.call(call, session, Until::Timeout, read).await.outcome
-    }
-
-    /// Has `call` executed, and sends it again with the same token while requests get lost, until `until`. The only place that
-    /// sends again.
-    pub(crate) async fn call<O>(
-        &self,
-        call: &Call,
-        session: &Session,
-        until: Until,
-        read: impl Fn(Verdict) -> Result<O, Error>,
-    ) -> Settled<O> {
-        let mut backoff = Backoff::new(self.attempts.min(until.requests()));
-        let mut strays = false;
-        let mut requests = 0;
-        loop {
-            let asked_at = self.runtime().now();
-            let limit = until.limit(asked_at).min(self.request_timeout);
-            let outcome = self
-                .send(call, session, limit, &mut requests)
-                .await
-                .and_then(&read)
-                .map_err(|error| error.quoting(|text| self.clean(call, text)));
-            let pause = match &outcome {
-                Err(error) if error.is_passing() => {
-                    strays |= error.is_unknown();
-                    let left = until.limit(self.runtime().now());
-                    backoff
-                        .pause(self.runtime(), error)
-                        .filter(|pause| *pause < left)
-                        .inspect(|pause| self.observe_retry(call, error, *pause))
-                }
-                _ => None,
-            };
-            let Some(pause) = pause else {
-                return Settled {
-                    outcome,
-                    asked_at,
-                    strays,
-                    requests,
-                };
-            };
-            self.runtime().sleep(pause).await;
-        }
-    }
-
-    fn observe_retry(&self, call: &Call, error: &Error, pause: Duration) {
-        let name = call.lock().unwrap_or_default();
-        let kind = EventKind::Retried { error, pause };
-        self.runtime().observe(&Event { name, kind });
-    }
-
-    /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
-    async fn send(
-        &self,
-        call: &Call,
-        session: &Session,
-        limit: Duration,
-        requests: &mut u32,
-    ) -> Result<Verdict, Error> {
-        let bridge = &self.host.bridge;
-        let mut left = limit;
-        let nonce = session.nonce(self.host.requests.fetch_add(1, Ordering::Relaxed));
-        *requests += 1;
-        if bridge.caches_scripts() {
-            let deadline = self.runtime().now() + limit;
-            let digest = call.script().digest(bridge.key_locks());
-            let reply = self
-                .execute(&call.words("EVALSHA", digest, &nonce), limit)
-                .await?;
-            if !script::is_unknown_script(&reply) {
-                return script::verdict(reply, &nonce);
-            }
-            *requests += 1;
-            left = deadline.since(self.runtime().now());
-        }
-        let text = call.script().text(bridge.key_locks());
-        let reply = self
-            .execute(&call.words("EVAL", text, &nonce), left)
-            .await?;
-        script::verdict(reply, &nonce)
-    }
-
-    async fn execute(&self, words: &[&str], timeout: Duration) -> Result<Reply, Error> {
-        let request = self.host.bridge.encode(words, timeout);
-        let response = self
-            .host
-            .transport
-            .send(request)
-            .await
-            .map_err(|error| match error {
-                TransportError::NoResponse(message) => Error::Unavailable {
-                    message,
-                    retry_after: None,
-                    may_have_run: true,
-                },
-                TransportError::BrokeOff(_) => Error::Truncated,
-                TransportError::TooLarge => Error::TooLarge,
-                TransportError::TimedOut => Error::TimedOut(timeout),
-            })?;
-        self.host
-            .bridge
-            .decode(&response, script::is_error_of_redis)
-    }
-
-    /// `text` from outside, as an error may quote it.
-    fn clean(&self, call: &Call, text: &str) -> String {
-        self.host.bridge.quote(&call.redact(text))
-    }
-}
-
-/// How an operation ended.
-pub(crate) struct Settled<O> {
-    pub(crate) outcome: Result<O, Error>,
-    /// Before the request that was answered left: what a deadline is computed from.
-    pub(crate) asked_at: Moment,
-    /// Whether a request before the last one may yet be executed.
-    pub(crate) strays: bool,
-    /// How often it was sent.
-    pub(crate) requests: u32,
-}
-
-/// How long an answer is of use.
-#[derive(Clone, Copy)]
-pub(crate) enum Until {
-    /// Up to an instant.
-    Deadline(Moment),
-    /// An acquisition's ttl, which runs anew from each request; and up to the end of its wait, if it waits.
-    Ttl {
-        ttl: Duration,
-        give_up: Option<Moment>,
-        /// How many requests it may still send.
-        requests: u32,
-    },
-    /// For as long as requests may take.
-    Timeout,
-}
-
-impl Until {
-    fn limit(self, now: Moment) -> Duration {
-        match self {
-            Self::Deadline(deadline) => deadline.since(now),
-            Self::Ttl { ttl, give_up, .. } => {
-                give_up.map_or(ttl, |give_up| ttl.min(give_up.since(now)))
-            }
-            Self::Timeout => Duration::MAX,
-        }
-    }
-
-    const fn requests(self) -> u32 {
-        match self {
-            Self::Ttl { requests, .. } => requests,
-            Self::Deadline(_) | Self::Timeout => u32::MAX,
         }
     }
 }

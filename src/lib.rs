@@ -30,7 +30,7 @@
 //! #         async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
 //! #             let words: Vec<&str> = request.body.split("\",\"").collect();
 //! #             let nonce = words[3 + words[2].parse::<usize>().unwrap()];
-//! #             let body = if request.body.contains("FENCE_MS") {
+//! #             let body = if request.body.contains("WAITER") {
 //! #                 let stock = self.stock.get();
 //! #                 format!(r#"{{"result":[1,"{nonce}",7,"$1\r\n{stock}\r\n"]}}"#)
 //! #             } else {

@@ -2,11 +2,16 @@
 
 mod call;
 mod outcome;
+mod reads;
 mod text;
+mod waiter;
 
-pub(crate) use call::{Call, Kind, Subject, Waiter, Write, check_reads, check_size};
+pub(crate) use call::{Call, Kind, Subject, Write};
 pub(crate) use outcome::{
-    Acquired, Contended, Verdict, acquired, handed_over, inspected, is_error_of_redis,
-    is_unknown_script, read, verdict, written, yes_or_no,
+    Acquired, Contended, Verdict, acquired, inspected, is_error_of_redis, is_unknown_script, read,
+    verdict, written, yes_or_no,
 };
+pub(crate) use reads::{check_reads, check_size};
+pub(crate) use waiter::{Waiter, handed_over};
+
 pub use outcome::{Holder, Inspection};

@@ -120,6 +120,14 @@ impl Wait {
         Some(usual.min(at_expiry).min(latest))
     }
 
+    /// How long who can only listen any more may go on with it; `None` if the wait is over.
+    pub(crate) fn rest(&self, now: Moment) -> Option<Duration> {
+        self.give_up
+            .since(now)
+            .checked_sub(Self::SHORTEST)
+            .filter(|rest| !rest.is_zero())
+    }
+
     /// When the holder's time is up: the first in the queue at once, the others behind it. A holder that goes on renewing a short
     /// lease is asked after less and less often.
     fn at_expiry(&self, found: &Contended, round_trip: Duration) -> Duration {

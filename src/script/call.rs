@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::text::{MUTEX, READ, REENTRANT, Script, Scripts};
+use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
-use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
 
@@ -47,54 +47,12 @@ impl Kind {
     }
 }
 
-/// Bridges tell the parts of an event apart by commas and line ends, so a channel must have none.
-fn escaped(channel: &str) -> String {
-    let mut out = String::with_capacity(channel.len());
-    for char in channel.chars() {
-        if char == ',' || char == '%' || char.is_control() {
-            out.push_str(&format!("%{:02X}", u32::from(char)));
-        } else {
-            out.push(char);
-        }
-    }
-    out
-}
-
 /// What an operation is about: a lock, and the token that asks for it or has it.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) name: &'a Name,
     pub(crate) kind: &'a Kind,
     pub(crate) token: &'a Token,
-}
-
-/// A place in the queue.
-pub(crate) struct Waiter {
-    /// For how long it counts as alive after each time it asks.
-    pub(crate) liveness: Duration,
-    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, where it listens.
-    text: String,
-}
-
-impl Waiter {
-    pub(crate) fn new(
-        token: &Token,
-        granted: Duration,
-        liveness: Duration,
-        fair: bool,
-        channel: Option<&str>,
-    ) -> Self {
-        let (token, ms, manner) = (token.expose(), millis(granted), manner(fair));
-        let channel = channel.unwrap_or_default();
-        Self {
-            liveness,
-            text: format!("{token} {ms} {manner} {channel}"),
-        }
-    }
-}
-
-const fn manner(fair: bool) -> &'static str {
-    if fair { "f" } else { "b" }
 }
 
 /// One run of a script, without the nonce: each request draws its own.
@@ -271,77 +229,6 @@ impl Call {
     }
 }
 
-/// Lua can pass no more than some thousand words to one command.
-const MAX_WORDS: usize = 1000;
-
-/// Commands that change nothing, so that they may run twice: what a critical section reads with. Any other can be sent with
-/// `exec`.
-const READS: [&str; 37] = [
-    "BITCOUNT",
-    "BITPOS",
-    "DBSIZE",
-    "EXISTS",
-    "GET",
-    "GETBIT",
-    "GETRANGE",
-    "HEXISTS",
-    "HGET",
-    "HGETALL",
-    "HKEYS",
-    "HLEN",
-    "HMGET",
-    "HSTRLEN",
-    "HVALS",
-    "LINDEX",
-    "LLEN",
-    "LPOS",
-    "LRANGE",
-    "MGET",
-    "PTTL",
-    "SCARD",
-    "SISMEMBER",
-    "SMEMBERS",
-    "SMISMEMBER",
-    "STRLEN",
-    "TIME",
-    "TTL",
-    "TYPE",
-    "XLEN",
-    "XRANGE",
-    "ZCARD",
-    "ZCOUNT",
-    "ZRANGE",
-    "ZRANK",
-    "ZREVRANK",
-    "ZSCORE",
-];
-
-pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
-    for name in commands
-        .iter()
-        .filter_map(|command| command.words().first())
-    {
-        if !READS.contains(&name.to_ascii_uppercase().as_str()) {
-            return Err(Error::InvalidArgument(format!(
-                "{name} is not known as a command that only reads; send it with exec or commit"
-            )));
-        }
-    }
-    check_size(commands)
-}
-
-pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
-    if commands
-        .iter()
-        .any(|command| command.words().len() > MAX_WORDS)
-    {
-        return Err(Error::InvalidArgument(format!(
-            "a command has over {MAX_WORDS} words"
-        )));
-    }
-    Ok(())
-}
-
-fn millis(ttl: Duration) -> String {
+pub(super) fn millis(ttl: Duration) -> String {
     ttl.as_millis().to_string()
 }

@@ -30,23 +30,6 @@ pub(crate) struct Contended {
     pub(crate) redis_us: u64,
 }
 
-/// What a release tells the waiter that has the lock now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handover {
-    pub(crate) fence: u64,
-    /// Redis's clock when it happened, in microseconds.
-    pub(crate) redis_us: u64,
-}
-
-/// Reads the message of a release; any other only says that the lock may be free.
-pub(crate) fn handed_over(message: &str) -> Option<Handover> {
-    let (fence, redis_us) = message.split_once(' ')?;
-    Some(Handover {
-        fence: fence.parse().ok()?,
-        redis_us: redis_us.parse().ok()?,
-    })
-}
-
 pub(crate) fn acquired(reply: Verdict) -> Result<Acquired, Error> {
     match (reply.verdict, reply.rest.as_slice()) {
         (1, [fence, results]) => Ok(Acquired::Granted {

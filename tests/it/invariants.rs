@@ -101,10 +101,10 @@ fn only_bridge_knows_json_and_http() {
 #[test]
 fn only_the_client_sends_and_it_alone_sends_again() {
     only(
-        &["client.rs", "transport.rs", "web"],
+        &["client/sending.rs", "transport.rs", "web"],
         &[".send(", "fn send("],
     );
-    only(&["client.rs", "wait.rs"], &["Backoff"]);
+    only(&["client/sending.rs", "wait.rs"], &["Backoff"]);
 }
 
 #[test]

@@ -105,6 +105,23 @@ fn a_commit_and_a_forced_release_hand_over_too() {
 }
 
 #[test]
+fn who_may_send_no_more_requests_goes_on_listening() {
+    run(async {
+        let stack = Stack::spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        // To ask, to listen, to ask again, and to leave the queue.
+        let lock = client.lock("a").unwrap().wait(LONG).max_requests(4);
+        let waiter = meanwhile(async move { lock.acquire().await });
+        eventually(|| seen.waits_quietly()).await;
+        holder.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(seen.requests_of_grants(), [3]);
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
 fn who_does_not_listen_is_passed_over() {
     run(async {
         let mut stack = Stack::spawn();

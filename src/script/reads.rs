@@ -1,0 +1,75 @@
+//! Which commands may ride on an acquisition, and how large they may be.
+
+use crate::command::Command;
+use crate::error::Error;
+
+/// Lua can pass no more than some thousand words to one command.
+const MAX_WORDS: usize = 1000;
+
+/// Commands that change nothing, so that they may run twice: what a critical section reads with. Any other can be sent with
+/// `exec`.
+const READS: [&str; 37] = [
+    "BITCOUNT",
+    "BITPOS",
+    "DBSIZE",
+    "EXISTS",
+    "GET",
+    "GETBIT",
+    "GETRANGE",
+    "HEXISTS",
+    "HGET",
+    "HGETALL",
+    "HKEYS",
+    "HLEN",
+    "HMGET",
+    "HSTRLEN",
+    "HVALS",
+    "LINDEX",
+    "LLEN",
+    "LPOS",
+    "LRANGE",
+    "MGET",
+    "PTTL",
+    "SCARD",
+    "SISMEMBER",
+    "SMEMBERS",
+    "SMISMEMBER",
+    "STRLEN",
+    "TIME",
+    "TTL",
+    "TYPE",
+    "XLEN",
+    "XRANGE",
+    "ZCARD",
+    "ZCOUNT",
+    "ZRANGE",
+    "ZRANK",
+    "ZREVRANK",
+    "ZSCORE",
+];
+
+pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
+    for name in commands
+        .iter()
+        .filter_map(|command| command.words().first())
+    {
+        if !READS.contains(&name.to_ascii_uppercase().as_str()) {
+            return Err(Error::InvalidArgument(format!(
+                "{name} is not known as a command that only reads; send it with exec or commit"
+            )));
+        }
+    }
+    check_size(commands)
+}
+
+pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
+    if commands
+        .iter()
+        .any(|command| command.words().len() > MAX_WORDS)
+    {
+        return Err(Error::InvalidArgument(format!(
+            "a command has over {MAX_WORDS} words"
+        )));
+    }
+    Ok(())
+}

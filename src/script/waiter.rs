@@ -1,0 +1,65 @@
+//! A place in the queue, and what whoever stands there hears when it is its turn.
+
+use std::time::Duration;
+
+use super::call::millis;
+use crate::token::Token;
+
+/// A place in the queue.
+pub(crate) struct Waiter {
+    /// For how long it counts as alive after each time it asks.
+    pub(crate) liveness: Duration,
+    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, where it listens.
+    pub(super) text: String,
+}
+
+impl Waiter {
+    pub(crate) fn new(
+        token: &Token,
+        granted: Duration,
+        liveness: Duration,
+        fair: bool,
+        channel: Option<&str>,
+    ) -> Self {
+        let (token, ms, manner) = (token.expose(), millis(granted), manner(fair));
+        let channel = channel.unwrap_or_default();
+        Self {
+            liveness,
+            text: format!("{token} {ms} {manner} {channel}"),
+        }
+    }
+}
+
+pub(super) const fn manner(fair: bool) -> &'static str {
+    if fair { "f" } else { "b" }
+}
+
+/// Bridges tell the parts of an event apart by commas and line ends, so a channel must have none.
+pub(super) fn escaped(channel: &str) -> String {
+    let mut out = String::with_capacity(channel.len());
+    for char in channel.chars() {
+        if char == ',' || char == '%' || char.is_control() {
+            out.push_str(&format!("%{:02X}", u32::from(char)));
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// What a release tells the waiter that has the lock now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handover {
+    pub(crate) fence: u64,
+    /// Redis's clock when it happened, in microseconds.
+    pub(crate) redis_us: u64,
+}
+
+/// Reads the message of a release; any other only says that the lock may be free.
+pub(crate) fn handed_over(message: &str) -> Option<Handover> {
+    let (fence, redis_us) = message.split_once(' ')?;
+    Some(Handover {
+        fence: fence.parse().ok()?,
+        redis_us: redis_us.parse().ok()?,
+    })
+}
