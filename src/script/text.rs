@@ -3,29 +3,51 @@
 
 use std::sync::OnceLock;
 
-/// A script that Redis runs.
-#[derive(Clone, Copy)]
+/// Makes Upstash lock the script's keys instead of the whole database.
+const KEY_LOCKING: &str = "#!lua flags=allow-key-locking\n";
+
+/// A script that Redis runs: parts, of which scripts share many, put together once somebody needs it.
 pub(crate) struct Script {
+    parts: &'static [&'static str],
     /// For real Redis.
-    plain: &'static str,
-    /// With the first line that makes Upstash lock the script's keys instead of the database.
-    key_locking: &'static str,
-    /// SHA-1 of either, once somebody asked.
-    digests: &'static [OnceLock<String>; 2],
+    plain: Text,
+    /// For Upstash.
+    key_locking: Text,
+}
+
+struct Text {
+    whole: OnceLock<String>,
+    /// Its SHA-1.
+    digest: OnceLock<String>,
 }
 
 impl Script {
-    pub(crate) const fn text(self, key_locking: bool) -> &'static str {
-        if key_locking {
-            self.key_locking
-        } else {
-            self.plain
+    const fn of(parts: &'static [&'static str]) -> Self {
+        Self {
+            parts,
+            plain: Text::new(),
+            key_locking: Text::new(),
         }
     }
 
+    pub(crate) fn text(&self, key_locking: bool) -> &str {
+        let (text, first) = if key_locking {
+            (&self.key_locking, KEY_LOCKING)
+        } else {
+            (&self.plain, "")
+        };
+        text.whole
+            .get_or_init(|| [&[first], self.parts].concat().concat())
+    }
+
     /// What `EVALSHA` knows it by.
-    pub(crate) fn digest(self, key_locking: bool) -> &'static str {
-        self.digests[usize::from(key_locking)].get_or_init(|| {
+    pub(crate) fn digest(&self, key_locking: bool) -> &str {
+        let text = if key_locking {
+            &self.key_locking
+        } else {
+            &self.plain
+        };
+        text.digest.get_or_init(|| {
             sha1_smol::Sha1::from(self.text(key_locking))
                 .digest()
                 .to_string()
@@ -33,16 +55,36 @@ impl Script {
     }
 }
 
-macro_rules! script {
-    ($($file:literal),+) => {{
-        const SOURCE: &str = concat!($(include_str!($file)),+);
-        const PLAIN: [u8; stripped_len(SOURCE)] = strip(SOURCE);
-        const LOCKING: &str = concat!("#!lua flags=allow-key-locking\n", $(include_str!($file)),+);
-        const KEY_LOCKING: [u8; stripped_len(LOCKING)] = strip(LOCKING);
-        static DIGESTS: [OnceLock<String>; 2] = [const { OnceLock::new() }; 2];
-        Script { plain: as_text(&PLAIN), key_locking: as_text(&KEY_LOCKING), digests: &DIGESTS }
+impl Text {
+    const fn new() -> Self {
+        Self {
+            whole: OnceLock::new(),
+            digest: OnceLock::new(),
+        }
+    }
+}
+
+macro_rules! part {
+    ($file:literal) => {{
+        const SOURCE: &str = include_str!($file);
+        const STRIPPED: [u8; stripped_len(SOURCE)] = strip(SOURCE);
+        as_text(&STRIPPED)
     }};
 }
+
+const KEYS: &str = part!("keys.lua");
+const RESP: &str = part!("resp.lua");
+const FENCE: &str = part!("fence.lua");
+const QUEUE: &str = part!("queue.lua");
+const RECEIPT: &str = part!("receipt.lua");
+const AS_MUTEX: &str = part!("mutex.lua");
+const HAND_OVER: &str = part!("hand_over.lua");
+const AS_REENTRANT: &str = part!("reentrant.lua");
+const RENEW: &str = part!("renew.lua");
+const RELEASE: &str = part!("release.lua");
+const ABANDON: &str = part!("abandon.lua");
+const INSPECT: &str = part!("inspect.lua");
+const FORCE_RELEASE: &str = part!("force_release.lua");
 
 /// The scripts of one kind of lock. Each is the shared parts that it needs, and what it does itself.
 pub(crate) struct Scripts {
@@ -56,25 +98,25 @@ pub(crate) struct Scripts {
 
 #[rustfmt::skip]
 pub(crate) static MUTEX: Scripts = Scripts {
-    acquire: script!("keys.lua", "resp.lua", "fence.lua", "queue.lua", "acquire.lua"),
-    renew: script!("keys.lua", "resp.lua", "receipt.lua", "mutex.lua", "renew.lua"),
-    release: script!("keys.lua", "resp.lua", "receipt.lua", "mutex.lua", "fence.lua", "queue.lua", "hand_over.lua", "release.lua"),
-    abandon: script!("keys.lua", "mutex.lua", "fence.lua", "queue.lua", "hand_over.lua", "abandon.lua"),
-    inspect: script!("keys.lua", "resp.lua", "mutex.lua", "inspect.lua"),
-    force_release: script!("keys.lua", "fence.lua", "queue.lua", "hand_over.lua", "force_release.lua"),
+    acquire: Script::of(&[KEYS, RESP, FENCE, QUEUE, part!("acquire.lua")]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
+    release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, RELEASE]),
+    abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, ABANDON]),
+    inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
+    force_release: Script::of(&[KEYS, FENCE, QUEUE, HAND_OVER, FORCE_RELEASE]),
 };
 
 #[rustfmt::skip]
 pub(crate) static REENTRANT: Scripts = Scripts {
-    acquire: script!("keys.lua", "resp.lua", "fence.lua", "reentrant.lua", "reenter.lua"),
-    renew: script!("keys.lua", "resp.lua", "receipt.lua", "reentrant.lua", "renew.lua"),
-    release: script!("keys.lua", "resp.lua", "receipt.lua", "reentrant.lua", "release.lua"),
-    abandon: script!("keys.lua", "queue.lua", "reentrant.lua", "abandon.lua"),
-    inspect: script!("keys.lua", "resp.lua", "reentrant.lua", "inspect.lua"),
-    force_release: script!("keys.lua", "reentrant.lua", "force_release.lua"),
+    acquire: Script::of(&[KEYS, RESP, FENCE, AS_REENTRANT, part!("reenter.lua")]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_REENTRANT, RENEW]),
+    release: Script::of(&[KEYS, RESP, RECEIPT, AS_REENTRANT, RELEASE]),
+    abandon: Script::of(&[KEYS, QUEUE, AS_REENTRANT, ABANDON]),
+    inspect: Script::of(&[KEYS, RESP, AS_REENTRANT, INSPECT]),
+    force_release: Script::of(&[KEYS, AS_REENTRANT, FORCE_RELEASE]),
 };
 
-pub(crate) static READ: Script = script!("resp.lua", "read.lua");
+pub(crate) static READ: Script = Script::of(&[RESP, part!("read.lua")]);
 
 /// What comes next in a source, from some place on: a line's text as `(start, end)`, and where the next line starts.
 const fn line(source: &[u8], from: usize) -> (usize, usize, usize) {
@@ -149,24 +191,18 @@ mod tests {
     fn every_script_is_plain_ascii_and_small() {
         let of = |kind: &'static Scripts| {
             [
-                kind.acquire,
-                kind.renew,
-                kind.release,
-                kind.abandon,
-                kind.inspect,
-                kind.force_release,
+                &kind.acquire,
+                &kind.renew,
+                &kind.release,
+                &kind.abandon,
+                &kind.inspect,
+                &kind.force_release,
             ]
         };
-        for script in of(&MUTEX).into_iter().chain(of(&REENTRANT)).chain([READ]) {
-            assert!(
-                script.plain.is_ascii()
-                    && !script.plain.contains("--")
-                    && script.plain.len() < 3500
-            );
-            assert_eq!(
-                script.key_locking,
-                format!("#!lua flags=allow-key-locking\n{}", script.plain)
-            );
+        for script in of(&MUTEX).into_iter().chain(of(&REENTRANT)).chain([&READ]) {
+            let plain = script.text(false);
+            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 3500);
+            assert_eq!(script.text(true), format!("{KEY_LOCKING}{plain}"));
         }
     }
 }
