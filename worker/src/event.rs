@@ -1,7 +1,5 @@
 //! The host's request, variables and response. The only room that knows JavaScript.
 
-use std::rc::Rc;
-
 use edgelock::web;
 use worker::js_sys::{Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
@@ -41,13 +39,8 @@ async fn answer(
 ) -> Result<Response, Problem> {
     let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
     let config = Config::from_variables(variable)?;
-    let context = Rc::new(context);
-    let background = {
-        let context = context.clone();
-        move |task| context.wait_until(task)
-    };
     let host = web::Host::default().wait_until(move |task| context.wait_until(task));
-    let shop = Shop::new(config, web::Fetch::default(), host, background);
+    let shop = Shop::new(config, web::Fetch::default(), host);
     let body = match request.inner().body() {
         Some(stream) => read_body(stream).await?,
         None => Vec::new(),

@@ -23,13 +23,15 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             Error::Held { remaining, .. } => held(remaining),
             error => Problem::of(error),
         })?;
+        let (fence, remaining_ms) = (lease.fence(), millis(lease.remaining()));
+        let token = lease.into_token();
         Ok(Response::json(
             201,
             &Acquired {
                 name,
-                token: lease.token().expose(),
-                fence: lease.fence(),
-                remaining_ms: millis(lease.remaining()),
+                token: token.expose(),
+                fence,
+                remaining_ms,
             },
         ))
     }
@@ -38,13 +40,12 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         let Renew { token, ttl_ms } = input::parse(body)?;
         let lock = with_ttl(self.service_lock(name)?, ttl_ms)?;
         let lease = lock.resume(token).map_err(Problem::of)?;
-        lease.renew().await.map_err(lost)?;
-        Ok(Response::json(
-            200,
-            &Renewed {
-                remaining_ms: millis(lease.remaining()),
-            },
-        ))
+        let renewed = lease.renew().await;
+        let remaining_ms = millis(lease.remaining());
+        // The lock stays the caller's, whatever became of this renewal.
+        lease.into_token();
+        renewed.map_err(lost)?;
+        Ok(Response::json(200, &Renewed { remaining_ms }))
     }
 
     pub(crate) async fn release_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {

@@ -8,6 +8,11 @@ use serde::Serialize;
 
 use crate::http::Response;
 
+/// For how long a caller whose turn did not come is asked to stay away: not so short that it comes back into the same line, nor as
+/// long as a holder that never ends would say.
+const SHORTEST_STAY: Duration = Duration::from_secs(1);
+const LONGEST_STAY: Duration = Duration::from_secs(30);
+
 /// An answer that says no. Its `code` is for programs and does not change; its `detail` is for people.
 #[derive(Debug)]
 pub struct Problem(Box<Parts>);
@@ -31,6 +36,12 @@ struct Parts {
     /// How long the lock's holder has left, unless it renews.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining_ms: Option<u64>,
+    /// How many others were waiting for the lock, before this caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<u64>,
+    /// How long to stay away, as `Retry-After` says it in whole seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
     #[serde(skip)]
     header: Option<(&'static str, String)>,
     /// For the log: callers are not told what our bridge says.
@@ -55,6 +66,8 @@ impl Problem {
             remaining: None,
             bought: None,
             remaining_ms: None,
+            ahead: None,
+            retry_after_ms: None,
             header: None,
             cause: None,
         }))
@@ -83,12 +96,15 @@ impl Problem {
     /// Why a lock was not had, or nothing could be read.
     pub(crate) fn of(error: Error) -> Self {
         let mut problem = match &error {
-            Error::Held { .. } => Self::new(
+            Error::Held {
+                ahead, retry_after, ..
+            } => Self::new(
                 503,
                 "lock_held",
                 "others were served for as long as this request could wait; send it again",
             )
-            .retry_after(Duration::from_secs(1)),
+            .ahead(*ahead)
+            .stay_away((*retry_after).clamp(SHORTEST_STAY, LONGEST_STAY)),
             Error::Lost | Error::Expired => Self::new(
                 503,
                 "lock_lost",
@@ -159,6 +175,16 @@ impl Problem {
         self.retry_after(remaining.unwrap_or_default())
     }
 
+    fn ahead(mut self, ahead: u64) -> Self {
+        self.0.ahead = Some(ahead);
+        self
+    }
+
+    fn stay_away(mut self, stay: Duration) -> Self {
+        self.0.retry_after_ms = Some(millis(stay));
+        self.retry_after(stay)
+    }
+
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.0.header = Some((name, value.into()));
         self
@@ -223,6 +249,14 @@ mod tests {
         }
     }
 
+    fn held(retry_after: Duration) -> Error {
+        Error::Held {
+            remaining: None,
+            ahead: 7,
+            retry_after,
+        }
+    }
+
     #[track_caller]
     fn check(problem: Problem, status: u16, code: &str, retry_after: Option<&str>) {
         let response = Response::from(problem);
@@ -239,12 +273,12 @@ mod tests {
 
     #[test]
     fn each_failure_has_its_status_and_code() {
-        let held = Error::Held {
-            remaining: None,
-            ahead: 0,
-            retry_after: Duration::from_secs(1),
-        };
-        check(Problem::of(held), 503, "lock_held", Some("1"));
+        check(
+            Problem::of(held(Duration::from_secs(1))),
+            503,
+            "lock_held",
+            Some("1"),
+        );
         check(Problem::of(Error::Expired), 503, "lock_lost", Some("1"));
         check(
             Problem::of(Error::Truncated),
@@ -273,6 +307,24 @@ mod tests {
             "bridge_refused",
             None,
         );
+    }
+
+    #[test]
+    fn whoever_waited_in_vain_is_told_its_place_and_to_stay_away_for_1_to_30_s() {
+        for (estimate_ms, stay_ms, header) in [
+            (0, 1_000, "1"),
+            (1_001, 1_001, "2"),
+            (29_999, 29_999, "30"),
+            (3_600_000, 30_000, "30"),
+        ] {
+            let held = held(Duration::from_millis(estimate_ms));
+            let response = Response::from(Problem::of(held));
+            let body: serde_json::Value = serde_json::from_str(&response.body).unwrap();
+            assert_eq!(body["ahead"], 7);
+            assert_eq!(body["retry_after_ms"], stay_ms);
+            let header = ("retry-after", header.to_owned());
+            assert!(response.headers.contains(&header), "{response:?}");
+        }
     }
 
     #[test]

@@ -41,19 +41,14 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             .map_err(Problem::of)?
             .wait(WAIT);
         let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
-        let outcome = match decide(&replies, lease.fence()) {
-            Ok(Decision::Write(commands, answer)) => match lease.commit(&commands).await {
-                Ok(_) => return Ok(answer),
-                Err(error) => Err(Problem::of_write(error)),
-            },
-            Ok(Decision::Leave(answer)) => Ok(answer),
-            Err(problem) => Err(problem),
-        };
-        // The answer need not wait for it. After a commit with an unknown outcome it also makes sure that none comes late.
-        (self.background)(Box::pin(async move {
-            // Nobody is left to be told; what cannot be released ends with its ttl.
-            let _ = lease.release().await;
-        }));
-        outcome
+        // Where nothing is committed, dropping the lease releases it, and the answer need not wait for it. After a commit with an
+        // unknown outcome that also makes sure that none comes late.
+        match decide(&replies, lease.fence())? {
+            Decision::Write(commands, answer) => {
+                lease.commit(&commands).await.map_err(Problem::of_write)?;
+                Ok(answer)
+            }
+            Decision::Leave(answer) => Ok(answer),
+        }
     }
 }

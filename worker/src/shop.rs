@@ -1,6 +1,6 @@
 //! The Worker without its host: a request in, a response out.
 
-use edgelock::{Client, Runtime, Task, Transport};
+use edgelock::{Client, Runtime, Transport};
 
 use crate::config::{Config, Credential};
 use crate::http::{Request, Response};
@@ -10,23 +10,15 @@ use crate::route::Route;
 /// Sells, and hands out locks.
 pub struct Shop<T, R> {
     pub(crate) client: Client<T, R>,
-    /// Finishes work that the answer does not wait for.
-    pub(crate) background: Box<dyn Fn(Task)>,
     admin: Credential,
     locks: Credential,
 }
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
     /// A shop whose records are behind the configured bridge.
-    pub fn new(
-        config: Config,
-        transport: T,
-        runtime: R,
-        background: impl Fn(Task) + 'static,
-    ) -> Self {
+    pub fn new(config: Config, transport: T, runtime: R) -> Self {
         Self {
             client: Client::new(config.bridge, transport, runtime),
-            background: Box::new(background),
             admin: config.admin,
             locks: config.locks,
         }

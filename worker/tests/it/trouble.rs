@@ -16,16 +16,52 @@ async fn meddled(mischief: Mischief) -> (Stack, Caller, Caller) {
 }
 
 #[tokio::test]
-async fn a_lock_that_another_keeps_is_503_and_when_to_retry() {
+async fn an_order_whose_turn_does_not_come_is_503_and_told_how_long_to_stay_away() {
     let stack = Stack::start();
     let (shop, mut redis) = (stack.caller(), stack.redis());
     shop.open("42", 2, 2).await.answers(201);
-    redis.run::<()>("SET sale:{42}:lock another PX 60000");
+    redis.run::<()>("SET sale:{42}:lock another PX 20000");
     let before = redis.records();
     let answer = shop.order("42", "o1", "ann", 1).await;
-    answer.refuses(503, "lock_held").says_when_to_retry();
+    let answer = answer.refuses(503, "lock_held").says_when_to_retry();
+    assert_eq!(answer.number("ahead"), 0, "{answer:?}");
+    // It waited, and nobody gave the lock back: as long as the holder has left, and it does not renew.
+    let stay_ms = answer.number("retry_after_ms");
+    assert!((1_000..20_000).contains(&stay_ms), "{answer:?}");
+    let seconds = stay_ms.div_ceil(1000).to_string();
+    assert_eq!(answer.header("retry-after"), seconds);
     assert_eq!(redis.records(), before);
     assert_eq!(redis.run::<String>("GET sale:{42}:lock"), "another");
+}
+
+#[tokio::test]
+async fn nobody_is_told_to_stay_away_for_more_than_30_s() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    shop.open("42", 2, 2).await.answers(201);
+    stack
+        .redis()
+        .run::<()>("SET sale:{42}:lock another PX 3600000");
+    let answer = shop.order("42", "o1", "ann", 1).await;
+    let answer = answer.refuses(503, "lock_held");
+    assert_eq!(
+        (
+            answer.number("retry_after_ms"),
+            answer.header("retry-after")
+        ),
+        (30_000, "30")
+    );
+}
+
+#[tokio::test]
+async fn an_order_waits_for_its_turn() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    shop.open("42", 2, 2).await.answers(201);
+    stack
+        .redis()
+        .run::<()>("SET sale:{42}:lock another PX 1000");
+    shop.order("42", "o1", "ann", 1).await.answers(201);
 }
 
 #[tokio::test]
