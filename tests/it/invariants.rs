@@ -161,6 +161,7 @@ fn a_native_user_may_use_threads() {
     is_sync::<Error>();
     fn futures_too(lock: &Lock<Http, Tokio>, lease: &Lease<Http, Tokio>) {
         is_send(&lock.acquire());
+        is_send(&lock.run(async |lease| lease.renew().await));
         is_send(&lock.inspect());
         is_send(&lease.renew());
         is_send(&lease.commit(&[]));
