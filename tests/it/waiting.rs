@@ -7,7 +7,7 @@ use edgelock::{Bridge, Client, Command, Error, Lease, Lock};
 use tokio::task::JoinHandle;
 
 use crate::support::faulty::Proxy;
-use crate::support::watched::WatchedClient;
+use crate::support::watched::{Seen, WatchedClient};
 use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -21,6 +21,14 @@ fn meanwhile<O: 'static>(work: impl Future<Output = O> + 'static) -> JoinHandle<
 fn acquire(client: &WatchedClient) -> JoinHandle<Result<Watched, Error>> {
     let lock = client.lock("a").unwrap().wait(LONG);
     meanwhile(async move { lock.acquire().await })
+}
+
+/// A waiter that listens, and what it does.
+async fn listening(stack: &Stack) -> (JoinHandle<Result<Watched, Error>>, Seen) {
+    let (client, seen) = stack.watched();
+    let waiter = acquire(&client);
+    eventually(|| seen.waits_quietly()).await;
+    (waiter, seen)
 }
 
 type Watched =
@@ -55,15 +63,9 @@ fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request() {
     run(async {
         let mut stack = Stack::spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
-        let (first, seen) = stack.watched();
-        let (second, seen_of_second) = stack.watched();
-        let first = acquire(&first);
-        stack.has_listeners(1).await;
-        // It asks once more when it listens, since the lock may have been freed in between.
-        eventually(|| seen.waits_quietly()).await;
-        let second = acquire(&second);
+        let (first, seen) = listening(&stack).await;
+        let (second, seen_of_second) = listening(&stack).await;
         stack.has_listeners(2).await;
-        eventually(|| seen_of_second.waits_quietly()).await;
         holder.release().await.unwrap();
         let lease = first.await.unwrap().unwrap();
         assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
@@ -86,9 +88,7 @@ fn a_commit_and_a_forced_release_hand_over_too() {
         let mut stack = Stack::spawn();
         for forced in [false, true] {
             let holder = stack.lock("a").acquire().await.unwrap();
-            let (client, seen) = stack.watched();
-            let waiter = acquire(&client);
-            eventually(|| seen.waits_quietly()).await;
+            let (waiter, seen) = listening(&stack).await;
             stack.has_listeners(1).await;
             if forced {
                 assert!(stack.lock("a").force_release().await.unwrap());
@@ -129,11 +129,9 @@ fn who_does_not_listen_is_passed_over() {
         let deaf = stack.deaf().lock("a").unwrap().wait(LONG);
         let deaf = meanwhile(async move { deaf.acquire().await });
         stack.has_waiters(1).await;
-        let (client, seen) = stack.watched();
-        let listening = acquire(&client);
-        eventually(|| seen.waits_quietly()).await;
+        let (waiter, seen) = listening(&stack).await;
         holder.release().await.unwrap();
-        let lease = listening.await.unwrap().unwrap();
+        let lease = waiter.await.unwrap().unwrap();
         assert_eq!(seen.requests_of_grants(), [3]);
         lease.release().await.unwrap();
         deaf.await.unwrap().unwrap().release().await.unwrap();
@@ -172,9 +170,7 @@ fn a_waiter_whose_stream_breaks_polls() {
     run(async {
         let mut stack = Stack::spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
-        let (client, seen) = stack.watched();
-        let waiter = acquire(&client);
-        eventually(|| seen.waits_quietly()).await;
+        let (waiter, seen) = listening(&stack).await;
         assert_eq!(stack.redis::<u64>("CLIENT KILL TYPE pubsub"), 1);
         eventually(|| seen.sent() > 3).await;
         holder.release().await.unwrap();
@@ -206,12 +202,8 @@ fn a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on() {
     run(async {
         let mut stack = Stack::spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
-        let (client, seen) = stack.watched();
-        let first = acquire(&client);
-        eventually(|| seen.waits_quietly()).await;
-        let (client, seen) = stack.watched();
-        let second = acquire(&client);
-        eventually(|| seen.waits_quietly()).await;
+        let (first, _) = listening(&stack).await;
+        let (second, _) = listening(&stack).await;
         // Both happen before the first waiter is asked again.
         let token: String = stack.redis("GET a");
         holder.release().await.unwrap();
