@@ -17,7 +17,8 @@ use super::{Http, Stack, Tokio};
 pub(crate) struct Seen {
     events: Arc<Mutex<Vec<String>>>,
     requests_of_grants: Arc<Mutex<Vec<u32>>>,
-    under_way: Arc<AtomicUsize>,
+    timers: Arc<AtomicUsize>,
+    exchanges: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
 }
 
@@ -34,29 +35,31 @@ impl Seen {
 
     /// Timers that run, and requests without an answer.
     pub(crate) fn under_way(&self) -> usize {
-        self.under_way.load(Ordering::Relaxed)
+        self.timers.load(Ordering::Relaxed) + self.exchanges.load(Ordering::Relaxed)
     }
 
     /// It asked, listens, asked once more and was answered: only the stream and a timer are left.
     pub(crate) fn waits_quietly(&self) -> bool {
-        self.sent() == 3 && self.under_way() == 2
+        let one = |count: &AtomicUsize| count.load(Ordering::Relaxed) == 1;
+        self.sent() == 3 && one(&self.exchanges) && one(&self.timers)
     }
 
     pub(crate) fn sent(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }
+}
 
-    async fn count<O>(&self, work: impl Future<Output = O>) -> O {
-        struct UnderWay(Arc<AtomicUsize>);
-        impl Drop for UnderWay {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::Relaxed);
-            }
+/// Waits for `work`, and is counted meanwhile.
+async fn counted<O>(counter: &AtomicUsize, work: impl Future<Output = O>) -> O {
+    struct UnderWay<'a>(&'a AtomicUsize);
+    impl Drop for UnderWay<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
         }
-        self.under_way.fetch_add(1, Ordering::Relaxed);
-        let _under_way = UnderWay(self.under_way.clone());
-        work.await
     }
+    counter.fetch_add(1, Ordering::Relaxed);
+    let _under_way = UnderWay(counter);
+    work.await
 }
 
 pub(crate) struct Watched<P>(P, Seen);
@@ -67,7 +70,7 @@ impl Runtime for Watched<Tokio> {
     }
 
     async fn sleep(&self, duration: Duration) {
-        self.1.count(self.0.sleep(duration)).await;
+        counted(&self.1.timers, self.0.sleep(duration)).await;
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
@@ -91,7 +94,7 @@ impl Runtime for Watched<Tokio> {
 impl Transport for Watched<Http> {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         self.1.sent.fetch_add(1, Ordering::Relaxed);
-        self.1.count(self.0.send(request)).await
+        counted(&self.1.exchanges, self.0.send(request)).await
     }
 
     async fn listen(
@@ -100,7 +103,7 @@ impl Transport for Watched<Http> {
         hear: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<u16, TransportError> {
         self.1.sent.fetch_add(1, Ordering::Relaxed);
-        self.1.count(self.0.listen(request, hear)).await
+        counted(&self.1.exchanges, self.0.listen(request, hear)).await
     }
 }
 
