@@ -317,7 +317,8 @@ impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
     fn drop(&mut self) {
         if self.exposed {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            self.claim.call_in_background(call, script::yes_or_no);
+            self.claim
+                .call_in_background(call, script::yes_or_no, |_, _| {});
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::client::{Client, Until};
+use crate::client::{Client, Settled, Until};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::name::Name;
@@ -40,17 +40,28 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
         self.client.observe(&self.name, kind);
     }
 
-    /// Has `call` executed for this claim after whoever made it has gone.
+    /// It was given back by a request that was sent at `asked_at`.
+    pub(crate) fn observe_release(&self, asked_at: Moment) {
+        let now = self.client.runtime().now();
+        self.observe(EventKind::Released {
+            held: now.since(self.since),
+            took: now.since(asked_at),
+        });
+    }
+
+    /// Has `call` executed for this claim after whoever made it has gone. Only observers are left to be told what came of it; what
+    /// could not be given up ends with its ttl.
     pub(crate) fn call_in_background<O: 'static>(
         &self,
         call: Call,
         read: fn(script::Verdict) -> Result<O, Error>,
+        tell: impl FnOnce(&Self, Settled<O>) + 'static,
     ) {
-        let client = self.client.clone();
-        let session = self.session.clone();
+        let claim = self.clone();
         self.client.runtime().spawn(Box::pin(async move {
-            // Nobody is left to be told; what could not be given up ends with its ttl.
-            let _ = client.call(&call, &session, Until::Timeout, read).await;
+            let client = &claim.client;
+            let settled = client.call(&call, &claim.session, Until::Timeout, read);
+            tell(&claim, settled.await);
         }));
     }
 }

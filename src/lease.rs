@@ -191,10 +191,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
                 self.state().ended = Some(Error::Released);
-                self.claim.observe(EventKind::Released {
-                    held: self.claim.age(),
-                    took: self.since(asked_at),
-                });
+                self.claim.observe_release(asked_at);
             }
             Ok(None) => self.lose(),
             Err(_) => {}
@@ -284,14 +281,22 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
 impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
     fn drop(&mut self) {
-        if self.state().ended.is_none() {
+        let state = self.state();
+        let (is_over, was_lost) = (state.ended.is_some(), state.is_lost);
+        drop(state);
+        if !is_over {
             let write = Write {
                 session: &self.claim.session,
                 number: LAST_WRITE,
                 commands: &[],
             };
             let call = Call::release(self.claim.subject(), &write);
-            self.claim.call_in_background(call, script::written);
+            let tell = move |claim: &Claim<T, R>, settled: Settled<_>| match settled.outcome {
+                Ok(Some(_)) => claim.observe_release(settled.asked_at),
+                Ok(None) if !was_lost => claim.observe(EventKind::Lost { held: claim.age() }),
+                _ => {}
+            };
+            self.claim.call_in_background(call, script::written, tell);
         }
     }
 }

@@ -16,6 +16,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::bridge::Bridge;
 use crate::client::Client;
+use crate::event::Event;
 use crate::runtime::{Moment, NoRandomness, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
@@ -233,7 +234,10 @@ impl Ear {
 #[derive(Default)]
 pub struct Host {
     wait_until: Option<Rc<dyn Fn(Task)>>,
+    on_event: Option<Box<OnEvent>>,
 }
+
+type OnEvent = dyn Fn(&Event<'_>);
 
 impl Host {
     /// Gives background work to `wait_until`, so that it outlives the response. In a Worker:
@@ -242,6 +246,13 @@ impl Host {
     #[must_use]
     pub fn wait_until(mut self, wait_until: impl Fn(Task) + 'static) -> Self {
         self.wait_until = Some(Rc::new(wait_until));
+        self
+    }
+
+    /// Tells `on_event` what happens to the locks of this host's client, when it does: for logs and metrics.
+    #[must_use]
+    pub fn on_event(mut self, on_event: impl Fn(&Event<'_>) + 'static) -> Self {
+        self.on_event = Some(Box::new(on_event));
         self
     }
 }
@@ -273,6 +284,12 @@ impl Runtime for Host {
         match &self.wait_until {
             Some(wait_until) => wait_until(task),
             None => spawn_local(task),
+        }
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        if let Some(on_event) = &self.on_event {
+            on_event(event);
         }
     }
 }

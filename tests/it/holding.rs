@@ -292,9 +292,17 @@ fn a_long_ttl_is_a_long_ttl() {
 fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background() {
     run(async {
         let mut stack = Stack::spawn();
-        let lock = stack.lock("a");
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap();
         drop(lock.try_acquire().await.unwrap());
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        eventually(|| seen.events() == ["acquired", "released"]).await;
+
+        let lease = lock.try_acquire().await.unwrap();
+        let _: u64 = stack.redis("DEL a");
+        drop(lease);
+        eventually(|| seen.events()[2..] == ["acquired", "lost"]).await;
+
         let running = lock.clone();
         let task = tokio::task::spawn_local(async move {
             running

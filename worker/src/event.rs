@@ -1,4 +1,4 @@
-//! The host's request, variables and response. The only room that knows JavaScript.
+//! The host's request, clock, variables and response. The only room that knows JavaScript.
 
 use edgelock::web;
 use worker::js_sys::{Reflect, Uint8Array};
@@ -7,10 +7,11 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{
     Headers, ReadableStream, ReadableStreamDefaultReader, Response as HostResponse, ResponseInit,
 };
-use worker::{Context, Env, console_error, event};
+use worker::{Context, Env, ScheduleContext, ScheduledEvent, console_error, console_log, event};
 
 use crate::config::Config;
 use crate::http::{Request, Response};
+use crate::lottery::Draw;
 use crate::problem::Problem;
 use crate::shop::Shop;
 
@@ -24,12 +25,42 @@ async fn fetch(
 ) -> worker::Result<HostResponse> {
     let answer = answer(request, &env, context).await;
     let response = answer.unwrap_or_else(|problem| {
-        if let Some(line) = problem.log() {
-            console_error!("{line}");
-        }
+        log(&problem);
         problem.into()
     });
     Ok(host_response(response)?)
+}
+
+/// A lottery's noon, on all Workers at once.
+#[event(scheduled)]
+async fn scheduled(event: ScheduledEvent, env: Env, context: ScheduleContext) {
+    match draw(&event, &env, context).await {
+        Ok(draw) => console_log!("{}", draw.log()),
+        Err(problem) => log(&problem),
+    }
+}
+
+fn log(problem: &Problem) {
+    if let Some(line) = problem.log() {
+        console_error!("{line}");
+    }
+}
+
+async fn draw(
+    event: &ScheduledEvent,
+    env: &Env,
+    context: ScheduleContext,
+) -> Result<Draw, Problem> {
+    let host = web::Host::default().wait_until(move |task| context.wait_until(task));
+    let shop = shop(env, host)?;
+    shop.draw(event.schedule() as i64, &web::Host::default())
+        .await
+}
+
+fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Problem> {
+    let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
+    let config = Config::from_variables(variable)?;
+    Ok(Shop::new(config, web::Fetch::default(), host))
 }
 
 async fn answer(
@@ -37,10 +68,8 @@ async fn answer(
     env: &Env,
     context: Context,
 ) -> Result<Response, Problem> {
-    let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
-    let config = Config::from_variables(variable)?;
     let host = web::Host::default().wait_until(move |task| context.wait_until(task));
-    let shop = Shop::new(config, web::Fetch::default(), host);
+    let shop = shop(env, host)?;
     let body = match request.inner().body() {
         Some(stream) => read_body(stream).await?,
         None => Vec::new(),

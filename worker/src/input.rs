@@ -26,6 +26,13 @@ pub(crate) struct Order {
     pub(crate) quantity: Whole<1, 1000>,
 }
 
+/// Takes part in a lottery. Sent again it changes nothing.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    pub(crate) entrant: Id,
+}
+
 /// Takes a lock: for how long, and how long to wait for it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

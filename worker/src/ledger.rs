@@ -7,6 +7,7 @@ use edgelock::{Command, Reply};
 
 use crate::input::{Id, Order, Terms};
 use crate::problem::Problem;
+use crate::reply::{now_ms, whole};
 
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -211,17 +212,6 @@ fn expire(key: &str, ends_at_ms: u64) -> Command {
     Command::new("PEXPIREAT")
         .key(key)
         .arg(ends_at_ms.saturating_add(KEPT_MS))
-}
-
-fn whole(reply: &Reply) -> Option<u64> {
-    reply.int().and_then(|number| u64::try_from(number).ok())
-}
-
-fn now_ms(time: &Reply) -> Option<u64> {
-    let [seconds, micros] = time.array()? else {
-        return None;
-    };
-    Some(whole(seconds)?.saturating_mul(1000) + whole(micros)? / 1000)
 }
 
 #[cfg(test)]

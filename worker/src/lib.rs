@@ -1,23 +1,29 @@
-//! A flash sale at the edge, and locks as a service: parse a request, call edgelock, shape a response.
+//! A flash sale and a lottery at the edge, and locks as a service: parse a request, call edgelock, shape a response.
 //!
 //! Everything but `event` is plain Rust that knows no JavaScript: [`Shop::answer`] turns a [`Request`] into a [`Response`].
 
 #[cfg(target_family = "wasm")]
 mod event;
 
+mod chance;
 mod config;
+mod day;
 mod http;
 mod input;
 mod ledger;
 mod locks;
+mod lottery;
 mod orders;
 mod problem;
+mod reply;
 mod route;
 mod sales;
 mod section;
 mod shop;
+mod tickets;
 
 pub use config::Config;
 pub use http::{Request, Response};
+pub use lottery::Draw;
 pub use problem::Problem;
 pub use shop::Shop;

@@ -89,7 +89,7 @@ impl Problem {
         Self::new(
             500,
             "corrupt_record",
-            "the sale's records are not what this Worker writes; nothing was changed",
+            "the records are not what this Worker writes; nothing was changed",
         )
     }
 
@@ -120,7 +120,7 @@ impl Problem {
             Error::CommandFailed { .. } => Self::new(
                 500,
                 "command_failed",
-                "Redis refused a command; the sale's keys may hold something else",
+                "Redis refused a command; the records' keys may hold something else",
             ),
             Error::Unavailable { retry_after, .. } => {
                 Self::bridge_unavailable(retry_after.unwrap_or(Duration::from_secs(1)))

@@ -2,6 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
+use crate::day::Day;
 use crate::input::Id;
 use crate::problem::Problem;
 
@@ -10,6 +11,8 @@ pub(crate) enum Route {
     OpenSale(Id),
     ShowSale(Id),
     PlaceOrder(Id),
+    Enter(Day),
+    ShowLottery(Day),
     AcquireLock(String),
     RenewLock(String),
     ReleaseLock(String),
@@ -26,18 +29,24 @@ impl Route {
             (["", "sales", sku], "GET") => Ok(Self::ShowSale(sku_of(sku)?)),
             (["", "sales", _], _) => Err(wrong_method("GET, PUT")),
             (["", "sales", sku, "orders"], "POST") => Ok(Self::PlaceOrder(sku_of(sku)?)),
+            (["", "lottery", id], "GET") => Ok(Self::ShowLottery(day_of(id)?)),
+            (["", "lottery", _], _) => Err(wrong_method("GET")),
+            (["", "lottery", id, "entrants"], "POST") => Ok(Self::Enter(day_of(id)?)),
             (["", "locks", name], "GET") => Ok(Self::InspectLock(name_of(name)?)),
             (["", "locks", _], _) => Err(wrong_method("GET")),
             (["", "locks", name, "acquire"], "POST") => Ok(Self::AcquireLock(name_of(name)?)),
             (["", "locks", name, "renew"], "POST") => Ok(Self::RenewLock(name_of(name)?)),
             (["", "locks", name, "release"], "POST") => Ok(Self::ReleaseLock(name_of(name)?)),
-            (["", "sales", _, "orders"] | ["", "locks", _, "acquire" | "renew" | "release"], _) => {
-                Err(wrong_method("POST"))
-            }
+            (
+                ["", "sales", _, "orders"]
+                | ["", "lottery", _, "entrants"]
+                | ["", "locks", _, "acquire" | "renew" | "release"],
+                _,
+            ) => Err(wrong_method("POST")),
             _ => Err(Problem::new(
                 404,
                 "no_such_route",
-                "there is /sales/{sku}, /sales/{sku}/orders, /locks/{name} and /locks/{name}/acquire, renew, release",
+                "there is /sales/{sku}, /sales/{sku}/orders, /lottery/{id}, /lottery/{id}/entrants, /locks/{name} and /locks/{name}/acquire, renew, release",
             )),
         }
     }
@@ -55,6 +64,12 @@ fn wrong_method(allow: &'static str) -> Problem {
 fn sku_of(segment: &str) -> Result<Id, Problem> {
     let text = decoded("sku", segment)?;
     Id::parse(&text).ok_or_else(|| Problem::invalid("sku", format!("a sku is {}", Id::RULE)))
+}
+
+fn day_of(segment: &str) -> Result<Day, Problem> {
+    let text = decoded("id", segment)?;
+    Day::parse(&text)
+        .ok_or_else(|| Problem::invalid("id", "a lottery's id is its day in UTC, as in 2026-11-21"))
 }
 
 fn name_of(segment: &str) -> Result<String, Problem> {
@@ -82,6 +97,16 @@ mod tests {
             ("PUT", "/sales/42", Route::OpenSale(sku("42"))),
             ("GET", "/sales/a.b_c-D", Route::ShowSale(sku("a.b_c-D"))),
             ("POST", "/sales/%34%32/orders", Route::PlaceOrder(sku("42"))),
+            (
+                "POST",
+                "/lottery/2026-11-21/entrants",
+                Route::Enter(day("2026-11-21")),
+            ),
+            (
+                "GET",
+                "/lottery/2026-11%2D21",
+                Route::ShowLottery(day("2026-11-21")),
+            ),
             ("GET", "/locks/a%2Fb", Route::InspectLock("a/b".to_owned())),
             (
                 "POST",
@@ -103,6 +128,10 @@ mod tests {
         }
     }
 
+    fn day(text: &str) -> Day {
+        Day::parse(text).unwrap()
+    }
+
     #[track_caller]
     fn refused(method: &str, path: &str) -> Response {
         Route::of(method, path).unwrap_err().into()
@@ -117,6 +146,8 @@ mod tests {
             "/sales",
             "/sales/42/",
             "/sales/42/orders/1",
+            "/lottery",
+            "/lottery/2026-11-21/winners",
             "/locks/a/b",
             "//sales/42",
             "/Sales/42",
@@ -131,6 +162,8 @@ mod tests {
             ("POST", "/sales/42", "GET, PUT"),
             ("HEAD", "/sales/42", "GET, PUT"),
             ("GET", "/sales/42/orders", "POST"),
+            ("PUT", "/lottery/2026-11-21", "GET"),
+            ("GET", "/lottery/today/entrants", "POST"),
             ("DELETE", "/locks/a", "GET"),
             ("PUT", "/locks/a/acquire", "POST"),
         ] {
@@ -152,6 +185,8 @@ mod tests {
             ("/sales/%7B42%7D", "sku"),
             (long.as_str(), "sku"),
             ("/sales/%FF", "sku"),
+            ("/lottery/2026-11-31", "id"),
+            ("/lottery/%FF", "id"),
             ("/locks/%FF", "name"),
         ] {
             let response = refused("GET", path);

@@ -57,7 +57,12 @@ impl<'a> State<'a> {
     }
 }
 
-fn open(sku: &Id, ledger: &Ledger, terms: &Terms, found: &SaleNow) -> Result<Decision, Problem> {
+fn open(
+    sku: &Id,
+    ledger: &Ledger,
+    terms: &Terms,
+    found: &SaleNow,
+) -> Result<Decision<Response>, Problem> {
     let now_ms = found.now_ms;
     let answer = |status, sale| Response::json(status, &State::of(sku, sale, now_ms));
     let wanted = Sale {

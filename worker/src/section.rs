@@ -2,24 +2,23 @@
 
 use std::time::Duration;
 
-use edgelock::{Command, Reply, Runtime, Transport};
+use edgelock::{Command, Error, Lease, Lock, Reply, Runtime, Transport};
 
-use crate::http::Response;
 use crate::problem::Problem;
 use crate::shop::Shop;
 
 /// How long a section may take before others may go on. It takes two round trips; this is for a Worker that died in it.
-const TTL: Duration = Duration::from_secs(10);
+pub(crate) const TTL: Duration = Duration::from_secs(10);
 
 /// How long a caller is kept waiting for its turn.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// What a section comes to.
-pub(crate) enum Decision {
+pub(crate) enum Decision<A> {
     /// All of these commands, and then this answer.
-    Write(Vec<Command>, Response),
+    Write(Vec<Command>, A),
     /// Nothing is written.
-    Leave(Response),
+    Leave(A),
 }
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
@@ -28,27 +27,55 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     ///
     /// # Errors
     /// What `decide` refuses with; 503 if the lock could not be had, was lost, or the bridge is away.
-    pub(crate) async fn section(
+    pub(crate) async fn section<A>(
         &self,
         name: &str,
         reads: &[Command],
-        decide: impl FnOnce(&[Reply], u64) -> Result<Decision, Problem>,
-    ) -> Result<Response, Problem> {
-        let lock = self
-            .client
+        decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
+    ) -> Result<A, Problem> {
+        let lock = self.section_lock(name)?.wait(WAIT);
+        let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
+        finish(lease, &replies, decide).await
+    }
+
+    /// As [`Shop::section`], and at once: `None` if another is in it.
+    ///
+    /// # Errors
+    /// As [`Shop::section`].
+    pub(crate) async fn section_if_free<A>(
+        &self,
+        name: &str,
+        reads: &[Command],
+        decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
+    ) -> Result<Option<A>, Problem> {
+        let lock = self.section_lock(name)?.wait(Duration::ZERO);
+        match lock.acquire_and_read(reads).await {
+            Ok((lease, replies)) => finish(lease, &replies, decide).await.map(Some),
+            Err(Error::Held { .. }) => Ok(None),
+            Err(error) => Err(Problem::of(error)),
+        }
+    }
+
+    fn section_lock(&self, name: &str) -> Result<Lock<T, R>, Problem> {
+        self.client
             .lock(name)
             .and_then(|lock| lock.ttl(TTL))
-            .map_err(Problem::of)?
-            .wait(WAIT);
-        let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
-        // Where nothing is committed, dropping the lease releases it, and the answer need not wait for it. After a commit with an
-        // unknown outcome that also makes sure that none comes late.
-        match decide(&replies, lease.fence())? {
-            Decision::Write(commands, answer) => {
-                lease.commit(&commands).await.map_err(Problem::of_write)?;
-                Ok(answer)
-            }
-            Decision::Leave(answer) => Ok(answer),
+            .map_err(Problem::of)
+    }
+}
+
+/// Where nothing is committed, dropping the lease releases it, and the answer need not wait for it. After a commit with an unknown
+/// outcome that also makes sure that none comes late.
+async fn finish<T: Transport, R: Runtime, A>(
+    lease: Lease<T, R>,
+    replies: &[Reply],
+    decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
+) -> Result<A, Problem> {
+    match decide(replies, lease.fence())? {
+        Decision::Write(commands, answer) => {
+            lease.commit(&commands).await.map_err(Problem::of_write)?;
+            Ok(answer)
         }
+        Decision::Leave(answer) => Ok(answer),
     }
 }

@@ -7,7 +7,7 @@ use crate::http::{Request, Response};
 use crate::problem::Problem;
 use crate::route::Route;
 
-/// Sells, and hands out locks.
+/// Sells, draws lots, and hands out locks.
 pub struct Shop<T, R> {
     pub(crate) client: Client<T, R>,
     admin: Credential,
@@ -37,6 +37,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             Route::OpenSale(sku) => self.open_sale(&sku, &request.body).await,
             Route::ShowSale(sku) => self.show_sale(&sku).await,
             Route::PlaceOrder(sku) => self.place_order(&sku, &request.body).await,
+            Route::Enter(day) => self.enter(day, &request.body).await,
+            Route::ShowLottery(day) => self.show_lottery(day).await,
             Route::AcquireLock(name) => self.acquire_lock(&name, &request.body).await,
             Route::RenewLock(name) => self.renew_lock(&name, &request.body).await,
             Route::ReleaseLock(name) => self.release_lock(&name, &request.body).await,
@@ -44,10 +46,12 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         }
     }
 
-    /// What a caller of `route` must know; nothing to look at a sale and to buy.
+    /// What a caller of `route` must know; nothing to look, to buy and to take part.
     const fn credential_for(&self, route: &Route) -> Option<&Credential> {
         match route {
-            Route::ShowSale(_) | Route::PlaceOrder(_) => None,
+            Route::ShowSale(_) | Route::PlaceOrder(_) | Route::Enter(_) | Route::ShowLottery(_) => {
+                None
+            }
             Route::OpenSale(_) => Some(&self.admin),
             Route::AcquireLock(_)
             | Route::RenewLock(_)

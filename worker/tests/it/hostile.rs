@@ -190,6 +190,29 @@ async fn hostile_input_of_locks_is_refused() {
 }
 
 #[tokio::test]
+async fn a_hostile_entry_is_refused() {
+    let stack = Stack::start();
+    let mut bodies = vec![
+        (
+            r#"{"entrant":"ann","chances":10}"#.to_owned(),
+            Field("chances"),
+        ),
+        (
+            r#"{"entrant":"ann","entrant":"bob"}"#.to_owned(),
+            Field("body"),
+        ),
+        ("{\"entrant\":\"".to_owned() + &"x".repeat(17_000), TooLarge),
+    ];
+    for none in ["1", "null", r#""""#, r#""a b""#, r#""a\nb""#, r#"["a"]"#] {
+        bodies.push((format!(r#"{{"entrant":{none}}}"#), Field("entrant")));
+    }
+    for body in NO_OBJECTS {
+        bodies.push((body.to_owned(), Json));
+    }
+    refused(&stack, "/lottery/2026-11-21/entrants", &bodies).await;
+}
+
+#[tokio::test]
 async fn a_hostile_path_or_method_is_refused() {
     let stack = Stack::start();
     let caller = stack.caller();
@@ -210,6 +233,9 @@ async fn a_hostile_path_or_method_is_refused() {
         ("GET", "/sales/4%002", 422, "invalid_input"),
         ("GET", "/sales/%ZZ", 422, "invalid_input"),
         ("GET", &long_sku, 422, "invalid_input"),
+        ("DELETE", "/lottery/2026-11-21", 405, "method_not_allowed"),
+        ("GET", "/lottery/2026-02-30", 422, "invalid_input"),
+        ("POST", "/lottery/today/entrants", 422, "invalid_input"),
         ("GET", "/locks/", 422, "invalid_input"),
         ("GET", "/locks/%FF", 422, "invalid_input"),
         ("GET", "/locks/%7D", 422, "invalid_input"),

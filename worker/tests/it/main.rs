@@ -4,6 +4,7 @@
 mod access;
 mod hostile;
 mod locks;
+mod lottery;
 mod orders;
 mod sales;
 mod support;

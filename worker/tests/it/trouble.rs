@@ -1,7 +1,7 @@
 //! When the lock, the bridge or Redis cannot do their part: a clear answer, and nothing half done.
 
 use crate::support::caller::Caller;
-use crate::support::meddler::{self, Mischief};
+use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
 /// A sale of 2 units, a Worker whose commits are meddled with, and one whose are not.
@@ -9,9 +9,7 @@ async fn meddled(mischief: Mischief) -> (Stack, Caller, Caller) {
     let mut stack = Stack::start();
     let honest = stack.caller();
     honest.open("42", 2, 2).await.answers(201);
-    let url = meddler::start(&stack.bridge, mischief).await;
-    stack.config = stack.config.bind("BRIDGE_URL", url);
-    let meddled = stack.start_worker();
+    let (_, meddled) = stack.start_meddled(mischief).await;
     (stack, meddled, honest)
 }
 
@@ -145,6 +143,22 @@ async fn an_order_that_got_lost_is_not_sold_and_keeps_nobody_out() {
         .order("42", "o1", "ann", 1)
         .await
         .refuses(409, "sold_out");
+}
+
+#[tokio::test]
+async fn an_order_that_got_stuck_on_its_way_does_not_come_late() {
+    let mut stack = Stack::start();
+    let honest = stack.caller();
+    honest.open("42", 2, 2).await.answers(201);
+    let (meddler, stuck) = stack.start_meddled(Mischief::Hold).await;
+    let answer = stuck.order("42", "o1", "ann", 2).await;
+    answer.refuses(503, "outcome_unknown").says_when_to_retry();
+    stack.until_released("42").await;
+    let before = stack.redis().records();
+    // Each time that it was sent.
+    assert!(meddler.deliver().await.len() > 1);
+    assert_eq!(stack.redis().records(), before);
+    honest.order("42", "o2", "bob", 2).await.answers(201);
 }
 
 #[tokio::test]

@@ -20,6 +20,62 @@ pub fn workerd_config<'a>(
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
 ) -> Result<String> {
+    let worker = worker(entry, modules, bindings)?;
+    Ok(format!(
+        r#"using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker), {INTERNET}],
+  sockets = [{SOCKET}]
+);
+{worker}"#
+    ))
+}
+
+/// As [`workerd_config`], with a second socket called `cron`, on which `GET` of [`CRON_PATH`] is the clock that calls the Worker's
+/// `scheduled`: with `time` in milliseconds since 1970. The answer is `ok` unless
+/// that throws.
+pub(super) fn workerd_config_with_cron<'a>(
+    entry: &str,
+    modules: &[String],
+    bindings: impl IntoIterator<Item = &'a String>,
+) -> Result<String> {
+    let worker = worker(entry, modules, bindings)?;
+    let date = compatibility_date()?;
+    Ok(format!(
+        r#"using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker), (name = "cron", worker = .cron), {INTERNET}],
+  sockets = [{SOCKET}, (name = "cron", address = "127.0.0.1:0", http = (), service = "cron")]
+);
+const cron :Workerd.Worker = (
+  modules = [(name = "cron.js", esModule = "{CRON}")],
+  compatibilityDate = "{date}",
+  bindings = [(name = "main", service = "main")]
+);
+{worker}"#
+    ))
+}
+
+/// That of `wrangler dev`.
+pub(super) const CRON_PATH: &str = "/cdn-cgi/local/scheduled";
+
+/// In one line and without double quotes, since it is quoted itself.
+const CRON: &str = "export default { \
+    async fetch(request, env) { \
+        const time = Number(new URL(request.url).searchParams.get('time')); \
+        await env.main.scheduled({ scheduledTime: new Date(time), cron: '0 12 * * *' }); \
+        return new Response('ok'); \
+    }, \
+};";
+
+const INTERNET: &str = r#"(name = "internet", network = (allow = ["public", "private"]))"#;
+const SOCKET: &str = r#"(name = "http", address = "127.0.0.1:0", http = (), service = "main")"#;
+
+fn worker<'a>(
+    entry: &str,
+    modules: &[String],
+    bindings: impl IntoIterator<Item = &'a String>,
+) -> Result<String> {
     ensure!(
         modules.iter().any(|name| name == entry),
         "there is no {entry}"
@@ -45,12 +101,7 @@ pub fn workerd_config<'a>(
         .map(|name| format!("(name = \"{name}\", fromEnvironment = \"{name}\")"))
         .collect();
     Ok(format!(
-        r#"using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker), (name = "internet", network = (allow = ["public", "private"]))],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
-);
-const worker :Workerd.Worker = (
+        r#"const worker :Workerd.Worker = (
   modules = [{}],
   compatibilityDate = "{}",
   bindings = [{}]

@@ -29,7 +29,7 @@ impl NodeScript {
         let mut command = Command::new("node");
         command.arg(script).envs(variables);
         let process = Process::start(&mut command).context("install Node, 20 or newer")?;
-        let port = process.wait_for_port(START_LIMIT)?;
+        let port = process.wait_for_port(None, START_LIMIT)?;
         Ok(Self { process, port })
     }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::bridge::Bridge;
-use super::config::{workerd_config, workerd_modules};
+use super::config::{CRON_PATH, workerd_config_with_cron, workerd_modules};
 use super::process::Process;
 use crate::{paths, worker_build};
 
@@ -29,7 +29,14 @@ pub struct Worker {
     process: Process,
     folder: TempDir,
     bindings: Vec<(String, String)>,
-    port: u16,
+    ports: Ports,
+}
+
+/// Where it listens: for requests, and for the clock.
+#[derive(Clone, Copy)]
+struct Ports {
+    http: u16,
+    cron: u16,
 }
 
 impl WorkerConfig {
@@ -119,25 +126,30 @@ impl Worker {
         let names = config.bindings.iter().map(|(name, _)| name);
         fs::write(
             folder.path().join("config.capnp"),
-            workerd_config("index.js", &modules, names)?,
+            workerd_config_with_cron("index.js", &modules, names)?,
         )?;
-        let (process, port) = serve(folder.path(), &config.bindings, 0)?;
+        let (process, ports) = serve(folder.path(), &config.bindings, 0)?;
         Ok(Self {
             process,
             folder,
             bindings: config.bindings.clone(),
-            port,
+            ports,
         })
     }
 
     /// Its address, `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://127.0.0.1:{}", self.ports.http)
     }
 
     /// Its port.
     pub fn port(&self) -> u16 {
-        self.port
+        self.ports.http
+    }
+
+    /// Where `GET` calls its handler of scheduled events, as the clock would, with `?time=` in milliseconds since 1970.
+    pub fn cron_url(&self) -> String {
+        format!("http://127.0.0.1:{}{CRON_PATH}", self.ports.cron)
     }
 
     /// Its process id.
@@ -157,7 +169,7 @@ impl Worker {
     /// As for [`Worker::start`].
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
-        (self.process, self.port) = serve(self.folder.path(), &self.bindings, self.port)?;
+        (self.process, self.ports) = serve(self.folder.path(), &self.bindings, self.ports.http)?;
         Ok(())
     }
 
@@ -170,7 +182,7 @@ impl Worker {
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker")
-            .field("port", &self.port)
+            .field("port", &self.ports.http)
             .finish_non_exhaustive()
     }
 }
@@ -186,7 +198,7 @@ fn copy_modules(build: &Path, folder: &Path) -> Result<Vec<String>> {
     Ok(modules)
 }
 
-fn serve(folder: &Path, bindings: &[(String, String)], port: u16) -> Result<(Process, u16)> {
+fn serve(folder: &Path, bindings: &[(String, String)], port: u16) -> Result<(Process, Ports)> {
     let mut command = Command::new(paths::workerd());
     command
         .args(["serve", "config.capnp", "--control-fd=1"])
@@ -195,6 +207,7 @@ fn serve(folder: &Path, bindings: &[(String, String)], port: u16) -> Result<(Pro
         .env_clear()
         .envs(bindings.iter().cloned());
     let process = Process::start(&mut command).context("`cargo xtask setup` installs workerd")?;
-    let port = process.wait_for_port(START_LIMIT)?;
-    Ok((process, port))
+    let http = process.wait_for_port(Some("http"), START_LIMIT)?;
+    let cron = process.wait_for_port(Some("cron"), START_LIMIT)?;
+    Ok((process, Ports { http, cron }))
 }

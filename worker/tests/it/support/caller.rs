@@ -10,6 +10,7 @@ use super::now_ms;
 pub(crate) struct Caller {
     http: Client,
     url: String,
+    cron_url: String,
     config: WorkerConfig,
 }
 
@@ -26,6 +27,7 @@ impl Caller {
         Self {
             http: Client::new(),
             url: worker.url(),
+            cron_url: worker.cron_url(),
             config: config.clone(),
         }
     }
@@ -57,6 +59,24 @@ impl Caller {
         let order = json!({"order_id": order, "buyer": buyer, "quantity": quantity});
         let path = format!("/sales/{sku}/orders");
         self.send("POST", &path, None, &order.to_string()).await
+    }
+
+    pub(crate) async fn enter(&self, lottery: &str, entrant: &str) -> Answer {
+        let path = format!("/lottery/{lottery}/entrants");
+        let entry = json!({ "entrant": entrant });
+        self.send("POST", &path, None, &entry.to_string()).await
+    }
+
+    pub(crate) async fn lottery(&self, lottery: &str) -> Answer {
+        let path = format!("/lottery/{lottery}");
+        self.send("GET", &path, None, "").await
+    }
+
+    /// As the clock would call it, at `time_ms`.
+    pub(crate) async fn fire(&self, time_ms: u64) {
+        let url = format!("{}?time={time_ms}", self.cron_url);
+        let fired = self.http.get(url).send().await.expect("an answer");
+        assert_eq!(fired.text().await.expect("a whole answer"), "ok");
     }
 
     /// With the credential of those who open sales.

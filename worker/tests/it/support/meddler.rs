@@ -1,10 +1,10 @@
 //! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that is faster.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -13,28 +13,32 @@ use xtask::stack::Bridge;
 
 use super::Redis;
 
-/// What happens to a request that commits.
+/// What happens to a request that writes records.
 #[derive(Clone, Copy)]
 pub(crate) enum Mischief {
     /// It is executed, but the reply is replaced by a gateway's error page.
     LoseReply,
     /// It is not executed, and the answer is a gateway's error page.
     LoseRequest,
-    /// It is not executed, and there is no answer.
+    /// It is not executed, and there is no answer, until [`Meddler::deliver`].
     Hold,
     /// Right before it, the lock of this name runs out.
     ExpireLock(&'static str),
 }
 
-struct Meddler {
+/// A request on its way.
+type Passing = (HeaderMap, Bytes);
+
+pub(crate) struct Meddler {
     bridge: String,
     redis: PathBuf,
     http: reqwest::Client,
     mischief: Mischief,
+    held: Mutex<Vec<Passing>>,
 }
 
-/// Starts before `bridge`; at which address.
-pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> String {
+/// Starts before `bridge`; and at which address.
+pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let meddler = Arc::new(Meddler {
@@ -42,17 +46,21 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> String {
         redis: bridge.redis_socket().to_owned(),
         http: reqwest::Client::new(),
         mischief,
+        held: Mutex::default(),
     });
-    let app = Router::new().fallback(pass).with_state(meddler);
+    let app = Router::new().fallback(pass).with_state(meddler.clone());
     tokio::spawn(async { axum::serve(listener, app).await });
-    format!("http://{address}")
+    (meddler, format!("http://{address}"))
 }
 
 async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
     let commits = body.windows(6).any(|word| word == b"\"HSET\"");
     match meddler.mischief {
         Mischief::LoseRequest if commits => gateway_error(),
-        Mischief::Hold if commits => std::future::pending().await,
+        Mischief::Hold if commits => {
+            meddler.held.lock().expect("no panic").push((headers, body));
+            std::future::pending().await
+        }
         Mischief::LoseReply if commits => {
             meddler.forward(&headers, body).await;
             gateway_error()
@@ -67,6 +75,23 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
 }
 
 impl Meddler {
+    /// How many requests are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held.lock().expect("no panic").len()
+    }
+
+    /// Lets the requests through that were held, late as they are; what they are answered.
+    pub(crate) async fn deliver(&self) -> Vec<String> {
+        let held = std::mem::take(&mut *self.held.lock().expect("no panic"));
+        let mut answers = Vec::new();
+        for (headers, body) in held {
+            let answer = self.forward(&headers, body).await.into_body();
+            let answer = to_bytes(answer, usize::MAX).await.expect("a whole answer");
+            answers.push(String::from_utf8_lossy(&answer).into_owned());
+        }
+        answers
+    }
+
     async fn forward(&self, headers: &HeaderMap, body: Bytes) -> Response {
         let mut request = self.http.post(&self.bridge).body(body);
         for name in ["authorization", "content-type"] {

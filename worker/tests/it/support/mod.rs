@@ -6,12 +6,15 @@ pub(crate) mod meddler;
 use std::fmt::Debug;
 use std::future::Future;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use redis::{Connection, FromRedisValue};
+use serde_json::Value;
 use xtask::stack::{Bridge, Worker, WorkerConfig};
 
 use caller::Caller;
+use meddler::{Meddler, Mischief};
 
 /// Far more than anything here takes.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -47,6 +50,25 @@ impl Stack {
         let caller = Caller::new(&worker, &self.config);
         self.workers.push(worker);
         caller
+    }
+
+    /// One more Worker, with a meddler between it and the bridge.
+    pub(crate) async fn start_meddled(&mut self, mischief: Mischief) -> (Arc<Meddler>, Caller) {
+        let (meddler, url) = meddler::start(&self.bridge, mischief).await;
+        let honest = self.config.clone();
+        self.config = honest.clone().bind("BRIDGE_URL", url);
+        let caller = self.start_worker();
+        self.config = honest;
+        (meddler, caller)
+    }
+
+    /// What all Workers wrote to their consoles as JSON.
+    pub(crate) fn logged(&self) -> Vec<Value> {
+        let logs: Vec<_> = self.workers.iter().map(Worker::log).collect();
+        let lines = logs.iter().flat_map(|log| log.lines());
+        lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 
     /// A caller of the first Worker.
