@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, web};
+use edgelock::{Bridge, Runtime, Transport, web};
 use js_sys::{Error, Reflect};
 use wasm_bindgen::prelude::*;
 
@@ -15,26 +15,59 @@ pub struct Client(edgelock::Client<Fetch, Host>);
 
 #[wasm_bindgen]
 impl Client {
-    /// A client of the Upstash-style bridge at `url`.
+    /// A client of the Upstash-style bridge at `url`, whose waiters listen for their turn unless `push` is false.
     ///
     /// # Errors
     /// `invalid_argument` for an address or a credential that cannot be one.
     #[wasm_bindgen(constructor)]
-    pub fn new(url: &str, credential: &str) -> Result<Self, JsValue> {
+    pub fn new(url: &str, credential: &str, push: Option<bool>) -> Result<Self, JsValue> {
         let bridge = Bridge::upstash(url, credential).map_err(to_js)?;
-        Ok(Self(web::client(bridge)))
+        Ok(Self(web::client(bridge.push(push.unwrap_or(true)))))
     }
 
-    /// The lock called `name`, whose leases last `ttl_ms`.
+    /// The lock called `name`, whose leases last `ttl_ms`, to be waited for as `patience` says.
     ///
     /// # Errors
     /// `invalid_argument` for a name or a ttl out of range.
-    pub fn lock(&self, name: &str, ttl_ms: u32) -> Result<Lock, JsValue> {
+    pub fn lock(
+        &self,
+        name: &str,
+        ttl_ms: u32,
+        patience: Option<Patience>,
+    ) -> Result<Lock, JsValue> {
         let lock = self
             .0
             .lock(name)
-            .and_then(|lock| lock.ttl(Duration::from_millis(ttl_ms.into())));
-        lock.map(Lock).map_err(to_js)
+            .and_then(|lock| lock.ttl(Duration::from_millis(ttl_ms.into())))
+            .map_err(to_js)?;
+        Ok(Lock(match patience {
+            Some(patience) => patience.of(lock),
+            None => lock,
+        }))
+    }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// `{ waitMs?, maxRequests?, fair? }`; what is left out is as the client has it by itself.
+    pub type Patience;
+    #[wasm_bindgen(method, getter, js_name = waitMs)]
+    fn wait_ms(this: &Patience) -> Option<u32>;
+    #[wasm_bindgen(method, getter, js_name = maxRequests)]
+    fn max_requests(this: &Patience) -> Option<u32>;
+    #[wasm_bindgen(method, getter)]
+    fn fair(this: &Patience) -> Option<bool>;
+}
+
+impl Patience {
+    fn of<T: Transport, R: Runtime>(&self, mut lock: edgelock::Lock<T, R>) -> edgelock::Lock<T, R> {
+        if let Some(ms) = self.wait_ms() {
+            lock = lock.wait(Duration::from_millis(ms.into()));
+        }
+        if let Some(requests) = self.max_requests() {
+            lock = lock.max_requests(requests);
+        }
+        lock.fair(self.fair().unwrap_or(false))
     }
 }
 
@@ -51,6 +84,14 @@ impl Lock {
     #[wasm_bindgen(js_name = tryAcquire)]
     pub async fn try_acquire(&self) -> Result<Lease, JsValue> {
         self.0.try_acquire().await.map(Lease).map_err(to_js)
+    }
+
+    /// Takes the lock as soon as it is free.
+    ///
+    /// # Errors
+    /// `held` if the wait is over, or no request left; those of the bridge.
+    pub async fn acquire(&self) -> Result<Lease, JsValue> {
+        self.0.acquire().await.map(Lease).map_err(to_js)
     }
 }
 

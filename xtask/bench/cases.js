@@ -2,9 +2,10 @@
 import * as glue from "edgelock-glue";
 import { Lock } from "@upstash/lock";
 
-const TTL_MS = 10_000;
+export { glue };
+export const TTL_MS = 10_000;
 
-function instantiate(module) {
+export function instantiate(module) {
   const { exports } = new WebAssembly.Instance(module, { "./edgelock_js_bg.js": glue });
   glue.__wbg_set_wasm(exports);
   exports.__wbindgen_start?.();
@@ -18,7 +19,9 @@ async function recordBodies(client) {
   const lease = await client.lock("recorded", TTL_MS).tryAcquire();
   await lease.release();
   globalThis.fetch = real;
-  const token = JSON.parse(bodies[0])[8];
+  // EVAL, script, number of keys, the keys, nonce, token.
+  const words = JSON.parse(bodies[0]);
+  const token = words[3 + Number(words[2]) + 1];
   return bodies.map((body) => body.split(token));
 }
 

@@ -3,7 +3,10 @@
 //! All cases take turns against one bridge, round by round, and each figure is the median over the rounds of the ratio to the
 //! bare POST of the same round: so a machine that is busy for a while slows all of them.
 
+pub(crate) mod contention;
+
 mod build;
+mod delay;
 mod section;
 
 use std::fmt::Write as _;
@@ -30,13 +33,13 @@ pub(crate) fn run() -> Result<()> {
     let bridge = Bridge::options()
         .binary(stack::build_bridge("server")?)
         .start()?;
-    let built = build::run()?;
+    let built = build::run(&["node", "workerd"])?;
     println!("{}", built.sizes()?);
     let variables = [
         ("BRIDGE_URL", bridge.url()),
         ("BRIDGE_TOKEN", bridge.token()),
     ];
-    let node = NodeScript::start(&built.node(), variables)?;
+    let node = NodeScript::start(&built.node("node"), variables)?;
     let config = variables.iter().fold(
         WorkerConfig::bare(built.workerd()),
         |config, (name, value)| config.bind(*name, *value),
@@ -109,12 +112,17 @@ impl Host {
     }
 
     async fn get(&self, target: &str) -> Result<Value> {
-        let response = reqwest::get(format!("{}/{target}", self.url)).await?;
-        let status = response.status();
-        let text = response.text().await?;
-        ensure!(status.is_success(), "{target}: {text}");
-        Ok(serde_json::from_str(&text)?)
+        get(&self.url, target).await
     }
+}
+
+/// What a script answers.
+async fn get(url: &str, target: &str) -> Result<Value> {
+    let response = reqwest::get(format!("{url}/{target}")).await?;
+    let status = response.status();
+    let text = response.text().await?;
+    ensure!(status.is_success(), "{target}: {text}");
+    Ok(serde_json::from_str(&text)?)
 }
 
 /// What all threads of a process have run so far, to the nanosecond, as the scheduler of Linux counts.

@@ -31,7 +31,10 @@ enum Task {
     /// Run every check and test; ends with `N passed, N failed`
     Test,
     /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
-    Bench,
+    Bench {
+        #[command(subcommand)]
+        benchmark: Option<Benchmark>,
+    },
     /// Run Redis, a bridge and two Workers until Ctrl-C, and say how to use them
     Dev,
     /// Install what the other commands need (they do so themselves)
@@ -44,6 +47,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+}
+
+#[derive(Subcommand)]
+enum Benchmark {
+    /// Measure locks that many wait for, 20 ms away, against the limit and against @upstash/lock
+    Contention,
 }
 
 fn main() -> ExitCode {
@@ -62,7 +71,10 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Demo => demo::run()?,
         Task::Test => return test::run(),
-        Task::Bench => bench::run()?,
+        Task::Bench { benchmark: None } => bench::run()?,
+        Task::Bench {
+            benchmark: Some(Benchmark::Contention),
+        } => bench::contention::run()?,
         Task::Dev => dev::run()?,
         Task::Setup => setup::run()?,
         Task::BuildWorker => worker_build::build()?,

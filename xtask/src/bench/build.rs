@@ -13,8 +13,8 @@ pub(super) struct Built {
     folder: PathBuf,
 }
 
-pub(super) fn run() -> Result<Built> {
-    worker_build::build_if_stale()?;
+/// Builds the client's wasm and bundles the scripts with these names for their hosts.
+pub(super) fn run(scripts: &[&str]) -> Result<Built> {
     let folder = paths::target().join("bench");
     let glue = folder.join("glue");
     run_tool(paths::cargo().args(
@@ -56,22 +56,22 @@ pub(super) fn run() -> Result<Built> {
             ])
             .arg(format!("--outfile={}", glue.join("edgelock.js").display())),
     )?;
-    for host in ["node", "workerd"] {
-        bundle(host, &glue, &folder.join(host))?;
+    for script in scripts {
+        bundle(script, &glue, &folder.join(script))?;
     }
     Ok(Built { folder })
 }
 
-fn bundle(host: &str, glue: &Path, out: &Path) -> Result<()> {
+fn bundle(script: &str, glue: &Path, out: &Path) -> Result<()> {
     fs::create_dir_all(out)?;
     let sources = paths::root().join("xtask/bench");
-    let platform: &[&str] = match host {
-        "node" => &["--platform=node"],
-        _ => &["--platform=browser", "--conditions=workerd"],
+    let platform: &[&str] = match script {
+        "workerd" => &["--platform=browser", "--conditions=workerd"],
+        _ => &["--platform=node"],
     };
     run_tool(
         Command::new(paths::npm_bin("esbuild"))
-            .arg(sources.join(format!("{host}.js")))
+            .arg(sources.join(format!("{script}.js")))
             .args([
                 "--bundle",
                 "--format=esm",
@@ -90,16 +90,18 @@ fn bundle(host: &str, glue: &Path, out: &Path) -> Result<()> {
 }
 
 impl Built {
-    pub(super) fn node(&self) -> PathBuf {
-        self.folder.join("node/index.js")
+    /// A script for Node.
+    pub(super) fn node(&self, script: &str) -> PathBuf {
+        self.folder.join(script).join("index.js")
     }
 
     pub(super) fn workerd(&self) -> PathBuf {
         self.folder.join("workerd")
     }
 
-    /// What an edge downloads: the client, and the flash-sale Worker as a whole.
+    /// What an edge downloads: the client, and the flash-sale Worker as a whole, which is built for that.
     pub(super) fn sizes(&self) -> Result<String> {
+        worker_build::build_if_stale()?;
         let glue = self.folder.join("glue");
         let worker = paths::worker_build();
         let files = [

@@ -59,6 +59,11 @@ impl Bridge {
         &self.url
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The credential that it accepts.
     pub fn token(&self) -> &str {
         &self.token

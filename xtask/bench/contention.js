@@ -1,0 +1,118 @@
+// Waiters that take turns: each acquires a lock, holds it, releases it, and asks for it again.
+import { Lock } from "@upstash/lock";
+import { Redis } from "@upstash/redis";
+import { glue, instantiate, TTL_MS } from "./cases.js";
+import { module, serve } from "./serve.js";
+
+const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = process.env;
+const HOLD_MS = 5;
+// A wait that goes on this long after the others were counted is cut short.
+const PATIENCE_MS = 30_000;
+
+instantiate(module);
+
+let seen = () => {};
+const real = globalThis.fetch;
+globalThis.fetch = (...args) => (seen(), real(...args));
+
+// Each gives, for a name, a function that acquires it and returns the one that releases.
+const kinds = {
+  push: edgelock({ push: true, fair: false }),
+  fair: edgelock({ push: true, fair: true }),
+  poll: edgelock({ push: false, fair: false }),
+  // As each Worker would have it, every waiter has a client of its own: a shared one gathers the commands of all in one request.
+  peer: (name, delay) => {
+    const redis = new Redis({ url, token });
+    const lock = new Lock({ id: name, redis, lease: TTL_MS, retry: { attempts: Infinity, delay } });
+    return async () => {
+      if (!(await lock.acquire())) throw new Error("not acquired");
+      return async () => {
+        if (!(await lock.release())) throw new Error("not released");
+      };
+    };
+  },
+};
+
+function edgelock({ push, fair }) {
+  const client = new glue.Client(url, token, push);
+  return (name) => {
+    const lock = client.lock(name, TTL_MS, { waitMs: 60_000, maxRequests: 1_000, fair });
+    return async () => {
+      const lease = await lock.acquire();
+      return () => lease.release();
+    };
+  };
+}
+
+// Timers are late by up to a millisecond, which is a fifth of a hold: the last one is waited for awake.
+async function hold() {
+  const until = performance.now() + HOLD_MS;
+  await new Promise((resolve) => setTimeout(resolve, HOLD_MS - 1));
+  while (performance.now() < until) await new Promise(setImmediate);
+  return performance.now() - until + HOLD_MS;
+}
+
+let runs = 0;
+
+// Turns and requests count within the window, waits if they begin in it; everyone goes on until the last of those is over.
+async function contend({ kind, waiters, names, delay, rampMs, windowMs }) {
+  const run = runs++;
+  const start = performance.now() + rampMs;
+  const end = start + windowMs;
+  const within = (time) => time >= start && time < end;
+  const figures = { turns: Array(waiters).fill(0), waits_ms: [], requests: 0, all_turns: 0, held_ms: 0 };
+  let waiting = 0;
+  seen = () => (figures.requests += Number(within(performance.now())));
+  const waiter = async (index) => {
+    const acquire = kinds[kind](`contention-${run}-${index % names}`, delay);
+    for (let asked = performance.now(); asked < end || (waiting > 0 && asked < end + PATIENCE_MS); asked = performance.now()) {
+      waiting += Number(within(asked));
+      const release = await acquire();
+      const granted = performance.now();
+      figures.turns[index] += Number(within(granted));
+      if (within(asked)) {
+        waiting--;
+        figures.waits_ms.push(granted - asked);
+      }
+      const held = await hold();
+      figures.held_ms += held;
+      await release();
+      figures.all_turns++;
+    }
+  };
+  await Promise.all(Array.from({ length: waiters }, (_, index) => waiter(index)));
+  seen = () => {};
+  return figures;
+}
+
+// Milliseconds of bare requests that Redis answers without any work, one after another.
+async function ping({ count }) {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const round_trips_ms = [];
+  for (let i = 0; i < count; i++) {
+    const start = performance.now();
+    await (await fetch(url, { method: "POST", headers, body: '["PING"]' })).json();
+    round_trips_ms.push(performance.now() - start);
+  }
+  return { round_trips_ms };
+}
+
+// Turns of one client alone, each on one of many names at random; milliseconds of all of them.
+async function roam({ names, turns }) {
+  const client = new glue.Client(url, token, false);
+  const start = performance.now();
+  for (let i = 0; i < turns; i++) {
+    const lease = await client.lock(`lock-${Math.floor(Math.random() * names)}`, TTL_MS).tryAcquire();
+    await lease.release();
+  }
+  return { took_ms: performance.now() - start };
+}
+
+const actions = { contend, ping, roam };
+
+serve((target) => {
+  const { pathname, searchParams } = new URL(target, "http://localhost");
+  const { kind, ...numbers } = Object.fromEntries(searchParams);
+  const options = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Number(value)]));
+  return actions[pathname.slice(1)]({ kind, ...options }).then(JSON.stringify);
+});

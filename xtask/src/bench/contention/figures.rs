@@ -1,0 +1,88 @@
+//! What one cell's turns come to.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+pub(super) struct Figures {
+    pub(super) per_second: f64,
+    pub(super) requests: f64,
+    pub(super) wait_p50_ms: f64,
+    pub(super) wait_p99_ms: f64,
+    /// Of the waiters' turns.
+    pub(super) jain: f64,
+    pub(super) held_ms: f64,
+    /// Of a turn: Node, bridge, Redis.
+    pub(super) cpu_ms: [f64; 3],
+}
+
+impl Figures {
+    /// From what contention.js counted in its window, and what its processes took for all turns, those outside included.
+    pub(super) fn new(counted: &Value, window: Duration, cpu_ns: [u64; 3]) -> Result<Self> {
+        let turns = numbers(counted, "turns")?;
+        let mut waits = numbers(counted, "waits_ms")?;
+        waits.sort_by(f64::total_cmp);
+        let sum: f64 = turns.iter().sum();
+        let all_turns = number(counted, "all_turns")?;
+        ensure!(sum > 0.0 && !waits.is_empty(), "no turn was taken");
+        Ok(Self {
+            per_second: sum / window.as_secs_f64(),
+            requests: number(counted, "requests")? / sum,
+            wait_p50_ms: percentile(&waits, 0.5),
+            wait_p99_ms: percentile(&waits, 0.99),
+            jain: jain(&turns),
+            held_ms: number(counted, "held_ms")? / all_turns,
+            cpu_ms: cpu_ns.map(|ns| ns as f64 / 1e6 / all_turns),
+        })
+    }
+
+    /// What a turn costs those who serve it.
+    pub(super) const fn server_cpu_ms(&self) -> f64 {
+        let [_, bridge, redis] = self.cpu_ms;
+        bridge + redis
+    }
+}
+
+fn number(counted: &Value, name: &str) -> Result<f64> {
+    counted[name].as_f64().context("a count is a number")
+}
+
+fn numbers(counted: &Value, name: &str) -> Result<Vec<f64>> {
+    let counts = counted[name].as_array().context("counts are a list")?;
+    Ok(counts.iter().filter_map(Value::as_f64).collect())
+}
+
+/// The smallest that at least `part` of them do not exceed.
+fn percentile(sorted: &[f64], part: f64) -> f64 {
+    let rank = (sorted.len() as f64 * part).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// Jain's fairness index: 1 if all have the same, one over their number if one has everything.
+fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(percentile(&values, 0.5), 50.0);
+        assert_eq!(percentile(&values, 0.99), 99.0);
+        assert_eq!(percentile(&values[..1], 0.99), 1.0);
+    }
+
+    #[test]
+    fn fairness_is_one_for_equals_and_least_for_a_monopoly() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0, 3.0]), 1.0);
+        assert_eq!(jain(&[3.0, 0.0, 0.0, 0.0]), 0.25);
+        // As fair as a window can be that ends within a round.
+        assert!(jain(&[7.0, 8.0].repeat(16)) > 0.995);
+    }
+}

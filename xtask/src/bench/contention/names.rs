@@ -1,0 +1,144 @@
+//! What a turn costs where Redis knows one lock, and where it knows a million.
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo as _};
+use xtask::stack::{Bridge, NodeScript};
+
+use super::super::{cpu_ns, get, median};
+
+const CROWD: u64 = 1_000_000;
+const ROUNDS: usize = 15;
+const TURNS: u64 = 300;
+
+/// Each of them once had a holder.
+const CREATE: &str = "
+    for i = ARGV[1], ARGV[2] - 1 do
+        redis.call('SET', '{lock-' .. string.format('%.0f', i) .. '}:fence', '1700000000000000', 'PX', 604800000)
+    end";
+const CREATED_AT_ONCE: u64 = 10_000;
+
+/// Medians over the rounds: of a turn among one name and among a million, and of the ratio in the same round.
+pub(super) struct Ratio {
+    latency_us: [f64; 2],
+    cpu_us: [f64; 2],
+    pub(super) latency: f64,
+    pub(super) cpu: f64,
+}
+
+/// What a turn took in one round.
+struct Sample {
+    latency_us: f64,
+    cpu_us: f64,
+}
+
+/// Two Redis, each with a bridge and a process of Node of its own, with no delay on the way.
+pub(super) async fn ratio(binary: &Path, script: &Path) -> Result<Ratio> {
+    eprintln!("making {CROWD} names");
+    let one = Names::start(binary, script, 1)?;
+    let many = Names::start(binary, script, CROWD)?;
+    for names in [&one, &many] {
+        names.sample().await?;
+    }
+    let mut rounds = Vec::new();
+    for round in 1..=ROUNDS {
+        eprintln!("names: round {round} of {ROUNDS}");
+        rounds.push([one.sample().await?, many.sample().await?]);
+    }
+    let absolute = |value: fn(&Sample) -> f64| {
+        [0, 1].map(|place| median(rounds.iter().map(|round| value(&round[place]))))
+    };
+    let relative = |value: fn(&Sample) -> f64| {
+        median(rounds.iter().map(|[one, many]| value(many) / value(one)))
+    };
+    Ok(Ratio {
+        latency_us: absolute(|sample| sample.latency_us),
+        cpu_us: absolute(|sample| sample.cpu_us),
+        latency: relative(|sample| sample.latency_us),
+        cpu: relative(|sample| sample.cpu_us),
+    })
+}
+
+struct Names {
+    count: u64,
+    node: NodeScript,
+    bridge: Bridge,
+    redis: u32,
+}
+
+impl Names {
+    fn start(binary: &Path, script: &Path, count: u64) -> Result<Self> {
+        let bridge = Bridge::options().binary(binary).start()?;
+        let mut redis = connection(&bridge)?;
+        let mut created = 0;
+        while created < count {
+            let next = count.min(created + CREATED_AT_ONCE);
+            let mut create = redis::cmd("EVAL");
+            create.arg(CREATE).arg(0).arg(created).arg(next);
+            create.exec(&mut redis)?;
+            created = next;
+        }
+        let variables = [
+            ("BRIDGE_URL", bridge.url()),
+            ("BRIDGE_TOKEN", bridge.token()),
+        ];
+        Ok(Self {
+            count,
+            node: NodeScript::start(script, variables)?,
+            redis: redis_id(&bridge)?,
+            bridge,
+        })
+    }
+
+    async fn sample(&self) -> Result<Sample> {
+        let before = self.cpu_ns()?;
+        let target = format!("roam?names={}&turns={TURNS}", self.count);
+        let answer = get(&self.node.url(), &target).await?;
+        let cpu = self.cpu_ns()?.saturating_sub(before);
+        let took_ms = answer["took_ms"].as_f64().context("turns take time")?;
+        Ok(Sample {
+            latency_us: took_ms * 1_000.0 / TURNS as f64,
+            cpu_us: cpu as f64 / 1_000.0 / TURNS as f64,
+        })
+    }
+
+    fn cpu_ns(&self) -> Result<u64> {
+        Ok(cpu_ns(self.bridge.id())? + cpu_ns(self.redis)?)
+    }
+}
+
+fn connection(bridge: &Bridge) -> Result<Connection> {
+    let address = ConnectionAddr::Unix(bridge.redis_socket().into());
+    Ok(Client::open(address.into_connection_info()?)?.get_connection()?)
+}
+
+/// The process id of the Redis that a bridge spawned.
+pub(super) fn redis_id(bridge: &Bridge) -> Result<u32> {
+    let about: String = redis::cmd("INFO")
+        .arg("server")
+        .query(&mut connection(bridge)?)?;
+    let id = about
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:"));
+    Ok(id.context("Redis says its process id")?.trim().parse()?)
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = |what, [one, many]: [f64; 2], ratio| {
+            format!("{what:30} {one:8.0} {many:12.0} {ratio:8.3}")
+        };
+        writeln!(
+            f,
+            "a turn without delay or waiters   1 name {CROWD:>6} names  × one"
+        )?;
+        writeln!(f, "{}", row("latency, µs", self.latency_us, self.latency))?;
+        write!(
+            f,
+            "{}",
+            row("CPU of bridge and Redis, µs", self.cpu_us, self.cpu)
+        )
+    }
+}
