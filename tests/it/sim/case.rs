@@ -153,6 +153,10 @@ impl Case {
             by,
             what: what.into(),
         };
+        let drift = machine.map(|machine| machine.drift_ppm);
+        self.trace.note(self.world.now(), || {
+            format!("{} by {by} drift {drift:?}", watch.what)
+        });
         // Time must be looked at then, whether anything happens or not.
         let after = (by + 2 * super::check::ROUNDING).saturating_sub(self.world.now());
         self.world.schedule(after.min(1_000_000 * MS), || {});

@@ -8,7 +8,7 @@ use edgelock::Error;
 
 use super::redis::{Db, Reply, Value};
 use super::script::{Run, Script};
-use super::world::{MS, Machine, Time};
+use super::world::{Machine, Time};
 
 /// The promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +134,8 @@ impl Check {
             let stands = (watch.machine.as_ref())
                 .is_some_and(|machine| machine.paused_until.get() >= now || machine.is_dead.get());
             if now > watch.by + ROUNDING && !stands {
-                let late = (now - watch.by) / MS;
-                self.fail(watch.invariant, format!("{} ({late} ms late)", watch.what));
+                let (what, late) = (&watch.what, now - watch.by);
+                self.fail(watch.invariant, format!("{what} is {late} ns late"));
             }
         }
     }

@@ -202,17 +202,17 @@ impl Client {
                 3 => self.sleep(lease.remaining() + self.ms(0, 40)).await,
                 4 => self.sleep(self.ms(0, 30)).await,
                 5..=6 => {
-                    let _in_time = self.in_time(lease.remaining(), "a renewal");
+                    let _in_time = self.in_time(self.limit(&lease), "a renewal");
                     let _ = lease.renew().await;
                 }
                 7 => {
-                    let limit = lease.remaining();
+                    let limit = self.limit(&lease);
                     let patience = rng.pick(&[Duration::from_millis(20), limit, limit]);
                     self.write(asked, &lease, limit, patience, false).await;
                 }
                 _ => {
                     // Whoever hands a lease on knows how its calls ended.
-                    let limit = lease.remaining();
+                    let limit = self.limit(&lease);
                     if self.write(asked, &lease, limit, limit, false).await {
                         lease = asked.lock.resume(lease.into_token()).expect("randomness");
                         let _ = lease.renew().await;
@@ -227,7 +227,7 @@ impl Client {
                 let _ = lease.release().await;
             }
             5..=7 => {
-                let limit = lease.remaining();
+                let limit = self.limit(&lease);
                 self.write(asked, &lease, limit, limit, true).await;
             }
             8 => drop(lease),
@@ -276,7 +276,7 @@ impl Client {
                     self.sleep(time / 20).await;
                 }
                 if self.case.rng.chance(500) {
-                    let limit = lease.remaining();
+                    let limit = self.limit(lease);
                     self.write(asked, lease, limit, limit, false).await;
                 }
                 Ok::<_, Error>(())
@@ -308,6 +308,14 @@ impl Client {
     fn in_time(&self, limit: Duration, what: &str) -> impl Drop + use<> {
         let by = self.case.world.now() + self.machine.lasts(limit);
         (self.case).expect(Invariant::WaitsEnd, Some(&self.machine), by, what)
+    }
+
+    /// How long a call under `lease` may take. One that was resumed has no deadline until it was renewed.
+    fn limit(&self, lease: &SimLease) -> Duration {
+        match lease.remaining() {
+            Duration::ZERO => self.longest_call(),
+            remaining => remaining,
+        }
     }
 
     /// All attempts, and the pauses between them.
