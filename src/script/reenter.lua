@@ -15,8 +15,7 @@ if not again then
   if not mine and redis.call('EXISTS', NAME) == 1 then
     return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US) }
   end
-  local held_fence, holder = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')
-  fence = mine and holder == OWNER and held_fence
+  fence = mine and held_fence()
   if not fence then
     fence = issue_fence()
     redis.call('SET', HOLD, fence .. ' ' .. OWNER, 'PX', ARGV[3])

@@ -1,11 +1,16 @@
 -- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a release on Redisson's channel.
 --
 -- The hash has no place for more. HOLD is '<fence> <owner>' of who has it, so that all entries of one hold have one fence;
--- ENTRY, one for each entry, tells whether this one still counts, so that nobody leaves twice, or leaves a later hold.
+-- ENTRY, one for each entry, is the fence of the hold in which this one counts, so that nobody leaves twice, or leaves a later hold.
 local OWNER, HOLD, ENTRY = ARGV[2], KEYS[7], KEYS[8]
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
+local function held_fence()
+  local fence, holder = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')
+  return holder == OWNER and fence
+end
 local function is_held()
-  return redis.call('EXISTS', ENTRY) == 1 and redis.pcall('HEXISTS', NAME, OWNER) == 1
+  local fence = redis.call('GET', ENTRY)
+  return fence and fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1
 end
 local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
 -- Never shorter: another entry may need it for longer.

@@ -8,5 +8,6 @@ mod invariants;
 mod lost;
 mod outcomes;
 mod reentrant;
+mod sim;
 mod support;
 mod waiting;

@@ -234,6 +234,23 @@ fn it_can_be_inspected_and_forced() {
 }
 
 #[test]
+fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.reentrant(OWNER);
+        let forced = lock.acquire().await.unwrap();
+        assert!(lock.force_release().await.unwrap());
+        let next = lock.acquire().await.unwrap();
+        let incr = Command::new("INCR").key("{a}:n");
+        assert_eq!(forced.exec(&[incr]).await, Err(Error::Lost));
+        assert_eq!(forced.release().await, Err(Error::Lost));
+        assert_eq!(stack.count(OWNER), 1);
+        next.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
+    });
+}
+
+#[test]
 fn what_it_cannot_do_is_refused() {
     run(async {
         let mut stack = Stack::spawn();

@@ -1,0 +1,65 @@
+//! The bridge: Upstash's dialect on the model of Redis, as `edgelock-bridge` speaks it.
+
+use edgelock::Response;
+use serde_json::{Value, json};
+
+use super::redis::Reply;
+
+/// Redis's answer as the response of a bridge.
+pub(crate) fn response(reply: &Reply) -> Response {
+    match reply {
+        Reply::Error(text) => answer(400, &json!({ "error": text })),
+        reply => answer(200, &json!({ "result": value(reply) })),
+    }
+}
+
+/// What the bridge says when Redis did not answer it.
+pub(crate) fn unavailable() -> Response {
+    answer(503, &json!({ "error": "redis is not available" }))
+}
+
+fn answer(status: u16, body: &Value) -> Response {
+    Response {
+        status,
+        retry_after: None,
+        body: body.to_string().into_bytes(),
+    }
+}
+
+fn value(reply: &Reply) -> Value {
+    match reply {
+        Reply::Nil => Value::Null,
+        Reply::Int(number) => json!(number),
+        Reply::Bulk(bytes) => json!(String::from_utf8_lossy(bytes)),
+        Reply::Status(text) => json!(text),
+        Reply::Error(text) => json!(text),
+        Reply::Array(replies) => replies.iter().map(value).collect(),
+    }
+}
+
+/// The channel that a client asks to listen to.
+pub(crate) fn channel(url: &str) -> Vec<u8> {
+    let (_, path) = url.split_once("/subscribe/").expect("a subscription");
+    let mut channel = Vec::new();
+    let mut parts = path.split('%');
+    channel.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
+    for part in parts {
+        let (code, rest) = part.split_at(2);
+        channel.push(u8::from_str_radix(code, 16).expect("an escape"));
+        channel.extend_from_slice(rest.as_bytes());
+    }
+    channel
+}
+
+/// What a stream says once Redis has taken the subscription.
+pub(crate) fn begun(channel: &[u8]) -> Vec<u8> {
+    event(&[b"subscribe", channel, b"1"])
+}
+
+pub(crate) fn message(channel: &[u8], text: &[u8]) -> Vec<u8> {
+    event(&[b"message", channel, text])
+}
+
+fn event(fields: &[&[u8]]) -> Vec<u8> {
+    [b"data: ", fields.join(&b',').as_slice(), b"\n\n"].concat()
+}

@@ -1,0 +1,174 @@
+//! One case: all there is in a world, what becomes of it, and what it was found to break.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::check::{Check, Invariant, Violation};
+use super::faults::{Net, Plan, Upset};
+use super::lua::Redis;
+use super::network::Network;
+use super::quiet::Quiet;
+use super::rng::Rng;
+use super::sabotage::Bent;
+use super::trace::Trace;
+use super::workload::Crowd;
+use super::world::{MS, Machine, Time, World};
+
+pub(crate) struct Case {
+    pub(crate) world: Rc<World>,
+    pub(crate) rng: Rng,
+    pub(crate) redis: Rc<Redis>,
+    pub(crate) check: Check,
+    pub(crate) trace: Trace,
+    pub(crate) bent: Bent,
+    pub(crate) net: Cell<Net>,
+    pub(crate) network: Network,
+    /// When faults stopped.
+    pub(crate) healed: Cell<Option<Time>>,
+    /// How far Redis's clock was set back, in microseconds.
+    set_back_us: Cell<i64>,
+    pub(crate) quiet: Quiet,
+}
+
+/// Redis's clock at the beginning, in microseconds.
+const BEGINNING_US: i64 = 1_700_000_000_000_000;
+
+impl Case {
+    pub(crate) fn new(seed: u64, redis: &Rc<Redis>, bent: Bent, trace: Trace) -> Rc<Self> {
+        *redis.db_mut() = super::redis::Db::default();
+        Rc::new(Self {
+            world: Rc::default(),
+            rng: Rng::new(seed),
+            redis: redis.clone(),
+            check: Check::default(),
+            trace,
+            bent,
+            net: Cell::new(Net::QUIET),
+            network: Network::default(),
+            healed: Cell::new(None),
+            set_back_us: Cell::new(0),
+            quiet: Quiet::default(),
+        })
+    }
+
+    /// What was found, once everything has happened.
+    pub(crate) fn run(self: &Rc<Self>) -> Option<Violation> {
+        let crowd = Crowd::draw(self);
+        let plan = Plan::draw(&self.rng, crowd.machines.len());
+        self.net.set(plan.net);
+        self.trace.note(0, || format!("{:?}", plan.upsets));
+        for (at, upset) in plan.upsets {
+            let (case, machines) = (self.clone(), crowd.machines.clone());
+            self.world
+                .schedule(at, move || case.upset(upset, &machines));
+        }
+        crowd.begin(self);
+        self.pass(plan.heal, || crowd.is_done());
+        crowd.leave(self);
+        self.heal();
+        self.quiet.hold(self, &crowd);
+        self.world.end();
+        self.check.violation()
+    }
+
+    /// Lets time pass until `is_done`, `limit` is over, or something was found. Whether it was done.
+    pub(crate) fn pass(&self, limit: Time, is_done: impl Fn() -> bool) -> bool {
+        let is_done = || is_done() || self.check.violation().is_some();
+        let check = || self.check.step(self.world.now());
+        self.world.run(limit, is_done, check)
+    }
+
+    pub(crate) fn now_us(&self) -> i64 {
+        BEGINNING_US + (self.world.now() / 1_000) as i64 - self.set_back_us.get()
+    }
+
+    fn heal(&self) {
+        self.trace
+            .note(self.world.now(), || "faults stop".to_owned());
+        self.healed.set(Some(self.world.now()));
+        self.net.set(Net::QUIET);
+        self.network.heal(self);
+    }
+
+    fn upset(self: &Rc<Self>, upset: Upset, machines: &[Rc<Machine>]) {
+        if self.healed.get().is_some() {
+            return;
+        }
+        let now = self.world.now();
+        self.trace.note(now, || format!("{upset:?}"));
+        match upset {
+            Upset::Pause { client, time } => {
+                let machine = &machines[client];
+                machine
+                    .paused_until
+                    .set(machine.paused_until.get().max(now + time));
+                // It is looked at when it goes on, whether anything wakes it or not.
+                self.world.schedule(time, || {});
+            }
+            Upset::Crash { client } => self.world.kill(&machines[client]),
+            Upset::BridgeRestart { time } => self.network.restart_bridge(self, now + time),
+            Upset::RedisRestart { time } => {
+                self.redis.db_mut().scripts.clear();
+                self.network.restart_redis(self, now + time);
+            }
+            Upset::ScriptFlush => {
+                self.redis.execute(&[b"SCRIPT", b"FLUSH"]);
+            }
+            Upset::DataLoss => {
+                self.redis.execute(&[b"FLUSHALL"]);
+                self.redis.db_mut().scripts.clear();
+                self.network.restart_redis(self, now);
+                self.check.lose_data(&self.redis.db(), now);
+            }
+            Upset::FailOver { behind } => {
+                let snapshot = self.redis.db().snapshot();
+                let case = self.clone();
+                self.world.schedule(behind, move || {
+                    if case.healed.get().is_some() {
+                        return;
+                    }
+                    case.redis.db_mut().restore(&snapshot);
+                    case.network.restart_redis(&case, case.world.now());
+                    case.check.lose_data(&case.redis.db(), case.world.now());
+                });
+            }
+            Upset::ClockBack { by } => {
+                let by = (by / 1_000) as i64;
+                self.set_back_us.set(self.set_back_us.get() + by);
+            }
+        }
+    }
+
+    /// A part of a case that has to be over by then.
+    pub(crate) fn expect(
+        self: &Rc<Self>,
+        invariant: Invariant,
+        machine: Option<&Rc<Machine>>,
+        by: Time,
+        what: impl Into<String>,
+    ) -> Expected {
+        let watch = super::check::Watch {
+            invariant,
+            machine: machine.cloned(),
+            by,
+            what: what.into(),
+        };
+        let drift = machine.map(|machine| machine.drift_ppm);
+        self.trace.note(self.world.now(), || {
+            format!("{} by {by} drift {drift:?}", watch.what)
+        });
+        // Time must be looked at then, whether anything happens or not.
+        let after = (by + 2 * super::check::ROUNDING).saturating_sub(self.world.now());
+        self.world.schedule(after.min(1_000_000 * MS), || {});
+        Expected(self.clone(), self.check.watch(watch))
+    }
+}
+
+/// Waits for something that must happen in time; dropping it says that it did.
+pub(crate) struct Expected(Rc<Case>, u64);
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.0.check.end_watch(self.1);
+    }
+}

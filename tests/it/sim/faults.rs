@@ -1,0 +1,151 @@
+//! What goes wrong in a case, drawn from its seed.
+
+use super::rng::Rng;
+use super::world::{MS, Time};
+
+/// How messages fare. Rates are in thousandths.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Net {
+    /// One way, at most.
+    pub(crate) latency: Time,
+    pub(crate) lose_request: u64,
+    pub(crate) lose_reply: u64,
+    pub(crate) duplicate: u64,
+    pub(crate) late: u64,
+    /// The reply is another's.
+    pub(crate) cross: u64,
+    /// The bridge answers with an error of its own, after it had the command executed.
+    pub(crate) fail: u64,
+    pub(crate) lose_push: u64,
+    pub(crate) late_push: u64,
+    /// Who stopped listening is still counted as listening.
+    pub(crate) half_open: u64,
+}
+
+/// Receipts and the marks of what was abandoned outlive this.
+const LATEST: Time = 15_000 * MS;
+
+impl Net {
+    /// Once faults have stopped.
+    pub(crate) const QUIET: Self = Self {
+        latency: 4 * MS,
+        lose_request: 0,
+        lose_reply: 0,
+        duplicate: 0,
+        late: 0,
+        cross: 0,
+        fail: 0,
+        lose_push: 0,
+        late_push: 0,
+        half_open: 0,
+    };
+
+    fn draw(rng: &Rng) -> Self {
+        let rate = || match rng.chance(400) {
+            true => rng.pick(&[20, 60, 200]),
+            false => 0,
+        };
+        Self {
+            latency: rng.pick(&[2 * MS, 10 * MS, 40 * MS]),
+            lose_request: rate(),
+            lose_reply: rate(),
+            duplicate: rate(),
+            late: rate(),
+            cross: rate() / 2,
+            fail: rate() / 2,
+            lose_push: rate(),
+            late_push: rate(),
+            half_open: rate() * 3,
+        }
+    }
+
+    pub(crate) fn delay(&self, rng: &Rng) -> Time {
+        self.or_late(rng, self.late)
+    }
+
+    pub(crate) fn push_delay(&self, rng: &Rng) -> Time {
+        self.or_late(rng, self.late_push)
+    }
+
+    fn or_late(&self, rng: &Rng, rate: u64) -> Time {
+        if rng.chance(rate) {
+            // Mostly by about as long as leases last.
+            let latest = rng.pick(&[100 * MS, 1_000 * MS, 4_000 * MS, LATEST]);
+            rng.between(self.latency, latest)
+        } else {
+            rng.between(self.latency / 4, self.latency)
+        }
+    }
+}
+
+/// What happens to the machines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Upset {
+    /// A client stands still, its clock goes on.
+    Pause {
+        client: usize,
+        time: Time,
+    },
+    /// A client dies without a word.
+    Crash {
+        client: usize,
+    },
+    /// Streams end, answers under way are lost, and nobody is there for a while.
+    BridgeRestart {
+        time: Time,
+    },
+    /// It comes back with all it had, and without its scripts.
+    RedisRestart {
+        time: Time,
+    },
+    ScriptFlush,
+    /// Redis comes back empty.
+    DataLoss,
+    /// A replica takes over that is behind by as much.
+    FailOver {
+        behind: Time,
+    },
+    /// Redis's clock is set back.
+    ClockBack {
+        by: Time,
+    },
+}
+
+/// All that goes wrong in one case.
+pub(crate) struct Plan {
+    pub(crate) net: Net,
+    pub(crate) upsets: Vec<(Time, Upset)>,
+    /// When all becomes well.
+    pub(crate) heal: Time,
+}
+
+impl Plan {
+    pub(crate) fn draw(rng: &Rng, clients: usize) -> Self {
+        let heal = rng.pick(&[1_000 * MS, 4_000 * MS, 8_000 * MS]);
+        // Fences grow across a loss only if the clock was not set back.
+        let loses_data = rng.chance(400);
+        let count = rng.between(0, 5);
+        let upsets = (0..count)
+            .map(|_| (rng.between(0, heal), Upset::draw(rng, clients, loses_data)))
+            .collect();
+        let net = Net::draw(rng);
+        Self { net, upsets, heal }
+    }
+}
+
+impl Upset {
+    fn draw(rng: &Rng, clients: usize, loses_data: bool) -> Self {
+        let time = rng.pick(&[20 * MS, 300 * MS, 2_500 * MS]);
+        let client = rng.between(0, clients as u64 - 1) as usize;
+        match rng.between(0, 9) {
+            0..=3 => Self::Pause { client, time },
+            4 => Self::Crash { client },
+            5 => Self::BridgeRestart { time: time / 4 },
+            6 => Self::RedisRestart { time: time / 4 },
+            7 => Self::ScriptFlush,
+            8 if loses_data => Self::DataLoss,
+            _ if loses_data => Self::FailOver { behind: time },
+            _ => Self::ClockBack { by: time / 10 },
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The client's side: [`Runtime`] and [`Transport`] on a machine of the simulation.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use edgelock::{
+    Bridge, Client, Lease, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
+    TransportError,
+};
+
+use super::bridge;
+use super::case::Case;
+use super::world::Machine;
+
+pub(crate) type SimClient = Client<Wire, Host>;
+pub(crate) type SimLock = Lock<Wire, Host>;
+pub(crate) type SimLease = Lease<Wire, Host>;
+
+/// How a client is set up.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) script_cache: bool,
+    pub(crate) push: bool,
+    pub(crate) attempts: u32,
+    pub(crate) timeout: Duration,
+}
+
+pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings) -> SimClient {
+    let on = || (case.clone(), machine.clone());
+    let bridge = Bridge::upstash("https://bridge.example", "credential").expect("an address");
+    let bridge = bridge
+        .script_cache(settings.script_cache)
+        .push(settings.push);
+    let ((case, machine), wire) = (on(), on());
+    Client::new(bridge, Wire(wire.0, wire.1), Host(case, machine))
+        .request_timeout(settings.timeout)
+        .attempts(settings.attempts)
+}
+
+/// Its own case and machine.
+pub(crate) struct Host(Rc<Case>, Rc<Machine>);
+
+impl Runtime for Host {
+    fn now(&self) -> Moment {
+        Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world.now())))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.0.world.sleep(&self.1, duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.0.rng.next().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.world.spawn(&self.1, task);
+    }
+}
+
+pub(crate) struct Wire(Rc<Case>, Rc<Machine>);
+
+impl Transport for Wire {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let words = serde_json::from_str(&request.body).expect("an array of strings");
+        let answer = Rc::new(Inbox::default());
+        let sent = self.0.world.now();
+        self.0.send(&self.1, words, &answer);
+        let answered = within(self.0.world.sleep(&self.1, request.timeout), answer.next()).await;
+        self.0.bent.answered(&self.1, self.0.world.now() - sent);
+        answered.unwrap_or(Err(TransportError::TimedOut))
+    }
+
+    async fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<u16, TransportError> {
+        let mut timeout = pin!(self.0.world.sleep(&self.1, request.timeout));
+        let line = Line::open(&self.0, bridge::channel(request.url));
+        loop {
+            match within(timeout.as_mut(), line.inbox.next()).await {
+                None => return Err(TransportError::TimedOut),
+                Some(Heard::Piece(bytes)) => hear(&bytes),
+                Some(Heard::End(status)) => return status,
+            }
+        }
+    }
+}
+
+/// What a stream brings.
+pub(crate) enum Heard {
+    Piece(Vec<u8>),
+    End(Result<u16, TransportError>),
+}
+
+/// A subscription for as long as it is wanted.
+struct Line {
+    case: Rc<Case>,
+    id: u64,
+    inbox: Rc<Inbox<Heard>>,
+}
+
+impl Line {
+    fn open(case: &Rc<Case>, channel: Vec<u8>) -> Self {
+        let inbox = Rc::new(Inbox::default());
+        let id = case.listen(channel, &inbox);
+        Self {
+            case: case.clone(),
+            id,
+            inbox,
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.inbox.is_closed.set(true);
+        self.case.hang_up(self.id);
+    }
+}
+
+/// What arrived and was not looked at yet.
+pub(crate) struct Inbox<O> {
+    waiting: RefCell<VecDeque<O>>,
+    waker: RefCell<Option<Waker>>,
+    pub(crate) is_closed: Cell<bool>,
+}
+
+impl<O> Inbox<O> {
+    pub(crate) fn put(&self, value: O) {
+        self.waiting.borrow_mut().push_back(value);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    async fn next(&self) -> O {
+        poll_fn(|context| match self.waiting.borrow_mut().pop_front() {
+            Some(value) => Poll::Ready(value),
+            None => {
+                *self.waker.borrow_mut() = Some(context.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}
+
+impl<O> Default for Inbox<O> {
+    fn default() -> Self {
+        Self {
+            waiting: RefCell::default(),
+            waker: RefCell::default(),
+            is_closed: Cell::new(false),
+        }
+    }
+}
+
+/// What `work` comes to, unless `limit` is over first.
+pub(crate) async fn within<O>(
+    limit: impl Future<Output = ()>,
+    work: impl Future<Output = O>,
+) -> Option<O> {
+    let (mut limit, mut work) = (pin!(limit), pin!(work));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}

@@ -1,0 +1,190 @@
+//! The model's scripting: the shipped Lua, run by the Lua that Redis has, on the model's commands.
+
+use std::cell::{Ref, RefCell, RefMut};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value, Variadic};
+
+use super::redis::{Db, Reply, arity};
+
+/// What becomes of a script's text before it runs: a sabotage, or nothing.
+pub(crate) type Rewrite = Box<dyn Fn(&str) -> String>;
+
+/// Redis: what it holds, and the scripts that it runs.
+pub(crate) struct Redis {
+    db: Rc<RefCell<Db>>,
+    lua: Lua,
+    run: Function,
+    rewrite: Rewrite,
+    /// Compiled once: the function and the digest of each text, and the text of each digest.
+    functions: RefCell<BTreeMap<String, (Function, String)>>,
+    texts: RefCell<BTreeMap<String, String>>,
+}
+
+impl Redis {
+    pub(crate) fn new(rewrite: Rewrite) -> Self {
+        let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH;
+        let lua = Lua::new_with(libraries, LuaOptions::default()).expect("Lua");
+        let db = Rc::new(RefCell::new(Db::default()));
+        let raw = {
+            let db = db.clone();
+            lua.create_function(move |lua, words| call(lua, &mut db.borrow_mut(), &words))
+        };
+        let prelude = lua.load(include_str!("prelude.lua"));
+        let run = prelude.call(raw.expect("a function")).expect("the prelude");
+        Self {
+            db,
+            lua,
+            run,
+            rewrite,
+            functions: RefCell::default(),
+            texts: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn db(&self) -> Ref<'_, Db> {
+        self.db.borrow()
+    }
+
+    pub(crate) fn db_mut(&self) -> RefMut<'_, Db> {
+        self.db.borrow_mut()
+    }
+
+    pub(crate) fn execute(&self, words: &[&[u8]]) -> Reply {
+        let name = words.first().map(|name| name.to_ascii_uppercase());
+        match (name.as_deref(), words) {
+            (Some(b"EVAL"), [_, text, rest @ ..]) => {
+                let text = String::from_utf8_lossy(text);
+                let digest = self.compile(&text);
+                self.db_mut().scripts.insert(digest);
+                self.eval(&text, rest)
+            }
+            (Some(b"EVALSHA"), [_, digest, rest @ ..]) => {
+                let digest = String::from_utf8_lossy(digest).into_owned();
+                let is_known = self.db().scripts.contains(&digest);
+                match self.text(&digest).filter(|_| is_known) {
+                    Some(text) => self.eval(&text, rest),
+                    None => Reply::Error("NOSCRIPT No matching script. Please use EVAL.".into()),
+                }
+            }
+            (Some(b"SCRIPT"), [_, b"FLUSH"]) => {
+                self.db_mut().scripts.clear();
+                Reply::Status("OK")
+            }
+            _ => self.db_mut().execute(words),
+        }
+    }
+
+    /// The text of a script that was seen once, whether Redis still knows it or not.
+    pub(crate) fn text(&self, digest: &str) -> Option<String> {
+        self.texts.borrow().get(digest).cloned()
+    }
+
+    /// The digest of `text`.
+    fn compile(&self, text: &str) -> String {
+        if let Some((_, digest)) = self.functions.borrow().get(text) {
+            return digest.clone();
+        }
+        let digest = sha1_smol::Sha1::from(text).digest().to_string();
+        let chunk = self.lua.load((self.rewrite)(text)).set_name("@user_script");
+        let function = chunk.into_function().expect("the script compiles");
+        let compiled = (function, digest.clone());
+        self.functions
+            .borrow_mut()
+            .insert(text.to_owned(), compiled);
+        (self.texts.borrow_mut()).insert(digest.clone(), text.to_owned());
+        digest
+    }
+
+    fn eval(&self, text: &str, rest: &[&[u8]]) -> Reply {
+        let Some((count, words)) = rest.split_first() else {
+            return Reply::Error("ERR wrong number of arguments for 'eval' command".into());
+        };
+        let count = std::str::from_utf8(count).ok().and_then(|n| n.parse().ok());
+        let Some((keys, argv)) = count.and_then(|count: usize| words.split_at_checked(count))
+        else {
+            return Reply::Error("ERR Number of keys can't be greater than number of args".into());
+        };
+        let (function, digest) = self.functions.borrow()[text].clone();
+        let keys = self.table(keys);
+        let argv = self.table(argv);
+        let reply: Value = (self.run)
+            .call((function, digest, keys, argv))
+            .expect("the prelude catches what a script raises");
+        from_lua(reply)
+    }
+
+    fn table(&self, words: &[&[u8]]) -> Table {
+        let words = words
+            .iter()
+            .map(|word| self.lua.create_string(word).expect("a string"));
+        self.lua.create_sequence_from(words).expect("a table")
+    }
+}
+
+/// `redis.call` and `redis.pcall`, which differ in what they do with an error.
+fn call(lua: &Lua, db: &mut Db, words: &Variadic<Value>) -> mlua::Result<Value> {
+    let mut texts = Vec::with_capacity(words.len());
+    for word in words.iter() {
+        texts.push(match word {
+            Value::String(text) => text.as_bytes().to_vec(),
+            Value::Integer(number) => number.to_string().into_bytes(),
+            Value::Number(number) if number.fract() == 0.0 && number.abs() < 1e17 => {
+                format!("{number:.0}").into_bytes()
+            }
+            _ => {
+                let text = "ERR Lua redis lib command arguments must be strings or integers";
+                return to_lua(lua, &Reply::Error(text.into()));
+            }
+        });
+    }
+    let words: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let name = String::from_utf8_lossy(words.first().unwrap_or(&&b""[..])).to_ascii_uppercase();
+    let reply = match arity(&name) {
+        None => Reply::Error("ERR Unknown Redis command called from script".into()),
+        Some((least, most)) if words.len() <= least || words.len() - 1 > most => {
+            Reply::Error("ERR Wrong number of args calling Redis command from script".into())
+        }
+        Some(_) => db.execute(&words),
+    };
+    to_lua(lua, &reply)
+}
+
+fn to_lua(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
+    let tagged = |tag: &str, text: &str| {
+        let table = lua.create_table()?;
+        table.raw_set(tag, text)?;
+        Ok(Value::Table(table))
+    };
+    match reply {
+        Reply::Nil => Ok(Value::Boolean(false)),
+        Reply::Int(number) => Ok(Value::Number(*number as f64)),
+        Reply::Bulk(bytes) => lua.create_string(bytes).map(Value::String),
+        Reply::Status(text) => tagged("ok", text),
+        Reply::Error(text) => tagged("err", text),
+        Reply::Array(replies) => {
+            let elements: Vec<Value> = (replies.iter())
+                .map(|reply| to_lua(lua, reply))
+                .collect::<mlua::Result<_>>()?;
+            lua.create_sequence_from(elements).map(Value::Table)
+        }
+    }
+}
+
+fn from_lua(value: Value) -> Reply {
+    match value {
+        Value::Number(number) => Reply::Int(number as i64),
+        Value::Integer(number) => Reply::Int(number),
+        Value::String(text) => Reply::Bulk(text.as_bytes().to_vec()),
+        Value::Boolean(true) => Reply::Int(1),
+        Value::Table(table) => {
+            if let Ok(text) = table.raw_get::<String>("err") {
+                return Reply::Error(text);
+            }
+            let elements = table.sequence_values::<Value>();
+            Reply::Array(elements.map_while(Result::ok).map(from_lua).collect())
+        }
+        _ => Reply::Nil,
+    }
+}

@@ -1,0 +1,185 @@
+//! After faults have stopped: nobody new comes but a few who wait, and they must get what they wait for in time.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::case::{Case, Expected};
+use super::check::{Hold, Invariant, holder};
+use super::host::{self, Settings, SimLock};
+use super::script::{Run, Script};
+use super::workload::{Crowd, LONGEST_TTL, Name, drift};
+use super::world::{MS, Machine, Time};
+
+const TIMEOUT: Duration = Duration::from_millis(300);
+
+/// A time-out, the pause behind it, and a request.
+const ONE_RETRY: Time = 400 * MS;
+
+/// Between two looks of who cannot listen, or who does not know of the holder's end; and a request.
+const DELAY: Time = 620 * MS;
+
+/// From a release to who listens, with a request to be sure.
+const PUSHED: Time = 40 * MS;
+
+/// The most that Redis's clock was set back, which is how much longer a key lives.
+const SET_BACK: Time = 1_250 * MS;
+
+#[derive(Default)]
+pub(crate) struct Quiet {
+    machines: RefCell<Vec<Rc<Machine>>>,
+    /// Who asked from one of them.
+    asked: RefCell<BTreeMap<String, Rc<Machine>>>,
+    /// Those that have the lock, but may not know it.
+    granted: RefCell<BTreeMap<String, Expected>>,
+    at_work: Rc<Cell<usize>>,
+}
+
+impl Quiet {
+    pub(crate) fn hold(&self, case: &Rc<Case>, crowd: &Crowd) {
+        let all_push = case.rng.chance(500);
+        let loses_grant = case.rng.chance(500);
+        case.network.lose_next_grant.set(loses_grant);
+        for name in &crowd.names {
+            let line = Rc::new(Line {
+                case: case.clone(),
+                name: *name,
+                by: case.world.now()
+                    + SET_BACK
+                    + LONGEST_TTL.as_nanos() as Time
+                    + DELAY
+                    + ONE_RETRY,
+                delay: if all_push { PUSHED } else { DELAY }
+                    + if loses_grant { ONE_RETRY } else { 0 },
+                next: RefCell::default(),
+                waiting: Cell::new(case.rng.between(1, 3)),
+            });
+            line.expect(Invariant::NextWaiterHolds, line.by);
+            for _ in 0..line.waiting.get() {
+                let machine = Rc::new(Machine::new(case.bent.drift(drift(&case.rng))));
+                self.machines.borrow_mut().push(machine.clone());
+                let settings = Settings {
+                    script_cache: case.rng.chance(500),
+                    push: all_push || case.rng.chance(500),
+                    attempts: 3,
+                    timeout: TIMEOUT,
+                };
+                let (line, at_work) = (line.clone(), self.at_work.clone());
+                at_work.set(at_work.get() + 1);
+                let task = async move {
+                    line.turn(&machine, settings).await;
+                    at_work.set(at_work.get() - 1);
+                };
+                let machine = self.machines.borrow().last().cloned().expect("a machine");
+                case.world.spawn(&machine, Box::pin(task));
+            }
+        }
+        if !case.pass(60_000 * MS, || self.at_work.get() == 0) {
+            case.check
+                .fail(Invariant::WaitsEnd, "somebody waits for ever".into());
+        }
+        case.pass(100 * MS, || false);
+        for name in &crowd.names {
+            if let Some((who, _)) = holder(name.name, &case.redis.db()) {
+                case.check.fail(
+                    Invariant::NoGhost,
+                    format!("{who} holds {} in the end", name.name),
+                );
+            }
+        }
+        drop(self.granted.take());
+    }
+
+    /// After each script: who is granted the lock is to learn it by its next request at the latest.
+    pub(crate) fn executed(
+        &self,
+        case: &Rc<Case>,
+        from: &Rc<Machine>,
+        run: &Run<'_>,
+        granted: Option<String>,
+    ) {
+        let waits = self
+            .machines
+            .borrow()
+            .iter()
+            .any(|waits| Rc::ptr_eq(waits, from));
+        if waits && matches!(run.script, Script::Acquire | Script::Reenter) {
+            let who = run.who().to_owned();
+            self.asked.borrow_mut().insert(who, from.clone());
+        }
+        let Some(who) = granted else { return };
+        if let Some(machine) = self.asked.borrow().get(&who) {
+            let by = case.world.now() + ONE_RETRY;
+            let what = format!("{who} does not know that it has the lock");
+            let expected = case.expect(Invariant::GrantIsLearned, Some(machine), by, what);
+            self.granted.borrow_mut().insert(who, expected);
+        }
+    }
+}
+
+/// Those who wait for one lock.
+struct Line {
+    case: Rc<Case>,
+    name: Name,
+    /// When what is left of the faults is over.
+    by: Time,
+    delay: Time,
+    next: RefCell<Option<Expected>>,
+    waiting: Cell<u64>,
+}
+
+impl Line {
+    fn expect(&self, invariant: Invariant, by: Time) {
+        let what = format!("nobody holds {}", self.name.name);
+        *self.next.borrow_mut() = Some(self.case.expect(invariant, None, by, what));
+    }
+
+    /// One waiter's turn: it holds for a while, and releases.
+    async fn turn(&self, machine: &Rc<Machine>, settings: Settings) {
+        let case = &self.case;
+        let client = host::client(case, machine, settings);
+        let owner = format!("waiter-{}", case.rng.next());
+        let lock: SimLock = match self.name.is_reentrant {
+            true => client.reentrant(self.name.name, &owner),
+            false => client
+                .lock(self.name.name)
+                .map(|lock| lock.fair(self.name.is_fair)),
+        }
+        .and_then(|lock| lock.ttl(Duration::from_secs(4)))
+        .expect("a lock")
+        .wait(Duration::from_secs(30))
+        .max_requests(300);
+        let lease = match lock.acquire().await {
+            Ok(lease) => lease,
+            Err(error) => {
+                let what = format!("a waiter got nothing: {error}");
+                return case.check.fail(Invariant::NextWaiterHolds, what);
+            }
+        };
+        let who = match self.name.is_reentrant {
+            true => owner,
+            false => lease.token().expose().to_owned(),
+        };
+        drop(self.next.take());
+        drop(case.quiet.granted.borrow_mut().remove(&who));
+        let held = case.check.hold(Hold {
+            machine: machine.clone(),
+            lock: self.name.name.to_owned(),
+            who,
+            fence: lease.fence(),
+            until: machine.clock(case.world.now()) + lease.remaining().as_nanos() as Time,
+        });
+        case.world.sleep(machine, Duration::from_millis(150)).await;
+        case.check.end_hold(held);
+        self.waiting.set(self.waiting.get() - 1);
+        if self.waiting.get() > 0 {
+            let by = (case.world.now() + self.delay).max(self.by);
+            self.expect(Invariant::HandedOver, by);
+        }
+        if let Err(error) = lease.release().await {
+            let what = format!("a release failed: {error}");
+            case.check.fail(Invariant::NextWaiterHolds, what);
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! A model of Redis: the commands that the scripts and the workload use, by the simulation's clock.
+//!
+//! What it does not know it refuses, so that a script that uses more makes the model grow. `differential.rs` holds it to a real
+//! `redis-server`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reply {
+    Nil,
+    Int(i64),
+    Bulk(Vec<u8>),
+    Status(&'static str),
+    Error(String),
+    Array(Vec<Self>),
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nil => f.write_str("nil"),
+            Self::Int(number) => write!(f, "{number}"),
+            Self::Bulk(bytes) => write!(f, "{:?}", String::from_utf8_lossy(bytes)),
+            Self::Status(text) => f.write_str(text),
+            Self::Error(text) => write!(f, "error {text:?}"),
+            Self::Array(replies) => {
+                let replies: Vec<_> = replies.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", replies.join(" "))
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(Vec<u8>),
+    /// In order of insertion, as Redis keeps small ones.
+    Hash(Vec<(Vec<u8>, i64)>),
+    /// By score, then by member.
+    Sorted(Vec<(f64, Vec<u8>)>),
+}
+
+#[derive(Clone)]
+struct Entry {
+    value: Value,
+    /// In milliseconds of Redis's clock.
+    expires: Option<i64>,
+}
+
+/// Who listens: which client, and which of its streams.
+pub(crate) type Listener = u64;
+
+/// What Redis holds.
+#[derive(Default)]
+pub(crate) struct Db {
+    keys: BTreeMap<Vec<u8>, Entry>,
+    pub(crate) now_us: i64,
+    /// Digests of the scripts it knows.
+    pub(crate) scripts: BTreeSet<String>,
+    pub(crate) listeners: BTreeMap<Vec<u8>, Vec<Listener>>,
+    /// What was published and not delivered yet.
+    pub(crate) outbox: Vec<(Listener, Vec<u8>)>,
+}
+
+/// What a crash without persistence, or a fail-over to a late replica, leaves of the keys.
+pub(crate) struct Snapshot(BTreeMap<Vec<u8>, Entry>);
+
+const SYNTAX: &str = "ERR syntax error";
+const NOT_INT: &str = "ERR value is not an integer or out of range";
+const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
+
+type Outcome = Result<Reply, String>;
+
+impl Db {
+    pub(crate) fn execute(&mut self, words: &[&[u8]]) -> Reply {
+        let Some((name, args)) = words.split_first() else {
+            return Reply::Error("ERR empty command".into());
+        };
+        let name = String::from_utf8_lossy(name).to_ascii_uppercase();
+        let outcome = match arity(&name) {
+            None => Err(format!("ERR unknown command '{name}'")),
+            Some((least, most)) if args.len() < least || args.len() > most => Err(format!(
+                "ERR wrong number of arguments for '{}' command",
+                name.to_lowercase()
+            )),
+            Some(_) => self.run(&name, args),
+        };
+        outcome.unwrap_or_else(Reply::Error)
+    }
+
+    fn run(&mut self, name: &str, args: &[&[u8]]) -> Outcome {
+        match name {
+            "GET" => Ok(self.text(args[0])?.map_or(Reply::Nil, Reply::Bulk)),
+            "SET" => self.set(args[0], args[1], &args[2..]),
+            "APPEND" => self.append(args[0], args[1]),
+            "INCR" => self.add(args[0], 1),
+            "DECRBY" => self.add(args[0], int(args[1])?.checked_neg().ok_or(NOT_INT)?),
+            "DEL" => Ok(count(args, |key| self.take(key))),
+            "EXISTS" => Ok(count(args, |key| self.live(key).is_some())),
+            "PTTL" => Ok(Reply::Int(self.left(args[0]))),
+            "PEXPIRE" => self.expire(args[0], int(args[1])?),
+            "HEXISTS" => Ok(Reply::Int(i64::from(
+                self.hash(args[0])?
+                    .iter()
+                    .any(|(field, _)| field == args[1]),
+            ))),
+            "HINCRBY" => self.hash_add(args[0], args[1], int(args[2])?),
+            "HGETALL" => Ok(Reply::Array(
+                (self.hash(args[0])?.iter())
+                    .flat_map(|(field, count)| [field.clone(), count.to_string().into_bytes()])
+                    .map(Reply::Bulk)
+                    .collect(),
+            )),
+            "ZADD" => self.sorted_add(args[0], &args[1..]),
+            "ZREM" => self.sorted_remove(args[0], &args[1..]),
+            "ZCARD" => Ok(Reply::Int(size(self.sorted(args[0])?.len()))),
+            "ZRANGE" => self.range(args[0], int(args[1])?, int(args[2])?),
+            "ZRANK" => self.rank(args[0], args[1]),
+            "ZSCORE" => self.score(args[0], args[1]),
+            "TIME" => Ok(Reply::Array(vec![
+                bulk(self.now_us / 1_000_000),
+                bulk(self.now_us % 1_000_000),
+            ])),
+            "PUBLISH" => Ok(self.publish(args[0], args[1])),
+            "FLUSHALL" => {
+                self.keys.clear();
+                Ok(Reply::Status("OK"))
+            }
+            _ => Err(format!("ERR the model does not know '{name}'")),
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot(self.keys.clone())
+    }
+
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot) {
+        self.keys.clone_from(&snapshot.0);
+    }
+
+    /// What is there and not expired: each key, its value, and its time to live in milliseconds.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&[u8], &Value, Option<i64>)> {
+        let now = self.now_ms();
+        (self.keys.iter())
+            .filter(move |(_, entry)| !is_over(entry, now))
+            .map(move |(key, entry)| {
+                let left = entry.expires.map(|expires| expires - now);
+                (key.as_slice(), &entry.value, left)
+            })
+    }
+
+    pub(crate) fn value(&self, key: &str) -> Option<&Value> {
+        let entry = self.keys.get(key.as_bytes())?;
+        (!is_over(entry, self.now_ms())).then_some(&entry.value)
+    }
+
+    const fn now_ms(&self) -> i64 {
+        self.now_us / 1_000
+    }
+
+    fn live(&mut self, key: &[u8]) -> Option<&mut Entry> {
+        let now = self.now_ms();
+        if self.keys.get(key).is_some_and(|entry| is_over(entry, now)) {
+            self.keys.remove(key);
+        }
+        self.keys.get_mut(key)
+    }
+
+    fn take(&mut self, key: &[u8]) -> bool {
+        self.live(key).is_some() && self.keys.remove(key).is_some()
+    }
+
+    fn put(&mut self, key: &[u8], value: Value) {
+        let expires = self.live(key).and_then(|entry| entry.expires);
+        self.keys.insert(key.to_owned(), Entry { value, expires });
+    }
+
+    fn text(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        match self.live(key).map(|entry| &entry.value) {
+            None => Ok(None),
+            Some(Value::Text(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    fn set(&mut self, key: &[u8], value: &[u8], options: &[&[u8]]) -> Outcome {
+        let (mut only_new, mut only_old, mut ms) = (false, false, None);
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            match option.to_ascii_uppercase().as_slice() {
+                b"NX" if !only_old => only_new = true,
+                b"XX" if !only_new => only_old = true,
+                b"PX" if ms.is_none() => ms = Some(*options.next().ok_or(SYNTAX)?),
+                _ => return Err(SYNTAX.into()),
+            }
+        }
+        let ms = ms.map(int).transpose()?;
+        if ms.is_some_and(|ms| ms <= 0) {
+            return Err("ERR invalid expire time in 'set' command".into());
+        }
+        let is_there = self.live(key).is_some();
+        if only_new && is_there || only_old && !is_there {
+            return Ok(Reply::Nil);
+        }
+        let entry = Entry {
+            value: Value::Text(value.to_owned()),
+            expires: ms.map(|ms| self.now_ms() + ms),
+        };
+        self.keys.insert(key.to_owned(), entry);
+        Ok(Reply::Status("OK"))
+    }
+
+    fn append(&mut self, key: &[u8], value: &[u8]) -> Outcome {
+        let mut text = self.text(key)?.unwrap_or_default();
+        text.extend_from_slice(value);
+        let length = size(text.len());
+        self.put(key, Value::Text(text));
+        Ok(Reply::Int(length))
+    }
+
+    fn add(&mut self, key: &[u8], by: i64) -> Outcome {
+        let before = self.text(key)?.map_or(Ok(0), |text| int(&text))?;
+        let after = sum(before, by)?;
+        self.put(key, Value::Text(after.to_string().into_bytes()));
+        Ok(Reply::Int(after))
+    }
+
+    /// As `PTTL` says it.
+    fn left(&mut self, key: &[u8]) -> i64 {
+        let now = self.now_ms();
+        self.live(key).map_or(-2, |entry| {
+            entry.expires.map_or(-1, |expires| expires - now)
+        })
+    }
+
+    fn expire(&mut self, key: &[u8], ms: i64) -> Outcome {
+        let now = self.now_ms();
+        let Some(entry) = self.live(key) else {
+            return Ok(Reply::Int(0));
+        };
+        entry.expires = Some(now + ms);
+        if ms <= 0 {
+            self.keys.remove(key);
+        }
+        Ok(Reply::Int(1))
+    }
+
+    fn hash(&mut self, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, String> {
+        match self.live(key).map(|entry| &entry.value) {
+            None => Ok(Vec::new()),
+            Some(Value::Hash(fields)) => Ok(fields.clone()),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    fn hash_add(&mut self, key: &[u8], field: &[u8], by: i64) -> Outcome {
+        let mut fields = self.hash(key)?;
+        let at = fields.iter().position(|(name, _)| name == field);
+        let at = at.unwrap_or_else(|| {
+            fields.push((field.to_owned(), 0));
+            fields.len() - 1
+        });
+        let after = sum(fields[at].1, by)?;
+        fields[at].1 = after;
+        self.put(key, Value::Hash(fields));
+        Ok(Reply::Int(after))
+    }
+
+    fn sorted(&mut self, key: &[u8]) -> Result<Vec<(f64, Vec<u8>)>, String> {
+        match self.live(key).map(|entry| &entry.value) {
+            None => Ok(Vec::new()),
+            Some(Value::Sorted(members)) => Ok(members.clone()),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    fn sorted_add(&mut self, key: &[u8], args: &[&[u8]]) -> Outcome {
+        let only_new = args[0].eq_ignore_ascii_case(b"NX");
+        let [score, member] = &args[usize::from(only_new)..] else {
+            return Err(SYNTAX.into());
+        };
+        let score: f64 = (std::str::from_utf8(score).ok())
+            .and_then(|score| score.parse().ok())
+            .ok_or("ERR value is not a valid float")?;
+        let mut members = self.sorted(key)?;
+        let at = members.iter().position(|(_, other)| other == member);
+        if let Some(at) = at.filter(|_| !only_new) {
+            members[at].0 = score;
+        } else if at.is_none() {
+            members.push((score, member.to_vec()));
+        }
+        members.sort_by(|(a, left), (b, right)| a.total_cmp(b).then_with(|| left.cmp(right)));
+        self.put(key, Value::Sorted(members));
+        Ok(Reply::Int(i64::from(at.is_none())))
+    }
+
+    fn sorted_remove(&mut self, key: &[u8], gone: &[&[u8]]) -> Outcome {
+        let mut members = self.sorted(key)?;
+        let before = members.len();
+        members.retain(|(_, member)| !gone.contains(&member.as_slice()));
+        let removed = before - members.len();
+        if members.is_empty() {
+            self.keys.remove(key);
+        } else {
+            self.put(key, Value::Sorted(members));
+        }
+        Ok(Reply::Int(size(removed)))
+    }
+
+    fn range(&mut self, key: &[u8], start: i64, stop: i64) -> Outcome {
+        let members = self.sorted(key)?;
+        let count = size(members.len());
+        let at = |index: i64| if index < 0 { index + count } else { index };
+        let (start, stop) = (at(start).max(0), at(stop));
+        Ok(Reply::Array(
+            (0..)
+                .zip(members)
+                .filter(|(index, _)| (start..=stop).contains(index))
+                .map(|(_, (_, member))| Reply::Bulk(member))
+                .collect(),
+        ))
+    }
+
+    fn rank(&mut self, key: &[u8], member: &[u8]) -> Outcome {
+        let members = self.sorted(key)?;
+        let at = members.iter().position(|(_, other)| other == member);
+        Ok(at.map_or(Reply::Nil, |at| Reply::Int(size(at))))
+    }
+
+    fn score(&mut self, key: &[u8], member: &[u8]) -> Outcome {
+        let members = self.sorted(key)?;
+        let score = members.iter().find(|(_, other)| other == member);
+        Ok(score.map_or(Reply::Nil, |(score, _)| {
+            Reply::Bulk(format!("{score}").into_bytes())
+        }))
+    }
+
+    fn publish(&mut self, channel: &[u8], message: &[u8]) -> Reply {
+        let listeners = self.listeners.get(channel).cloned().unwrap_or_default();
+        let count = size(listeners.len());
+        (self.outbox).extend(listeners.into_iter().map(|to| (to, message.to_owned())));
+        Reply::Int(count)
+    }
+}
+
+/// How many arguments a command takes; `None` for one that the model does not know.
+pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
+    Some(match name {
+        "TIME" | "FLUSHALL" => (0, 0),
+        "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" => (1, 1),
+        "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "ZRANK" | "ZSCORE" | "PUBLISH" => (2, 2),
+        "HINCRBY" | "ZRANGE" => (3, 3),
+        "DEL" | "EXISTS" => (1, usize::MAX),
+        "SET" | "ZREM" => (2, usize::MAX),
+        "ZADD" => (3, usize::MAX),
+        _ => return None,
+    })
+}
+
+/// A key lives through the millisecond in which it expires.
+fn is_over(entry: &Entry, now_ms: i64) -> bool {
+    entry.expires.is_some_and(|expires| now_ms > expires)
+}
+
+fn count(keys: &[&[u8]], mut found: impl FnMut(&[u8]) -> bool) -> Reply {
+    Reply::Int(size(keys.iter().filter(|key| found(key)).count()))
+}
+
+/// Redis takes a number only as it would write it itself.
+fn int(text: &[u8]) -> Result<i64, String> {
+    (std::str::from_utf8(text).ok())
+        .and_then(|text| text.parse::<i64>().ok().filter(|n| n.to_string() == text))
+        .ok_or_else(|| NOT_INT.into())
+}
+
+fn sum(before: i64, by: i64) -> Result<i64, String> {
+    before
+        .checked_add(by)
+        .ok_or_else(|| "ERR increment or decrement would overflow".into())
+}
+
+fn size(count: usize) -> i64 {
+    i64::try_from(count).expect("a small count")
+}
+
+fn bulk(number: i64) -> Reply {
+    Reply::Bulk(number.to_string().into_bytes())
+}

@@ -1,0 +1,87 @@
+//! Which of the shipped scripts a request runs, and on what.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Script {
+    Acquire,
+    Reenter,
+    Renew,
+    Release,
+    Abandon,
+    Inspect,
+    ForceRelease,
+    Read,
+}
+
+macro_rules! source {
+    ($file:literal) => {
+        include_str!(concat!("../../../src/script/", $file))
+    };
+}
+
+/// What each one ends with: itself, as it is sent.
+static ENDINGS: LazyLock<[(Script, String); 8]> = LazyLock::new(|| {
+    [
+        (Script::Acquire, source!("acquire.lua")),
+        (Script::Reenter, source!("reenter.lua")),
+        (Script::Renew, source!("renew.lua")),
+        (Script::Release, source!("release.lua")),
+        (Script::Abandon, source!("abandon.lua")),
+        (Script::Inspect, source!("inspect.lua")),
+        (Script::ForceRelease, source!("force_release.lua")),
+        (Script::Read, source!("read.lua")),
+    ]
+    .map(|(script, source)| (script, stripped(source)))
+});
+
+fn stripped(source: &str) -> String {
+    (source.lines().map(str::trim_start))
+        .filter(|line| !line.is_empty() && !line.starts_with("--"))
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// One run of a script.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) script: Script,
+    pub(crate) keys: &'a [String],
+    pub(crate) args: &'a [String],
+}
+
+impl<'a> Run<'a> {
+    /// `text` is that of the script, `words` the request's.
+    pub(crate) fn of(text: &str, words: &'a [String]) -> Option<Self> {
+        let (script, _) = ENDINGS.iter().find(|(_, ending)| text.ends_with(ending))?;
+        let (keys, args) = words[3..].split_at(words[2].parse().ok()?);
+        Some(Self {
+            script: *script,
+            keys,
+            args,
+        })
+    }
+
+    /// Of which lock, if it is about one.
+    pub(crate) fn lock(&self) -> Option<&'a str> {
+        (self.script != Script::Read).then(|| self.keys[0].as_str())
+    }
+
+    /// Whose token, or whose session for what has no token.
+    pub(crate) fn token(&self) -> &'a str {
+        let (_, token) = self.keys[1].rsplit_once(':').expect("a receipt");
+        token
+    }
+
+    /// Who would hold the lock, as it is stored.
+    pub(crate) fn who(&self) -> &'a str {
+        &self.args[1]
+    }
+}
+
+impl fmt::Display for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (script, lock) = (self.script, self.lock().unwrap_or_default());
+        write!(f, "{script:?} {lock} {}", self.args.join(" "))
+    }
+}

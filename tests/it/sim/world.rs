@@ -1,0 +1,236 @@
+//! Virtual time, and machines on which tasks run: nothing happens but what was scheduled, in one order for each seed.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use edgelock::Task;
+
+/// Nanoseconds since the beginning.
+pub(crate) type Time = u64;
+
+pub(crate) const MS: Time = 1_000_000;
+
+/// A client's computer: its clock runs at a rate of its own, it can be paused, and it can die.
+pub(crate) struct Machine {
+    /// By how many millionths its clock is too fast.
+    pub(crate) drift_ppm: i64,
+    pub(crate) paused_until: Cell<Time>,
+    pub(crate) is_dead: Cell<bool>,
+    /// For how long its clock stood still so far, which only a broken one does.
+    pub(crate) stood_still: Cell<Time>,
+}
+
+impl Machine {
+    pub(crate) const fn new(drift_ppm: i64) -> Self {
+        Self {
+            drift_ppm,
+            paused_until: Cell::new(0),
+            is_dead: Cell::new(false),
+            stood_still: Cell::new(0),
+        }
+    }
+
+    /// What its clock shows.
+    pub(crate) fn clock(&self, time: Time) -> Time {
+        scaled(time, 1_000_000 + self.drift_ppm, 1_000_000) - self.stood_still.get()
+    }
+
+    /// How long it takes until its clock has gone on by `shown`, at least.
+    pub(crate) fn lasts(&self, shown: Duration) -> Time {
+        let shown = u64::try_from(shown.as_nanos()).unwrap_or(u64::MAX);
+        scaled(shown.min(FOREVER), 1_000_000, 1_000_000 + self.drift_ppm) + 1
+    }
+}
+
+const FOREVER: Time = 1_000_000_000 * MS;
+
+fn scaled(time: Time, by: i64, of: i64) -> Time {
+    (i128::from(time) * i128::from(by) / i128::from(of)) as Time
+}
+
+#[derive(Default)]
+pub(crate) struct World {
+    now: Cell<Time>,
+    scheduled: Cell<u64>,
+    events: RefCell<BinaryHeap<Reverse<Event>>>,
+    tasks: RefCell<BTreeMap<usize, (Rc<Machine>, Option<Task>)>>,
+    spawned: Cell<usize>,
+    ready: Arc<Ready>,
+    is_over: Cell<bool>,
+}
+
+type Ready = Mutex<VecDeque<usize>>;
+
+struct Event {
+    at: Time,
+    number: u64,
+    act: Box<dyn FnOnce()>,
+}
+
+impl World {
+    pub(crate) fn now(&self) -> Time {
+        self.now.get()
+    }
+
+    /// Has `act` happen `after` from now.
+    pub(crate) fn schedule(&self, after: Time, act: impl FnOnce() + 'static) {
+        let number = self.scheduled.replace(self.scheduled.get() + 1);
+        let at = self.now.get().saturating_add(after);
+        let act = Box::new(act);
+        (self.events.borrow_mut()).push(Reverse(Event { at, number, act }));
+    }
+
+    /// Runs `task` on `machine`, whose death ends it. Its number.
+    pub(crate) fn spawn(&self, machine: &Rc<Machine>, task: Task) -> usize {
+        let id = self.spawned.replace(self.spawned.get() + 1);
+        if self.is_over.get() || machine.is_dead.get() {
+            return id;
+        }
+        let entry = (machine.clone(), Some(task));
+        self.tasks.borrow_mut().insert(id, entry);
+        self.ready.lock().expect("ready").push_back(id);
+        id
+    }
+
+    /// Drops a task.
+    pub(crate) fn cancel(&self, id: usize) {
+        let task = self.tasks.borrow_mut().remove(&id);
+        drop(task);
+    }
+
+    /// Ends all that runs on `machine`, at once and without a word to anybody.
+    pub(crate) fn kill(&self, machine: &Machine) {
+        machine.is_dead.set(true);
+        let dead: Vec<_> = (self.tasks.borrow_mut())
+            .extract_if(.., |_, (on, _)| on.is_dead.get())
+            .collect();
+        drop(dead);
+    }
+
+    /// Ends everything: what is dropped now can do nothing any more.
+    pub(crate) fn end(&self) {
+        self.is_over.set(true);
+        drop(self.tasks.take());
+        drop(self.events.take());
+    }
+
+    /// Lets time pass until `is_done`, or `limit` is over, with `check` after each step. Whether it was done.
+    pub(crate) fn run(&self, limit: Time, is_done: impl Fn() -> bool, check: impl Fn()) -> bool {
+        let limit = self.now.get() + limit;
+        loop {
+            self.poll_ready();
+            check();
+            if is_done() {
+                return true;
+            }
+            let next = self.events.borrow_mut().pop();
+            let Some(Reverse(event)) = next.filter(|next| next.0.at <= limit) else {
+                return false;
+            };
+            self.now.set(event.at);
+            (event.act)();
+        }
+    }
+
+    fn poll_ready(&self) {
+        loop {
+            let Some(id) = self.ready.lock().expect("ready").pop_front() else {
+                return;
+            };
+            let (machine, task) = match self.tasks.borrow_mut().get_mut(&id) {
+                Some((machine, task)) => (machine.clone(), task.take()),
+                None => continue,
+            };
+            let Some(mut task) = task else { continue };
+            let waker = Waker::from(Arc::new(TaskWaker(id, self.ready.clone())));
+            let paused = machine.paused_until.get().saturating_sub(self.now.get());
+            let is_ready = if paused > 0 {
+                self.schedule(paused, move || waker.wake());
+                false
+            } else {
+                let mut context = Context::from_waker(&waker);
+                task.as_mut().poll(&mut context).is_ready()
+            };
+            // It may have been killed by what it did.
+            let mut tasks = self.tasks.borrow_mut();
+            let entry = tasks.get_mut(&id);
+            if is_ready {
+                let done = tasks.remove(&id);
+                drop(tasks);
+                drop((done, task));
+            } else if let Some((_, place)) = entry {
+                *place = Some(task);
+            }
+        }
+    }
+
+    /// Completes once the clock of `machine` has gone on by `duration`.
+    pub(crate) fn sleep(self: &Rc<Self>, machine: &Machine, duration: Duration) -> Sleep {
+        Sleep {
+            world: self.clone(),
+            until: self.now.get().saturating_add(machine.lasts(duration)),
+            is_set: false,
+        }
+    }
+}
+
+struct TaskWaker(usize, Arc<Ready>);
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        let mut ready = self.1.lock().expect("ready");
+        if !ready.contains(&self.0) {
+            ready.push_back(self.0);
+        }
+    }
+}
+
+pub(crate) struct Sleep {
+    world: Rc<World>,
+    until: Time,
+    is_set: bool,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let left = self.until.saturating_sub(self.world.now());
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        // Nothing here hands a future from one task to another.
+        if !std::mem::replace(&mut self.is_set, true) {
+            let waker = context.waker().clone();
+            self.world.schedule(left, move || waker.wake());
+        }
+        Poll::Pending
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
