@@ -1,6 +1,8 @@
 //! The host's request, clock, variables and response. The only room that knows JavaScript.
 
-use edgelock::web;
+use std::rc::Rc;
+
+use edgelock::{Task, web};
 use worker::js_sys::{Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -12,6 +14,7 @@ use worker::{Context, Env, ScheduleContext, ScheduledEvent, console_error, conso
 use crate::config::Config;
 use crate::http::{Request, Response};
 use crate::lottery::Draw;
+use crate::observe::{self, Timing};
 use crate::problem::Problem;
 use crate::shop::Shop;
 
@@ -23,21 +26,37 @@ async fn fetch(
     env: Env,
     context: Context,
 ) -> worker::Result<HostResponse> {
-    let answer = answer(request, &env, context).await;
-    let response = answer.unwrap_or_else(|problem| {
+    let timing = Rc::default();
+    let host = host(move |task| context.wait_until(task), &timing);
+    let answer = answer(request, &env, host).await;
+    let mut response = answer.unwrap_or_else(|problem| {
         log(&problem);
         problem.into()
     });
+    let timing = timing.header().map(|value| ("server-timing", value));
+    response.headers.extend(timing);
     Ok(host_response(response)?)
 }
 
 /// A lottery's noon, on all Workers at once.
 #[event(scheduled)]
 async fn scheduled(event: ScheduledEvent, env: Env, context: ScheduleContext) {
-    match draw(&event, &env, context).await {
+    let host = host(move |task| context.wait_until(task), &Rc::default());
+    match draw(&event, &env, host).await {
         Ok(draw) => console_log!("{}", draw.log()),
         Err(problem) => log(&problem),
     }
+}
+
+/// Finishes work behind the answer, and tells what happens to locks.
+fn host(wait_until: impl Fn(Task) + 'static, timing: &Rc<Timing>) -> web::Host {
+    let timing = timing.clone();
+    web::Host::default()
+        .wait_until(wait_until)
+        .on_event(move |event| {
+            timing.hear(&event.kind);
+            console_log!("{}", observe::line(event.name, &event.kind));
+        })
 }
 
 fn log(problem: &Problem) {
@@ -46,29 +65,14 @@ fn log(problem: &Problem) {
     }
 }
 
-async fn draw(
-    event: &ScheduledEvent,
-    env: &Env,
-    context: ScheduleContext,
-) -> Result<Draw, Problem> {
-    let host = web::Host::default().wait_until(move |task| context.wait_until(task));
-    let shop = shop(env, host)?;
-    shop.draw(event.schedule() as i64, &web::Host::default())
+async fn draw(event: &ScheduledEvent, env: &Env, host: web::Host) -> Result<Draw, Problem> {
+    let random = web::Host::default();
+    shop(env, host)?
+        .draw(event.schedule() as i64, &random)
         .await
 }
 
-fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Problem> {
-    let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
-    let config = Config::from_variables(variable)?;
-    Ok(Shop::new(config, web::Fetch::default(), host))
-}
-
-async fn answer(
-    request: worker::Request,
-    env: &Env,
-    context: Context,
-) -> Result<Response, Problem> {
-    let host = web::Host::default().wait_until(move |task| context.wait_until(task));
+async fn answer(request: worker::Request, env: &Env, host: web::Host) -> Result<Response, Problem> {
     let shop = shop(env, host)?;
     let body = match request.inner().body() {
         Some(stream) => read_body(stream).await?,
@@ -82,6 +86,12 @@ async fn answer(
         body,
     };
     shop.answer(&request).await
+}
+
+fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Problem> {
+    let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
+    let config = Config::from_variables(variable)?;
+    Ok(Shop::new(config, web::Fetch::default(), host))
 }
 
 /// The body, which is not read on once it is too long.

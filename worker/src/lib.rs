@@ -13,6 +13,8 @@ mod input;
 mod ledger;
 mod locks;
 mod lottery;
+#[cfg(any(target_family = "wasm", test))]
+mod observe;
 mod orders;
 mod problem;
 mod reply;

@@ -43,5 +43,12 @@ fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &V
         "  curl {other}/sales/lamp/orders -d '{{\"order_id\":\"o1\",\"buyer\":\"ann\",\"quantity\":1}}'"
     );
     println!("  curl {worker}/sales/lamp");
+    println!("\nTomorrow's lottery, drawn at once, since you are the clock:");
+    println!(
+        "  curl {worker}/lottery/$(date -u -d tomorrow +%F)/entrants -d '{{\"entrant\":\"ann\"}}'"
+    );
+    let clock = workers[1].cron_url();
+    println!("  curl \"{clock}?time=$(date -u -d 'tomorrow 12:00' +%s000)\"");
+    println!("  curl {worker}/lottery/$(date -u -d tomorrow +%F)");
     println!("\nCtrl-C ends it all.");
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::caller::{Answer, Caller};
+use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
 impl Caller {
@@ -139,6 +140,22 @@ async fn a_token_whose_time_is_over_is_of_no_use() {
     caller.renew("job", &next, 60_000).await.answers(200);
     caller.release("job", &next).await.answers(200);
     caller.release("job", &next).await.refuses(409, "lock_lost");
+}
+
+#[tokio::test]
+async fn a_renewal_that_got_lost_leaves_the_lock_to_its_holder() {
+    let mut stack = Stack::start();
+    let caller = stack.caller();
+    let taken = caller.acquire("job", 60_000, 0).await.answers(201);
+    let (_, meddled) = stack.start_meddled(Mischief::LoseRenewal).await;
+    let answer = meddled.renew("job", &token(&taken), 60_000).await;
+    answer.refuses(503, "outcome_unknown").says_when_to_retry();
+    // Had the Worker given it back behind its answer, it would have sent that before this.
+    meddled.inspect("job").await.answers(200);
+    caller
+        .renew("job", &token(&taken), 60_000)
+        .await
+        .answers(200);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod access;
 mod hostile;
 mod locks;
 mod lottery;
+mod observe;
 mod orders;
 mod sales;
 mod support;

@@ -13,13 +13,15 @@ use xtask::stack::Bridge;
 
 use super::Redis;
 
-/// What happens to a request that writes records.
+/// What happens to a request that writes records, or to one that renews.
 #[derive(Clone, Copy)]
 pub(crate) enum Mischief {
     /// It is executed, but the reply is replaced by a gateway's error page.
     LoseReply,
     /// It is not executed, and the answer is a gateway's error page.
     LoseRequest,
+    /// One that renews is executed, but its reply replaced too.
+    LoseRenewal,
     /// It is not executed, and there is no answer, until [`Meddler::deliver`].
     Hold,
     /// Right before it, the lock of this name runs out.
@@ -54,7 +56,10 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
 }
 
 async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
-    let commits = body.windows(6).any(|word| word == b"\"HSET\"");
+    let says = |word: &[u8]| body.windows(word.len()).any(|found| found == word);
+    let commits = says(b"\"HSET\"");
+    // Of all scripts only that of a renewal does this.
+    let renews = says(b"extend(ARGV[5])");
     match meddler.mischief {
         Mischief::LoseRequest if commits => gateway_error(),
         Mischief::Hold if commits => {
@@ -62,6 +67,10 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
             std::future::pending().await
         }
         Mischief::LoseReply if commits => {
+            meddler.forward(&headers, body).await;
+            gateway_error()
+        }
+        Mischief::LoseRenewal if renews => {
             meddler.forward(&headers, body).await;
             gateway_error()
         }

@@ -1,0 +1,234 @@
+//! What happens to locks, for those who run the Worker and those who call it: a line of JSON each for the log, and a
+//! `Server-Timing` header for the answer.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use edgelock::EventKind;
+use serde::Serialize;
+
+/// What happened to `lock`, as a line of JSON. No event holds a token.
+pub(crate) fn line(lock: &str, kind: &EventKind<'_>) -> String {
+    let line = Line {
+        event: kind.code(),
+        lock,
+        details: Details::of(kind),
+    };
+    // Numbers and text always serialize.
+    serde_json::to_string(&line).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'static str,
+    lock: &'a str,
+    #[serde(flatten)]
+    details: Details,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Details {
+    Contended {
+        remaining_ms: Option<f64>,
+        ahead: u64,
+    },
+    Acquired {
+        waited_ms: f64,
+        requests: u32,
+    },
+    Renewed {
+        took_ms: f64,
+    },
+    Lost {
+        held_ms: f64,
+    },
+    Released {
+        held_ms: f64,
+        took_ms: f64,
+    },
+    Retried {
+        error: &'static str,
+        pause_ms: f64,
+    },
+    None {},
+}
+
+impl Details {
+    fn of(kind: &EventKind<'_>) -> Self {
+        match *kind {
+            EventKind::Contended { remaining, ahead } => Self::Contended {
+                remaining_ms: remaining.map(ms),
+                ahead,
+            },
+            EventKind::Acquired { waited, requests } => Self::Acquired {
+                waited_ms: ms(waited),
+                requests,
+            },
+            EventKind::Renewed { took } => Self::Renewed { took_ms: ms(took) },
+            EventKind::Lost { held } => Self::Lost { held_ms: ms(held) },
+            EventKind::Released { held, took } => Self::Released {
+                held_ms: ms(held),
+                took_ms: ms(took),
+            },
+            EventKind::Retried { error, pause } => Self::Retried {
+                error: error.code(),
+                pause_ms: ms(pause),
+            },
+            _ => Self::None {},
+        }
+    }
+}
+
+/// What its lock cost a request.
+#[derive(Default)]
+pub(crate) struct Timing(Cell<Cost>);
+
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    /// What happened to the lock last.
+    last: Option<&'static str>,
+    /// How long it took to get it, and how many requests.
+    taken: Option<(Duration, u32)>,
+    held: Option<Duration>,
+}
+
+impl Timing {
+    pub(crate) fn hear(&self, kind: &EventKind<'_>) {
+        let mut cost = self.0.get();
+        match *kind {
+            // Says nothing of the lock.
+            EventKind::Retried { .. } => return,
+            EventKind::Acquired { waited, requests } => cost.taken = Some((waited, requests)),
+            // Of a lock that was taken by another request only that one knows for how long it was held.
+            EventKind::Lost { held } | EventKind::Released { held, .. } => {
+                cost.held = cost.taken.map(|_| held);
+            }
+            _ => {}
+        }
+        cost.last = Some(kind.code());
+        self.0.set(cost);
+    }
+
+    /// The value of a `Server-Timing` header, if there was a lock. Without its name, which callers choose.
+    pub(crate) fn header(&self) -> Option<String> {
+        let Cost { last, taken, held } = self.0.get();
+        let mut header = format!("lock;desc=\"{}\"", last?);
+        if let Some((waited, requests)) = taken {
+            let waited = ms(waited);
+            header += &format!(", lock-wait;dur={waited}, lock-requests;desc=\"{requests}\"");
+        }
+        if let Some(held) = held {
+            header += &format!(", lock-hold;dur={}", ms(held));
+        }
+        Some(header)
+    }
+}
+
+/// To a tenth: hosts' clocks are not finer.
+fn ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 10_000.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edgelock::Error;
+
+    const fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    const ACQUIRED: EventKind<'_> = EventKind::Acquired {
+        waited: us(12_345),
+        requests: 3,
+    };
+    const RELEASED: EventKind<'_> = EventKind::Released {
+        held: us(20_000),
+        took: us(10),
+    };
+
+    #[test]
+    fn each_event_is_a_line_of_json() {
+        let error = Error::Truncated;
+        for (kind, line) in [
+            (
+                EventKind::Contended {
+                    remaining: None,
+                    ahead: 2,
+                },
+                r#"{"event":"contended","lock":"a","remaining_ms":null,"ahead":2}"#,
+            ),
+            (
+                ACQUIRED,
+                r#"{"event":"acquired","lock":"a","waited_ms":12.3,"requests":3}"#,
+            ),
+            (
+                EventKind::Renewed { took: us(2_000) },
+                r#"{"event":"renewed","lock":"a","took_ms":2.0}"#,
+            ),
+            (
+                EventKind::Lost { held: us(2_000) },
+                r#"{"event":"lost","lock":"a","held_ms":2.0}"#,
+            ),
+            (
+                RELEASED,
+                r#"{"event":"released","lock":"a","held_ms":20.0,"took_ms":0.0}"#,
+            ),
+            (
+                EventKind::Retried {
+                    error: &error,
+                    pause: us(1_000),
+                },
+                r#"{"event":"retried","lock":"a","error":"truncated","pause_ms":1.0}"#,
+            ),
+        ] {
+            assert_eq!(super::line("a", &kind), line);
+        }
+    }
+
+    #[test]
+    fn no_name_makes_a_second_line() {
+        let line = line("a\"\n{\"event\":\"x\"}", &ACQUIRED);
+        assert!(!line.contains('\n'), "{line}");
+        let json: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(json["lock"], "a\"\n{\"event\":\"x\"}");
+    }
+
+    #[track_caller]
+    fn check(kinds: &[EventKind<'_>], header: Option<&str>) {
+        let timing = Timing::default();
+        kinds.iter().for_each(|kind| timing.hear(kind));
+        assert_eq!(timing.header().as_deref(), header);
+    }
+
+    #[test]
+    fn the_header_says_what_became_of_the_lock_and_what_it_cost() {
+        let contended = EventKind::Contended {
+            remaining: Some(us(1)),
+            ahead: 0,
+        };
+        let retried = EventKind::Retried {
+            error: &Error::Truncated,
+            pause: us(1),
+        };
+        let taken = "lock-wait;dur=12.3, lock-requests;desc=\"3\"";
+        let header = |last: &str, more: &str| format!("lock;desc=\"{last}\"{more}");
+        check(&[], None);
+        check(&[retried], None);
+        check(&[contended], Some(&header("contended", "")));
+        check(
+            &[contended, retried, ACQUIRED],
+            Some(&header("acquired", &format!(", {taken}"))),
+        );
+        check(
+            &[ACQUIRED, RELEASED],
+            Some(&header("released", &format!(", {taken}, lock-hold;dur=20"))),
+        );
+        check(
+            &[ACQUIRED, EventKind::Lost { held: us(1_500) }],
+            Some(&header("lost", &format!(", {taken}, lock-hold;dur=1.5"))),
+        );
+        check(&[RELEASED], Some(&header("released", "")));
+    }
+}

@@ -1,0 +1,149 @@
+//! What happens to locks is told: in the log to those who run the Worker, in a header to those who call it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::support::caller::Answer;
+use crate::support::meddler::Mischief;
+use crate::support::{Stack, until};
+
+impl Answer {
+    /// Each metric of `Server-Timing` with the value of its only parameter, read as the header's grammar has it.
+    fn timing(&self) -> BTreeMap<String, String> {
+        let metrics = self.header("server-timing").split(", ");
+        metrics
+            .filter(|metric| !metric.is_empty())
+            .map(|metric| {
+                let (name, parameter) = metric.split_once(';').expect("a parameter");
+                let (kind, value) = parameter.split_once('=').expect("a value");
+                let is_value = match kind {
+                    "dur" => value.parse::<f64>().is_ok_and(|ms| ms >= 0.0),
+                    "desc" => value
+                        .trim_matches('"')
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric()),
+                    _ => false,
+                };
+                assert!(is_value, "{metric} in {self:?}");
+                (name.to_owned(), value.trim_matches('"').to_owned())
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn tells(self, of_lock: &str, metrics: &[&str]) -> Self {
+        let timing = self.timing();
+        assert_eq!(timing["lock"], of_lock, "{self:?}");
+        let names: Vec<_> = timing.keys().map(String::as_str).collect();
+        assert_eq!(names[1..], *metrics, "{self:?}");
+        self
+    }
+}
+
+const TAKEN: [&str; 2] = ["lock-requests", "lock-wait"];
+const HELD: [&str; 3] = ["lock-hold", "lock-requests", "lock-wait"];
+
+#[tokio::test]
+async fn an_answer_says_what_its_lock_cost() {
+    let stack = Stack::start();
+    let caller = stack.caller();
+    caller
+        .open("42", 1, 1)
+        .await
+        .answers(201)
+        .tells("released", &HELD);
+    let sold = caller.order("42", "o1", "ann", 1).await.answers(201);
+    let sold = sold.tells("released", &HELD);
+    assert_eq!(sold.timing()["lock-requests"], "1");
+    // What is not written is given back behind the answer.
+    let refused = caller.order("42", "o2", "bob", 1).await.answers(409);
+    refused.tells("acquired", &TAKEN);
+    stack.until_released("42").await;
+    let sale = caller.sale("42").await.answers(200);
+    assert!(sale.timing().is_empty(), "{sale:?}");
+
+    stack
+        .redis()
+        .run::<()>("SET sale:{42}:lock another PX 60000");
+    let held = caller.order("42", "o3", "bob", 1).await.answers(503);
+    held.tells("contended", &[]);
+}
+
+#[tokio::test]
+async fn an_answer_says_that_its_lock_was_lost() {
+    let mut stack = Stack::start();
+    stack.caller().open("42", 1, 1).await.answers(201);
+    let (_, meddled) = stack
+        .start_meddled(Mischief::ExpireLock("sale:{42}:lock"))
+        .await;
+    let answer = meddled.order("42", "o1", "ann", 1).await;
+    answer.refuses(503, "lock_lost").tells("lost", &HELD);
+}
+
+#[tokio::test]
+async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
+    let stack = Stack::start();
+    let caller = stack.caller();
+    let path = "/locks/a%22%0D%0A%7B%22event%22:1%7Da";
+    let name = "lock:a\"\r\n{\"event\":1}a";
+    let act = |act: &str, body: String| {
+        let (caller, path) = (caller.clone(), format!("{path}/{act}"));
+        async move { caller.locks("POST", &path, &body).await }
+    };
+    let taken = act("acquire", String::new()).await.answers(201);
+    let token = taken.json["token"].as_str().expect("a token").to_owned();
+    let taken = taken.tells("acquired", &TAKEN);
+    assert!(!taken.header("server-timing").contains("event"));
+    let waiting = r#"{"wait_ms":200}"#.to_owned();
+    act("acquire", waiting).await.answers(409);
+    let holder = format!(r#"{{"token":"{token}"}}"#);
+    act("renew", holder.clone()).await.answers(200);
+    act("release", holder).await.answers(200);
+
+    let events = || {
+        let mut logged = stack.logged();
+        logged.retain(|line| line["lock"] == name);
+        logged
+    };
+    until("it is logged", || {
+        let all = events().len() >= 4;
+        async move { all }
+    })
+    .await;
+    let codes: Vec<_> = events()
+        .iter()
+        .map(|line| line["event"].as_str().expect("a code").to_owned())
+        .collect();
+    assert_eq!(codes, ["acquired", "contended", "renewed", "released"]);
+    for line in events() {
+        let numbers = line.as_object().expect("an object").iter();
+        let mut numbers = numbers.filter(|(field, _)| !["event", "lock"].contains(&field.as_str()));
+        assert!(numbers.all(|(_, value)| value.is_number()), "{line}");
+    }
+    let log = stack.workers[0].log();
+    for secret in [
+        token.as_str(),
+        stack.bridge.token(),
+        stack.config.locks_token(),
+        stack.config.admin_token(),
+    ] {
+        assert!(!log.contains(secret), "a secret in {log}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_given_back_behind_the_answer_is_logged_too() {
+    let stack = Stack::start();
+    let caller = stack.caller();
+    let refused = caller.order("42", "o1", "ann", 1).await;
+    refused.refuses(404, "no_such_sale");
+    until("its release is logged", || {
+        let logged = stack.logged();
+        let is_there =
+            |line: &Value| line["event"] == "released" && line["lock"] == "sale:{42}:lock";
+        let released = logged.iter().any(is_there);
+        async move { released }
+    })
+    .await;
+}
