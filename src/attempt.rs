@@ -162,6 +162,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 }
                 // From now on it polls.
                 First::Closed => continue,
+                // Whoever is ahead takes a lock that was freed meanwhile, and hands it on.
+                First::Listening if found.contended.ahead > 0 => continue,
                 // The lock may have been freed before anybody could be told.
                 First::Listening | First::Done(()) => {}
             }
@@ -199,10 +201,11 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 if let Some(grant) = self.take_over(&message, before) {
                     return Ok(Asked::Granted(grant));
                 }
-            } else if let Some(asked) = asked
-                && !(again && matches!(asked, Asked::Held(_)))
-            {
-                return Ok(asked);
+            } else if let Some(asked) = asked {
+                match &asked {
+                    Asked::Held(found) if again && found.contended.ahead == 0 => {}
+                    _ => return Ok(asked),
+                }
             }
             if self.requests_left() == 0 {
                 return Err(wait::held(&before.contended, None));

@@ -63,7 +63,6 @@ fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request() {
         eventually(|| seen.waits_quietly()).await;
         let second = acquire(&second);
         stack.has_listeners(2).await;
-        eventually(|| seen_of_second.waits_quietly()).await;
         holder.release().await.unwrap();
         let lease = first.await.unwrap().unwrap();
         assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
@@ -75,7 +74,8 @@ fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request() {
         assert_eq!(stack.waiters(), 1);
         lease.release().await.unwrap();
         second.await.unwrap().unwrap().release().await.unwrap();
-        assert_eq!(seen_of_second.requests_of_grants(), [3]);
+        // It need not: the first one would have taken the lock, and handed it on.
+        assert_eq!(seen_of_second.requests_of_grants(), [2]);
         assert!(!stack.redis::<bool>("EXISTS a"));
     });
 }
@@ -114,10 +114,10 @@ fn who_does_not_listen_is_passed_over() {
         stack.has_waiters(1).await;
         let (client, seen) = stack.watched();
         let listening = acquire(&client);
-        eventually(|| seen.waits_quietly()).await;
+        stack.has_listeners(1).await;
         holder.release().await.unwrap();
         let lease = listening.await.unwrap().unwrap();
-        assert_eq!(seen.requests_of_grants(), [3]);
+        assert_eq!(seen.requests_of_grants(), [2]);
         lease.release().await.unwrap();
         deaf.await.unwrap().unwrap().release().await.unwrap();
         assert_eq!(stack.waiters(), 0);
@@ -192,9 +192,9 @@ fn a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on() {
         let (client, seen) = stack.watched();
         let first = acquire(&client);
         eventually(|| seen.waits_quietly()).await;
-        let (client, seen) = stack.watched();
+        let (client, _) = stack.watched();
         let second = acquire(&client);
-        eventually(|| seen.waits_quietly()).await;
+        stack.has_listeners(2).await;
         // Both happen before the first waiter is asked again.
         let token: String = stack.redis("GET a");
         holder.release().await.unwrap();
