@@ -164,6 +164,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 }
                 // From now on it polls.
                 Came::Closed => continue,
+                // Whoever is ahead takes a lock that was freed meanwhile, and hands it on.
+                Came::Listening if found.contended.ahead > 0 => continue,
                 Came::Listening if self.requests_left() == 0 => continue,
                 // The lock may have been freed before anybody could be told.
                 Came::Listening | Came::Done(()) => {}
@@ -205,10 +207,11 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 if let Some(grant) = self.take_over(&message, before) {
                     return Ok(Asked::Granted(grant));
                 }
-            } else if let Some(asked) = asked
-                && !(again && matches!(asked, Asked::Held(_)))
-            {
-                return Ok(asked);
+            } else if let Some(asked) = asked {
+                match &asked {
+                    Asked::Held(found) if again && found.contended.ahead == 0 => {}
+                    _ => return Ok(asked),
+                }
             }
             if self.requests_left() == 0 {
                 return Err(wait::held(&before.contended, None));

@@ -4,10 +4,14 @@
 -- The lock is stored before it is told: if the one fails, nobody may hear the other.
 local function hand_over()
   local fence
-  for _, waiter in ipairs(redis.call('ZRANGE', QUEUE, 0, 99)) do
+  local place = 0
+  for _ = 1, 100 do
+    local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
+    if not waiter then return end
     if alive_for(waiter) <= 0 then
       bury(waiter)
     else
+      place = place + 1
       local token, ms, manner, channel = string.match(waiter, '^(%S+) (%d+) (%S) (.*)$')
       if channel ~= '' then
         fence = fence or issue_fence()

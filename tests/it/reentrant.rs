@@ -157,7 +157,7 @@ fn a_waiter_hears_of_redissons_release() {
         let (client, seen) = stack.watched();
         let lock = client.reentrant("a", OWNER).unwrap();
         let waiter = tokio::task::spawn_local(async move { lock.acquire().await });
-        eventually(|| seen.waits_quietly()).await;
+        eventually(|| seen.waits_quietly(3)).await;
         let _: () = stack.redis("DEL a");
         let heard: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
         assert_eq!(heard, 1);

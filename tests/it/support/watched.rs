@@ -38,10 +38,10 @@ impl Seen {
         self.timers.load(Ordering::Relaxed) + self.exchanges.load(Ordering::Relaxed)
     }
 
-    /// It asked, listens, asked once more and was answered: only the stream and a timer are left.
-    pub(crate) fn waits_quietly(&self) -> bool {
+    /// It sent so many requests, the subscription among them, and only that and a timer are left.
+    pub(crate) fn waits_quietly(&self, requests: usize) -> bool {
         let one = |count: &AtomicUsize| count.load(Ordering::Relaxed) == 1;
-        self.sent() == 3 && one(&self.exchanges) && one(&self.timers)
+        self.sent() == requests && one(&self.exchanges) && one(&self.timers)
     }
 
     pub(crate) fn sent(&self) -> usize {

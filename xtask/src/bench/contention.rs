@@ -83,7 +83,7 @@ pub(crate) fn run() -> Result<()> {
     let built = build::run(&["contention"])?;
     let script = built.node("contention");
     let bridge = Bridge::options().binary(&binary).start()?;
-    let way = LongWay::to(bridge.url(), ROUND_TRIP / 2)?;
+    let way = LongWay::to(bridge.url(), ROUND_TRIP)?;
     let url = way.url();
     let node = NodeScript::start(
         &script,

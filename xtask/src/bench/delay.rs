@@ -4,8 +4,8 @@
 //! long, it comes out in the order in which it went in: nothing waits for anything else, and bandwidth is not limited. Threads
 //! rather than tasks, because tokio's timers are a millisecond coarse, and that would be a tenth of a way.
 
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -13,25 +13,38 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+/// So many tell how late threads wake.
+const EXCHANGES: usize = 40;
+
 /// Listens, and delays, for as long as the process lives.
 pub(super) struct LongWay {
     port: u16,
 }
 
 impl LongWay {
-    /// Every byte to the server at `url`, and every byte back, takes `each_way` longer; so does the end of a connection.
-    pub(super) fn to(url: &str, each_way: Duration) -> Result<Self> {
+    /// An exchange with the server at `url` takes `round_trip` longer than without it; so does the end of a connection.
+    pub(super) fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
-            .context("the bridge speaks plain HTTP")?
-            .to_owned();
+            .and_then(|address| address.parse().ok())
+            .context("the bridge is at an address of this machine")?;
+        // Threads are late to wake, and what they are late by is part of the way.
+        let echo = echo()?;
+        let way = Self::open(echo, round_trip / 2)?;
+        let surplus = exchange(way.address(), round_trip)?
+            .saturating_sub(exchange(echo, round_trip)? + round_trip);
+        Self::open(address, (round_trip.saturating_sub(surplus)) / 2)
+    }
+
+    /// Every byte to the server at `far`, and every byte back, is written `each_way` after it was read.
+    fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let (there, back) = (line(), line());
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
                 // Whoever connected is told by the connection's end.
-                let Ok(far) = TcpStream::connect(&address) else {
+                let Ok(far) = TcpStream::connect(far) else {
                     continue;
                 };
                 let _ = (near.set_nodelay(true), far.set_nodelay(true));
@@ -43,9 +56,42 @@ impl LongWay {
         Ok(Self { port })
     }
 
-    pub(super) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+    fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
     }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+}
+
+/// A server that says everything back.
+fn echo() -> Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = stream.set_nodelay(true);
+            thread::spawn(move || io::copy(&mut &stream, &mut &stream));
+        }
+    });
+    Ok(address)
+}
+
+/// What it takes to say a byte to an echo and to hear it, after a pause in which everybody falls asleep: the median.
+fn exchange(address: SocketAddr, pause: Duration) -> Result<Duration> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut took = Vec::new();
+    for _ in 0..EXCHANGES {
+        thread::sleep(pause);
+        let begun = Instant::now();
+        stream.write_all(b"x")?;
+        stream.read_exact(&mut [0])?;
+        took.push(begun.elapsed());
+    }
+    took.sort();
+    Ok(took[EXCHANGES / 2])
 }
 
 /// On its way to `to`; no bytes are the end.
@@ -97,29 +143,13 @@ mod tests {
 
     const EACH_WAY: Duration = Duration::from_millis(20);
 
-    /// A server that says everything back in capitals, and ends when its client does.
-    fn echo() -> Result<String> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let url = format!("http://{}", listener.local_addr()?);
-        thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                thread::spawn(move || {
-                    let mut heard = String::new();
-                    let _ = stream.read_to_string(&mut heard);
-                    let _ = stream.write_all(heard.to_uppercase().as_bytes());
-                });
-            }
-        });
-        Ok(url)
-    }
-
     #[test]
     fn bytes_and_their_end_arrive_late_and_in_order() -> Result<()> {
-        let way = LongWay::to(&echo()?, EACH_WAY)?;
-        let mut streams = Vec::new();
+        let way = LongWay::open(echo()?, EACH_WAY)?;
         let begun = Instant::now();
+        let mut streams = Vec::new();
         for _ in 0..20 {
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, way.port))?;
+            let mut stream = TcpStream::connect(way.address())?;
             stream.set_read_timeout(Some(Duration::from_secs(10)))?;
             stream.write_all(b"one ")?;
             stream.write_all(b"two")?;
@@ -129,7 +159,7 @@ mod tests {
         for mut stream in streams {
             let mut heard = String::new();
             stream.read_to_string(&mut heard)?;
-            assert_eq!(heard, "ONE TWO");
+            assert_eq!(heard, "one two");
         }
         assert!(begun.elapsed() >= EACH_WAY * 2);
         Ok(())
