@@ -232,6 +232,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             asked_at,
             strays,
             requests,
+            ..
         } = client
             .call(&self.call, &self.claim.session, until, script::acquired)
             .await;

@@ -115,8 +115,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             number: 0,
             commands: &[],
         };
-        let call = Call::renew(self.claim.subject(), self.claim.ttl, &write);
-        self.write(&call, until).await.map(drop)
+        self.write(&write, until).await.map(drop)
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. They are applied exactly once, or, with an
@@ -138,8 +137,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             number: writing.number,
             commands,
         };
-        let call = Call::renew(self.claim.subject(), self.claim.ttl, &write);
-        self.write(&call, until).await
+        self.write(&write, until).await
     }
 
     /// Runs `commands` if the lease is still held, and releases it, in one request. They are applied exactly once, or not at
@@ -200,15 +198,26 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// A write after which the lease goes on, with its full ttl.
-    async fn write(&self, call: &Call, until: Until) -> Result<Vec<Reply>, Error> {
+    async fn write(&self, write: &Write<'_>, until: Until) -> Result<Vec<Reply>, Error> {
+        let call = Call::renew(self.claim.subject(), self.claim.ttl, write);
         let Settled {
-            outcome, asked_at, ..
-        } = self.call(call, until).await;
+            outcome,
+            begun_at,
+            asked_at,
+            ..
+        } = self.call(&call, until).await;
+        // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
+        let renewed_at = if write.number == 0 {
+            asked_at
+        } else {
+            begun_at
+        };
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
                 let mut state = self.state();
                 // Overlapping calls may be answered out of order.
-                state.deadline = state.deadline.max(Some(deadline(asked_at, self.claim.ttl)));
+                let renewed = deadline(renewed_at, self.claim.ttl);
+                state.deadline = state.deadline.max(Some(renewed));
                 drop(state);
                 let took = self.since(asked_at);
                 self.claim.observe(EventKind::Renewed { took });

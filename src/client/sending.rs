@@ -36,6 +36,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let mut backoff = Backoff::new(self.attempts.min(until.requests()));
         let mut strays = false;
         let mut requests = 0;
+        let begun_at = self.runtime().now();
         loop {
             let asked_at = self.runtime().now();
             let limit = until.limit(asked_at).min(self.request_timeout);
@@ -58,6 +59,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let Some(pause) = pause else {
                 return Settled {
                     outcome,
+                    begun_at,
                     asked_at,
                     strays,
                     requests,
@@ -135,6 +137,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 /// How an operation ended.
 pub(crate) struct Settled<O> {
     pub(crate) outcome: Result<O, Error>,
+    /// Before its first request left.
+    pub(crate) begun_at: Moment,
     /// Before the request that was answered left: what a deadline is computed from.
     pub(crate) asked_at: Moment,
     /// Whether a request before the last one may yet be executed.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::check::{Check, Invariant, Violation};
+use super::check::{Check, Invariant, ROUNDING, Violation, Watch};
 use super::faults::{Net, Plan, Upset};
 use super::lua::Redis;
 use super::network::Network;
@@ -98,10 +98,7 @@ impl Case {
         self.trace.note(now, || format!("{upset:?}"));
         match upset {
             Upset::Pause { client, time } => {
-                let machine = &machines[client];
-                machine
-                    .paused_until
-                    .set(machine.paused_until.get().max(now + time));
+                machines[client].pause(now, time);
                 // It is looked at when it goes on, whether anything wakes it or not.
                 self.world.schedule(time, || {});
             }
@@ -147,18 +144,19 @@ impl Case {
         by: Time,
         what: impl Into<String>,
     ) -> Expected {
-        let watch = super::check::Watch {
+        let watch = Watch {
             invariant,
             machine: machine.cloned(),
             by,
+            paused_before: None,
             what: what.into(),
         };
-        let drift = machine.map(|machine| machine.drift_ppm);
-        self.trace.note(self.world.now(), || {
-            format!("{} by {by} drift {drift:?}", watch.what)
-        });
+        self.watch(watch)
+    }
+
+    pub(crate) fn watch(self: &Rc<Self>, watch: Watch) -> Expected {
         // Time must be looked at then, whether anything happens or not.
-        let after = (by + 2 * super::check::ROUNDING).saturating_sub(self.world.now());
+        let after = (watch.by + 2 * ROUNDING).saturating_sub(self.world.now());
         self.world.schedule(after.min(1_000_000 * MS), || {});
         Expected(self.clone(), self.check.watch(watch))
     }

@@ -83,7 +83,20 @@ pub(crate) struct Watch {
     pub(crate) invariant: Invariant,
     pub(crate) machine: Option<Rc<Machine>>,
     pub(crate) by: Time,
+    /// For how long its machine had stood still before, if later pauses put it off.
+    pub(crate) paused_before: Option<Time>,
     pub(crate) what: String,
+}
+
+impl Watch {
+    fn is_late(&self, now: Time) -> bool {
+        let Some(machine) = &self.machine else {
+            return now > self.by + ROUNDING;
+        };
+        let paused = (self.paused_before).map_or(0, |before| machine.paused_for.get() - before);
+        let stands = machine.paused_until.get() >= now || machine.is_dead.get();
+        now > self.by + ROUNDING + paused && !stands
+    }
 }
 
 struct Write {
@@ -131,9 +144,7 @@ impl Check {
             }
         }
         for watch in self.watches.borrow().values() {
-            let stands = (watch.machine.as_ref())
-                .is_some_and(|machine| machine.paused_until.get() >= now || machine.is_dead.get());
-            if now > watch.by + ROUNDING && !stands {
+            if watch.is_late(now) {
                 let (what, late) = (&watch.what, now - watch.by);
                 self.fail(watch.invariant, format!("{what} is {late} ns late"));
             }

@@ -93,12 +93,10 @@ impl Case {
 
     /// Has `act` happen later; once faults have stopped, what is later than it should be does not arrive.
     fn carry(self: &Rc<Self>, after: Time, act: impl FnOnce() + 'static) {
-        let (case, sent) = (self.clone(), self.world.now());
+        let (case, is_healed) = (self.clone(), self.healed.get().is_some());
         self.world.schedule(after, move || {
-            let stopped = case.healed.get().unwrap_or(Time::MAX);
-            let too_late =
-                sent < stopped && case.world.now() > stopped.saturating_add(Net::QUIET.latency);
-            if !too_late {
+            let latest = (case.healed.get()).map_or(Time::MAX, |at| at + Net::QUIET.latency);
+            if is_healed || case.world.now() <= latest {
                 act();
             }
         });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use edgelock::{Command, Error};
 
 use super::case::Case;
-use super::check::{Hold, Invariant, log};
+use super::check::{Hold, Invariant, Watch, log};
 use super::host::{self, Settings, SimClient, SimLease, SimLock, within};
 use super::rng::Rng;
 use super::world::{MS, Machine};
@@ -32,6 +32,9 @@ pub(crate) struct Name {
 
 /// The longest ttl that is asked for.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_millis(2_500);
+
+/// Longer than any call takes.
+const PATIENT: Duration = Duration::from_secs(600);
 
 const TTLS: [u64; 4] = [60, 300, 1_000, 2_500];
 const WAITS: [u64; 5] = [0, 80, 400, 1_500, 4_000];
@@ -164,8 +167,8 @@ impl Client {
             false => vec![],
         };
         let limit = match at_once || asked.wait.is_zero() {
-            true => self.longest_call(),
-            false => asked.wait,
+            true => Limit::Attempts,
+            false => Limit::Clock(asked.wait),
         };
         let acquiring = async {
             let _in_time = self.in_time(limit, "an acquisition");
@@ -202,18 +205,16 @@ impl Client {
                 3 => self.sleep(lease.remaining() + self.ms(0, 40)).await,
                 4 => self.sleep(self.ms(0, 30)).await,
                 5..=6 => {
-                    let _in_time = self.in_time(self.limit(&lease), "a renewal");
+                    let _in_time = self.in_time(Limit::of(&lease), "a renewal");
                     let _ = lease.renew().await;
                 }
                 7 => {
-                    let limit = self.limit(&lease);
-                    let patience = rng.pick(&[Duration::from_millis(20), limit, limit]);
-                    self.write(asked, &lease, limit, patience, false).await;
+                    let patience = rng.pick(&[Duration::from_millis(20), PATIENT, PATIENT]);
+                    self.write(asked, &lease, patience, false).await;
                 }
                 _ => {
                     // Whoever hands a lease on knows how its calls ended.
-                    let limit = self.limit(&lease);
-                    if self.write(asked, &lease, limit, limit, false).await {
+                    if self.write(asked, &lease, PATIENT, false).await {
                         lease = asked.lock.resume(lease.into_token()).expect("randomness");
                         let _ = lease.renew().await;
                     }
@@ -223,12 +224,11 @@ impl Client {
         }
         match rng.between(0, 9) {
             0..=4 => {
-                let _in_time = self.in_time(self.longest_call(), "a release");
+                let _in_time = self.in_time(Limit::Attempts, "a release");
                 let _ = lease.release().await;
             }
             5..=7 => {
-                let limit = self.limit(&lease);
-                self.write(asked, &lease, limit, limit, true).await;
+                self.write(asked, &lease, PATIENT, true).await;
             }
             8 => drop(lease),
             _ => drop(lease.into_token()),
@@ -240,7 +240,6 @@ impl Client {
         &self,
         asked: &Asked,
         lease: &SimLease,
-        limit: Duration,
         patience: Duration,
         is_last: bool,
     ) -> bool {
@@ -253,13 +252,13 @@ impl Client {
             commands.push(Command::new("HINCRBY").key(&key).arg("field").arg(1));
         }
         let writing = async {
-            let _in_time = self.in_time(limit, "a write");
+            let _in_time = self.in_time(Limit::of(lease), "a write");
             match is_last {
                 true => lease.commit(&commands).await,
                 false => lease.exec(&commands).await,
             }
         };
-        let Some(outcome) = within(self.sleep(patience + self.ms(1, 1)), writing).await else {
+        let Some(outcome) = within(self.sleep(patience), writing).await else {
             return false;
         };
         self.case.check.told(id, &outcome);
@@ -276,8 +275,7 @@ impl Client {
                     self.sleep(time / 20).await;
                 }
                 if self.case.rng.chance(500) {
-                    let limit = self.limit(lease);
-                    self.write(asked, lease, limit, limit, false).await;
+                    self.write(asked, lease, PATIENT, false).await;
                 }
                 Ok::<_, Error>(())
             })
@@ -305,22 +303,22 @@ impl Client {
         }
     }
 
-    fn in_time(&self, limit: Duration, what: &str) -> impl Drop + use<> {
-        let by = self.case.world.now() + self.machine.lasts(limit);
-        (self.case).expect(Invariant::WaitsEnd, Some(&self.machine), by, what)
-    }
-
-    /// How long a call under `lease` may take. One that was resumed has no deadline until it was renewed.
-    fn limit(&self, lease: &SimLease) -> Duration {
-        match lease.remaining() {
-            Duration::ZERO => self.longest_call(),
-            remaining => remaining,
-        }
-    }
-
-    /// All attempts, and the pauses between them.
-    fn longest_call(&self) -> Duration {
-        self.settings.timeout * self.settings.attempts + Duration::from_millis(150)
+    fn in_time(&self, limit: Limit, what: &str) -> impl Drop + use<> {
+        let (limit, paused_before) = match limit {
+            Limit::Clock(limit) => (limit, None),
+            Limit::Attempts => {
+                let pauses = Duration::from_millis(150);
+                let all = self.settings.timeout * self.settings.attempts + pauses;
+                (all, Some(self.machine.paused_for.get()))
+            }
+        };
+        self.case.watch(Watch {
+            invariant: Invariant::WaitsEnd,
+            machine: Some(self.machine.clone()),
+            by: self.case.world.now() + self.machine.lasts(limit),
+            paused_before,
+            what: what.to_owned(),
+        })
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -337,6 +335,24 @@ struct Asked {
     name: Name,
     lock: SimLock,
     wait: Duration,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy)]
+enum Limit {
+    Clock(Duration),
+    /// All attempts, and the pauses between them.
+    Attempts,
+}
+
+impl Limit {
+    /// Of a call under `lease`. One that was resumed has no deadline until it was renewed.
+    fn of(lease: &SimLease) -> Self {
+        match lease.remaining() {
+            Duration::ZERO => Self::Attempts,
+            remaining => Self::Clock(remaining),
+        }
+    }
 }
 
 struct Held(Rc<Case>, u64);

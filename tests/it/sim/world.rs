@@ -22,6 +22,8 @@ pub(crate) struct Machine {
     /// By how many millionths its clock is too fast.
     pub(crate) drift_ppm: i64,
     pub(crate) paused_until: Cell<Time>,
+    /// For how long it stood still so far, and does yet.
+    pub(crate) paused_for: Cell<Time>,
     pub(crate) is_dead: Cell<bool>,
     /// For how long its clock stood still so far, which only a broken one does.
     pub(crate) stood_still: Cell<Time>,
@@ -32,9 +34,18 @@ impl Machine {
         Self {
             drift_ppm,
             paused_until: Cell::new(0),
+            paused_for: Cell::new(0),
             is_dead: Cell::new(false),
             stood_still: Cell::new(0),
         }
+    }
+
+    /// Stands still from now on.
+    pub(crate) fn pause(&self, now: Time, time: Time) {
+        let before = self.paused_until.get().max(now);
+        let until = before.max(now + time);
+        self.paused_until.set(until);
+        self.paused_for.set(self.paused_for.get() + until - before);
     }
 
     /// What its clock shows.
