@@ -12,8 +12,11 @@ pub(crate) struct Day(NaiveDate);
 impl Day {
     /// Written in no other way: one day has one id.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let day = Self::new(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?)?;
-        (day.to_string() == text).then_some(day)
+        let mut numbers = text.splitn(3, '-');
+        let mut number = || numbers.next()?.parse::<u16>().ok();
+        let (year, month, day) = (number()?, number()?, number()?);
+        let date = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())?;
+        Self::new(date).filter(|day| day.to_string() == text)
     }
 
     /// That of an instant, in milliseconds since 1970.

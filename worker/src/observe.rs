@@ -9,75 +9,75 @@ use serde::Serialize;
 
 /// What happened to `lock`, as a line of JSON. No event holds a token.
 pub(crate) fn line(lock: &str, kind: &EventKind<'_>) -> String {
-    let line = Line {
-        event: kind.code(),
-        lock,
-        details: Details::of(kind),
+    let line = match *kind {
+        EventKind::Contended { remaining, ahead } => Line::Contended {
+            lock,
+            remaining_ms: remaining.map(ms),
+            ahead,
+        },
+        EventKind::Acquired { waited, requests } => Line::Acquired {
+            lock,
+            waited_ms: ms(waited),
+            requests,
+        },
+        EventKind::Renewed { took } => Line::Renewed {
+            lock,
+            took_ms: ms(took),
+        },
+        EventKind::Lost { held } => Line::Lost {
+            lock,
+            held_ms: ms(held),
+        },
+        EventKind::Released { held, took } => Line::Released {
+            lock,
+            held_ms: ms(held),
+            took_ms: ms(took),
+        },
+        EventKind::Retried { error, pause } => Line::Retried {
+            lock,
+            error: error.code(),
+            pause_ms: ms(pause),
+        },
+        _ => Line::Other { lock },
     };
     // Numbers and text always serialize.
     serde_json::to_string(&line).unwrap_or_default()
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    lock: &'a str,
-    #[serde(flatten)]
-    details: Details,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Details {
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line<'a> {
     Contended {
+        lock: &'a str,
         remaining_ms: Option<f64>,
         ahead: u64,
     },
     Acquired {
+        lock: &'a str,
         waited_ms: f64,
         requests: u32,
     },
     Renewed {
+        lock: &'a str,
         took_ms: f64,
     },
     Lost {
+        lock: &'a str,
         held_ms: f64,
     },
     Released {
+        lock: &'a str,
         held_ms: f64,
         took_ms: f64,
     },
     Retried {
+        lock: &'a str,
         error: &'static str,
         pause_ms: f64,
     },
-    None {},
-}
-
-impl Details {
-    fn of(kind: &EventKind<'_>) -> Self {
-        match *kind {
-            EventKind::Contended { remaining, ahead } => Self::Contended {
-                remaining_ms: remaining.map(ms),
-                ahead,
-            },
-            EventKind::Acquired { waited, requests } => Self::Acquired {
-                waited_ms: ms(waited),
-                requests,
-            },
-            EventKind::Renewed { took } => Self::Renewed { took_ms: ms(took) },
-            EventKind::Lost { held } => Self::Lost { held_ms: ms(held) },
-            EventKind::Released { held, took } => Self::Released {
-                held_ms: ms(held),
-                took_ms: ms(took),
-            },
-            EventKind::Retried { error, pause } => Self::Retried {
-                error: error.code(),
-                pause_ms: ms(pause),
-            },
-            _ => Self::None {},
-        }
-    }
+    Other {
+        lock: &'a str,
+    },
 }
 
 /// What its lock cost a request.
@@ -184,6 +184,7 @@ mod tests {
             ),
         ] {
             assert_eq!(super::line("a", &kind), line);
+            assert!(line.contains(kind.code()), "{line}");
         }
     }
 

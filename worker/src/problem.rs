@@ -196,15 +196,26 @@ impl Problem {
         self.header("retry-after", seconds.to_string())
     }
 
-    /// What the log should say of a failure that is ours; nothing where the caller is told all there is.
+    /// What the log should say of a failure that is ours, as a line of JSON; nothing where the caller is told all there is.
     pub fn log(&self) -> Option<String> {
         let parts = &self.0;
         let cause = parts.cause.as_ref().map(ToString::to_string);
-        (parts.status >= 500).then(|| {
-            let cause = cause.unwrap_or_else(|| parts.detail.to_string());
-            format!("{} {}: {cause}", parts.status, parts.code)
-        })
+        let failure = Failure {
+            event: "failed",
+            status: parts.status,
+            code: parts.code,
+            cause: cause.unwrap_or_else(|| parts.detail.to_string()),
+        };
+        (parts.status >= 500).then(|| serde_json::to_string(&failure).unwrap_or_default())
     }
+}
+
+#[derive(Serialize)]
+struct Failure {
+    event: &'static str,
+    status: u16,
+    code: &'static str,
+    cause: String,
 }
 
 impl From<Problem> for Response {
@@ -355,7 +366,7 @@ mod tests {
         let line = Problem::of(unavailable(true)).log().unwrap();
         assert_eq!(
             line,
-            "503 bridge_unavailable: unavailable: what the bridge said"
+            r#"{"event":"failed","status":503,"code":"bridge_unavailable","cause":"unavailable: what the bridge said"}"#
         );
         assert_eq!(Problem::no_such_sale().log(), None);
     }

@@ -64,8 +64,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     }
 }
 
-/// Where nothing is committed, dropping the lease releases it, and the answer need not wait for it. After a commit with an unknown
-/// outcome that also makes sure that none comes late.
+/// Decides, and does what was decided. Where nothing is committed, dropping the lease releases it, and the answer need not wait
+/// for that. After a commit with an unknown outcome it also makes sure that none comes late.
 async fn finish<T: Transport, R: Runtime, A>(
     lease: Lease<T, R>,
     replies: &[Reply],
