@@ -1,13 +1,22 @@
--- Shared: a write leaves a receipt, "<session> <number> <results>", so that a repeat is answered and not run again.
+-- Shared: a write leaves a receipt, "<session> <number> <earlier> <results>", so that a repeat is answered and not run again.
+-- Earlier are the sessions that wrote before, each with its last number: what they sent may still be on its way.
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
+local EARLIER_LENGTH = 200
+local session, number, earlier, results
 -- What to answer without running anything: the first reply to a repeat, "lost" to a straggler that a later write overtook.
 local function answered()
-  local session, number, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (.*)$')
-  if session ~= SESSION or tonumber(number) < NUMBER then return nil end
-  if tonumber(number) == NUMBER then return { 1, ARGV[1], results } end
-  return { 0, ARGV[1] }
+  session, number, earlier, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (%S*) (.*)$')
+  if session == SESSION then
+    if tonumber(number) == NUMBER then return { 1, ARGV[1], results } end
+    if tonumber(number) > NUMBER then return { 0, ARGV[1] } end
+  end
+  for name, last in string.gmatch(earlier or '', '([^:,]+):(%d+)') do
+    if name == SESSION and tonumber(last) >= NUMBER then return { 0, ARGV[1] } end
+  end
 end
 local function leave_receipt(results)
-  redis.call('SET', RECEIPT, SESSION .. ' ' .. ARGV[4] .. ' ' .. results, 'PX', RECEIPT_MS)
+  if session and session ~= SESSION then earlier = string.sub(session .. ':' .. number .. ',' .. earlier, 1, EARLIER_LENGTH) end
+  local receipt = table.concat({ SESSION, ARGV[4], earlier or '', results }, ' ')
+  redis.call('SET', RECEIPT, receipt, 'PX', RECEIPT_MS)
 end

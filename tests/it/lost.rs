@@ -111,6 +111,23 @@ fn a_write_that_arrives_behind_a_later_one_does_not_run() {
 }
 
 #[test]
+fn a_write_that_arrives_behind_those_of_a_resumed_lease_does_not_run() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+        let client = proxy.client.clone().request_timeout(ms(300));
+        let lock = client.lock("a").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        lease.exec(&incr()).await.unwrap();
+        let resumed = lock.resume(lease.into_token()).unwrap();
+        resumed.exec(&incr()).await.unwrap();
+        proxy.deliver().await;
+        assert_eq!(stack.redis::<u32>("GET n"), 2);
+        resumed.release().await.unwrap();
+    });
+}
+
+#[test]
 fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run() {
     run(async {
         let mut stack = Stack::spawn();

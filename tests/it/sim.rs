@@ -1,8 +1,14 @@
 //! The lock in a simulated world: virtual time, drifting clocks, and everything that can go wrong on the way to Redis.
+//!
+//! The shipped client runs on a host that is made up ([`host`]), and the shipped scripts run in real Lua ([`lua`]) on a model of
+//! Redis ([`redis`]). All that happens follows from one number, the seed; what must hold is looked at after every step
+//! ([`check`]).
 
 mod bridge;
 mod case;
 mod check;
+mod differential;
+mod exact;
 mod faults;
 mod host;
 mod lua;
@@ -16,24 +22,90 @@ mod trace;
 mod workload;
 mod world;
 
+use std::env;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
 
 use case::Case;
+use check::Violation;
 use lua::Redis;
 use sabotage::Bent;
 use trace::Trace;
 
+const SEEDS: u64 = 20_000;
+
+/// As many as there are cores in the machines that CI gives.
+const THREADS: u64 = 2;
+
+/// `cargo xtask sim` says how many seeds, and from which on.
 #[test]
 fn no_promise_breaks() {
-    let redis = Rc::new(Redis::new(Box::new(str::to_owned)));
-    let from: u64 = std::env::var("EDGELOCK_SIM_FROM").map_or(0, |n| n.parse().unwrap());
-    let seeds: u64 = std::env::var("EDGELOCK_SIM_SEEDS").map_or(20_000, |n| n.parse().unwrap());
-    for seed in from..from + seeds {
-        let case = Case::new(seed, &redis, Bent::Straight, Trace::OFF);
-        if let Some(violation) = case.run() {
-            let case = Case::new(seed, &redis, Bent::Straight, Trace::on());
-            case.run();
-            panic!("seed {seed}: {violation:?}\n{}", case.trace.lines());
+    let number = |name: &str| {
+        env::var(name)
+            .ok()
+            .map(|text| text.parse().expect("a number"))
+    };
+    let count = number("EDGELOCK_SIM_SEEDS");
+    let from = number("EDGELOCK_SIM_FROM").unwrap_or(0);
+    if let Some(seed) = first_failure(from, count.unwrap_or(SEEDS), count.is_some()) {
+        let (violation, trace) = replay(seed);
+        let Violation { invariant, what } = violation.expect("the same seed does the same");
+        panic!(
+            "{invariant:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
+        );
+    }
+}
+
+/// The lowest of `count` seeds that breaks a promise, or one near it.
+fn first_failure(from: u64, count: u64, shows_progress: bool) -> Option<u64> {
+    let done = AtomicU64::new(0);
+    let failed = AtomicU64::new(u64::MAX);
+    let search = |thread: u64| {
+        let redis = Rc::new(Redis::default());
+        for seed in (from..from + count)
+            .skip(thread as usize)
+            .step_by(THREADS as usize)
+        {
+            if failed.load(Relaxed) < seed {
+                return;
+            }
+            if Case::new(seed, &redis, Bent::Straight, Trace::OFF)
+                .run()
+                .is_some()
+            {
+                failed.fetch_min(seed, Relaxed);
+            }
+            let done = done.fetch_add(1, Relaxed) + 1;
+            if shows_progress && done.is_multiple_of(1_000) {
+                eprintln!("{done} of {count} seeds");
+            }
         }
+    };
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            scope.spawn(move || search(thread));
+        }
+    });
+    Some(failed.into_inner()).filter(|seed| *seed != u64::MAX)
+}
+
+/// What `seed` breaks, and what happened before.
+fn replay(seed: u64) -> (Option<Violation>, String) {
+    let case = Case::new(
+        seed,
+        &Rc::new(Redis::default()),
+        Bent::Straight,
+        Trace::on(),
+    );
+    let violation = case.run();
+    (violation, case.trace.lines())
+}
+
+/// Without that no failure could be looked into.
+#[test]
+fn the_same_seed_does_the_same() {
+    for seed in 0..20 {
+        assert_eq!(replay(seed).1, replay(seed).1, "seed {seed}");
     }
 }

@@ -319,12 +319,6 @@ impl Check {
         id
     }
 
-    pub(crate) fn hold_until(&self, id: u64, until: Time) {
-        if let Some(hold) = self.holds.borrow_mut().get_mut(&id) {
-            hold.until = until;
-        }
-    }
-
     pub(crate) fn end_hold(&self, id: u64) {
         self.holds.borrow_mut().remove(&id);
     }

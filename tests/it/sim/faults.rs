@@ -6,7 +6,8 @@ use super::world::{MS, Time};
 /// How messages fare. Rates are in thousandths.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Net {
-    /// One way, at most.
+    /// One way, at least and at most.
+    pub(crate) least: Time,
     pub(crate) latency: Time,
     pub(crate) lose_request: u64,
     pub(crate) lose_reply: u64,
@@ -28,6 +29,7 @@ const LATEST: Time = 15_000 * MS;
 impl Net {
     /// Once faults have stopped.
     pub(crate) const QUIET: Self = Self {
+        least: MS,
         latency: 4 * MS,
         lose_request: 0,
         lose_reply: 0,
@@ -45,8 +47,10 @@ impl Net {
             true => rng.pick(&[20, 60, 200]),
             false => 0,
         };
+        let latency = rng.pick(&[2 * MS, 10 * MS, 40 * MS]);
         Self {
-            latency: rng.pick(&[2 * MS, 10 * MS, 40 * MS]),
+            least: latency / 4,
+            latency,
             lose_request: rate(),
             lose_reply: rate(),
             duplicate: rate(),
@@ -73,7 +77,7 @@ impl Net {
             let latest = rng.pick(&[100 * MS, 1_000 * MS, 4_000 * MS, LATEST]);
             rng.between(self.latency, latest)
         } else {
-            rng.between(self.latency / 4, self.latency)
+            rng.between(self.least, self.latency)
         }
     }
 }

@@ -74,7 +74,8 @@ impl Transport for Wire {
         let answer = Rc::new(Inbox::default());
         let sent = self.0.world.now();
         self.0.send(&self.1, words, &answer);
-        let answered = within(self.0.world.sleep(&self.1, request.timeout), answer.next()).await;
+        let timeout = self.0.bent.timeout(request.timeout);
+        let answered = within(self.0.world.sleep(&self.1, timeout), answer.next()).await;
         self.0.bent.answered(&self.1, self.0.world.now() - sent);
         answered.unwrap_or(Err(TransportError::TimedOut))
     }

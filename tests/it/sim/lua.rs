@@ -123,6 +123,13 @@ impl Redis {
     }
 }
 
+/// With the scripts as they are.
+impl Default for Redis {
+    fn default() -> Self {
+        Self::new(Box::new(str::to_owned))
+    }
+}
+
 /// `redis.call` and `redis.pcall`, which differ in what they do with an error.
 fn call(lua: &Lua, db: &mut Db, words: &Variadic<Value>) -> mlua::Result<Value> {
     let mut texts = Vec::with_capacity(words.len());

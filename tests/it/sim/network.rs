@@ -118,7 +118,11 @@ impl Case {
             Ok(own) if own.status == 200 && self.rng.chance(net.cross) => {
                 Ok(self.network.last.replace(Some(own.clone())).unwrap_or(own))
             }
-            Ok(_) if self.rng.chance(net.lose_reply) || self.loses_grant(&response) => {
+            response if self.loses_grant(&response) => {
+                self.trace.note(now, || "a grant is lost".to_owned());
+                return;
+            }
+            Ok(_) if self.rng.chance(net.lose_reply) => {
                 self.trace.note(now, || "the reply is lost".to_owned());
                 if self.rng.chance(500) {
                     return;

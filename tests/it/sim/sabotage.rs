@@ -1,31 +1,46 @@
-//! Broken variants, each of which the simulation must catch.
+//! Broken variants of the lock, each of which must be caught, and by the promise that it breaks.
+//!
+//! `src/` needs no hook for that: a script's text is changed when it arrives at Redis, the clock and the messages on their way.
 
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::case::Case;
+use super::check::Invariant::{self, *};
+use super::lua::Redis;
+use super::trace::Trace;
 use super::world::{Machine, Time};
 
 /// How host and network are bent.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bent {
-    #[default]
     Straight,
-    /// A deadline is reckoned from the reply: the clock stands still while a request is under way.
+    /// The clock stands still while a request is under way.
     Standstill,
     /// Clocks run slower than the lock allows for.
     Slow,
     /// Messages say that they were sent when they arrive.
     Freshened,
+    /// A request has no time-out.
+    Patient,
 }
 
 impl Bent {
     pub(crate) fn drift(self, drift_ppm: i64) -> i64 {
+        drift_ppm - if self == Self::Slow { 30_000 } else { 0 }
+    }
+
+    pub(crate) fn timeout(self, timeout: Duration) -> Duration {
         match self {
-            Self::Slow => drift_ppm - 50_000,
-            _ => drift_ppm,
+            Self::Patient => Duration::from_secs(600),
+            _ => timeout,
         }
     }
 
     /// An exchange of `machine` took so long.
     pub(crate) fn answered(self, machine: &Machine, took: Time) {
-        if matches!(self, Self::Standstill) {
+        if self == Self::Standstill {
             machine.stood_still.set(machine.stood_still.get() + took);
         }
     }
@@ -34,10 +49,259 @@ impl Bent {
     pub(crate) fn pushed(self, bytes: Vec<u8>, now_us: i64) -> Vec<u8> {
         let text = String::from_utf8_lossy(&bytes);
         match text.trim_end().rsplit_once(' ') {
-            Some((before, sent)) if matches!(self, Self::Freshened) && sent.len() == 16 => {
+            Some((before, sent)) if self == Self::Freshened && sent.len() == 16 => {
                 format!("{before} {now_us}\n\n").into_bytes()
             }
             _ => bytes,
         }
     }
+}
+
+/// More than any of them needs.
+const SEEDS: u64 = 4_000;
+
+#[track_caller]
+fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
+    let redis = Rc::new(redis);
+    let breaks = |seed: &u64| {
+        let violation = Case::new(*seed, &redis, bent, Trace::OFF).run();
+        violation.is_some_and(|violation| violation.invariant == invariant)
+    };
+    let seed = (0..SEEDS).find(breaks);
+    assert!(seed.is_some(), "{invariant:?} held for {SEEDS} seeds");
+}
+
+/// With `part` of some scripts replaced by `by`.
+#[track_caller]
+fn script(invariant: Invariant, part: &'static str, by: &'static str) {
+    let replaced = Rc::new(Cell::new(0));
+    let redis = {
+        let replaced = replaced.clone();
+        Redis::new(Box::new(move |text| {
+            let count = text.matches(part).count();
+            assert!(count <= 1, "{part} is there {count} times");
+            replaced.set(replaced.get() + count);
+            text.replace(part, by)
+        }))
+    };
+    caught(invariant, redis, Bent::Straight);
+    assert!(replaced.get() > 0, "no script has {part}");
+}
+
+#[track_caller]
+fn bent(invariant: Invariant, bent: Bent) {
+    caught(invariant, Redis::default(), bent);
+}
+
+const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end\nlocal results = run(5)";
+const RENEW: &str = "if not is_held() then return { 0, ARGV[1] } end\nextend(ARGV[5])";
+
+#[test]
+fn a_release_without_owner_check() {
+    script(OneHolder, RELEASE, "local results = run(5)");
+}
+
+#[test]
+fn a_renewal_without_owner_check() {
+    script(OneHolder, RENEW, "extend(ARGV[5])");
+}
+
+#[test]
+fn a_renewal_that_takes_the_lock_again() {
+    let again = "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[5]) end\nextend(ARGV[5])";
+    script(OneHolder, RENEW, again);
+}
+
+#[test]
+fn a_write_without_owner_check() {
+    script(
+        NoLateWrite,
+        "return redis.pcall('GET', NAME) == ARGV[2]",
+        "return true",
+    );
+}
+
+#[test]
+fn a_deadline_reckoned_from_the_reply() {
+    bent(OneHolder, Bent::Standstill);
+}
+
+#[test]
+fn a_deadline_reckoned_from_the_arrival_of_a_message() {
+    bent(OneHolder, Bent::Freshened);
+}
+
+#[test]
+fn clocks_that_drift_further_than_allowed_for() {
+    bent(OneHolder, Bent::Slow);
+}
+
+#[test]
+fn a_request_without_time_out() {
+    bent(WaitsEnd, Bent::Patient);
+}
+
+#[test]
+fn a_write_without_receipt() {
+    let left =
+        "redis.call('SET', RECEIPT, SESSION .. ' ' .. ARGV[4] .. ' ' .. results, 'PX', RECEIPT_MS)";
+    script(ExactlyOnce, left, "");
+}
+
+#[test]
+fn a_receipt_that_answers_a_later_write() {
+    let earlier = "if session ~= SESSION or tonumber(number) < NUMBER then return nil end\nif tonumber(number) == NUMBER";
+    let any = "if session ~= SESSION then return nil end\nif tonumber(number) <= NUMBER";
+    script(ExactlyOnce, earlier, any);
+}
+
+#[test]
+fn a_receipt_that_answers_another_session() {
+    script(
+        ExactlyOnce,
+        "if session ~= SESSION or tonumber",
+        "if not session or tonumber",
+    );
+}
+
+#[test]
+fn a_write_that_runs_behind_a_later_one() {
+    let refused = "then return { 1, ARGV[1], results } end\nreturn { 0, ARGV[1] }";
+    script(
+        ExactlyOnce,
+        refused,
+        "then return { 1, ARGV[1], results } end",
+    );
+}
+
+#[test]
+fn fences_that_only_count() {
+    script(
+        FencesGrow,
+        "whole(math.max(last + 1, NOW_US))",
+        "whole(last + 1)",
+    );
+}
+
+#[test]
+fn fences_that_only_tell_the_time() {
+    script(
+        FencesGrow,
+        "whole(math.max(last + 1, NOW_US))",
+        "whole(NOW_US)",
+    );
+}
+
+#[test]
+fn a_repeat_that_gets_another_fence() {
+    script(
+        FencesGrow,
+        "local fence = mine and redis.call('GET', FENCE)",
+        "local fence",
+    );
+}
+
+#[test]
+fn an_abandoned_token_that_is_forgotten() {
+    script(NoGhost, "redis.call('SET', GONE, '', 'PX', GONE_MS)", "");
+}
+
+#[test]
+fn a_straggler_that_takes_the_lock_again() {
+    script(
+        NoGhost,
+        "redis.call('EXISTS', GONE, RECEIPT) > 0",
+        "redis.call('EXISTS', GONE) > 0",
+    );
+}
+
+#[test]
+fn an_acquire_that_does_not_know_its_own_token() {
+    script(
+        GrantIsLearned,
+        "local mine = holder == ARGV[2]",
+        "local mine = false",
+    );
+}
+
+#[test]
+fn a_holder_that_stays_in_the_queue() {
+    script(NoGhost, "if WAITER ~= '' then bury(WAITER) end", "");
+}
+
+#[test]
+fn a_release_that_wakes_nobody() {
+    script(
+        HandedOver,
+        "local function wake() pcall(hand_over) end",
+        "local function wake() end",
+    );
+}
+
+#[test]
+fn a_hand_over_to_who_does_not_hear() {
+    let heard = "if type(heard) == 'number' and heard > 0 then return bury(waiter) end";
+    script(HandedOver, heard, "if heard then return bury(waiter) end");
+}
+
+#[test]
+fn a_hand_over_that_is_not_taken_back() {
+    script(
+        NoGhost,
+        "redis.call('DEL', NAME)\nend\nif manner",
+        "end\nif manner",
+    );
+}
+
+#[test]
+fn a_dead_waiter_that_counts_as_alive() {
+    let left = "return (tonumber(redis.call('ZSCORE', ALIVE, waiter) or 0) or 0) - NOW_MS";
+    script(NextWaiterHolds, left, "return 1000");
+}
+
+#[test]
+fn a_lock_without_expiry() {
+    script(
+        KeysExpire,
+        "redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])",
+        "redis.call('SET', NAME, ARGV[2])",
+    );
+}
+
+#[test]
+fn a_fence_without_expiry() {
+    script(
+        KeysExpire,
+        "redis.call('SET', FENCE, fence, 'PX', FENCE_MS)",
+        "redis.call('SET', FENCE, fence)",
+    );
+}
+
+#[test]
+fn a_queue_without_expiry() {
+    let expiry = "if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end";
+    script(KeysExpire, expiry, "");
+}
+
+#[test]
+fn a_reentrant_lock_that_is_freed_by_the_first_release() {
+    script(
+        OneHolder,
+        "if redis.call('HINCRBY', NAME, OWNER, -1) <= 0 then wipe() end",
+        "wipe()",
+    );
+}
+
+#[test]
+fn an_entry_that_counts_in_a_later_hold() {
+    script(
+        OneHolder,
+        "return fence and fence == held_fence() and",
+        "return fence and",
+    );
+}
+
+#[test]
+fn a_repeat_that_enters_twice() {
+    script(NoGhost, "if not again then", "if true then");
 }
