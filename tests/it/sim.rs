@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use case::Case;
-use check::Violation;
+use check::{Check, Violation};
 use lua::Redis;
 use sabotage::Bent;
 use trace::Trace;
@@ -70,10 +70,7 @@ fn first_failure(from: u64, count: u64, shows_progress: bool) -> Option<u64> {
             if failed.load(Relaxed) < seed {
                 return;
             }
-            if Case::new(seed, &redis, Bent::Straight, Trace::OFF)
-                .run()
-                .is_some()
-            {
+            if unbent(seed, &redis, Trace::OFF).run().is_some() {
                 failed.fetch_min(seed, Relaxed);
             }
             let done = done.fetch_add(1, Relaxed) + 1;
@@ -90,14 +87,13 @@ fn first_failure(from: u64, count: u64, shows_progress: bool) -> Option<u64> {
     Some(failed.into_inner()).filter(|seed| *seed != u64::MAX)
 }
 
+fn unbent(seed: u64, redis: &Rc<Redis>, trace: Trace) -> Rc<Case> {
+    Case::new(seed, redis, Check::default(), Bent::Straight, trace)
+}
+
 /// What `seed` breaks, and what happened before.
 fn replay(seed: u64) -> (Option<Violation>, String) {
-    let case = Case::new(
-        seed,
-        &Rc::new(Redis::default()),
-        Bent::Straight,
-        Trace::on(),
-    );
+    let case = unbent(seed, &Rc::default(), Trace::on());
     let violation = case.run();
     (violation, case.trace.lines())
 }

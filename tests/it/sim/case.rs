@@ -34,13 +34,19 @@ pub(crate) struct Case {
 const BEGINNING_US: i64 = 1_700_000_000_000_000;
 
 impl Case {
-    pub(crate) fn new(seed: u64, redis: &Rc<Redis>, bent: Bent, trace: Trace) -> Rc<Self> {
+    pub(crate) fn new(
+        seed: u64,
+        redis: &Rc<Redis>,
+        check: Check,
+        bent: Bent,
+        trace: Trace,
+    ) -> Rc<Self> {
         *redis.db_mut() = super::redis::Db::default();
         Rc::new(Self {
             world: Rc::default(),
             rng: Rng::new(seed),
             redis: redis.clone(),
-            check: Check::default(),
+            check,
             trace,
             bent,
             net: Cell::new(Net::QUIET),

@@ -44,6 +44,8 @@ pub(crate) struct Violation {
 
 #[derive(Default)]
 pub(crate) struct Check {
+    /// Looks for this one alone.
+    only: Option<Invariant>,
     violation: RefCell<Option<Violation>>,
     locks: RefCell<BTreeMap<String, Record>>,
     holds: RefCell<BTreeMap<u64, Hold>>,
@@ -53,12 +55,15 @@ pub(crate) struct Check {
     count: Cell<u64>,
 }
 
+/// Who has a lock, and under which fence.
+pub(crate) type Grant = (String, u64);
+
 /// What happened to one lock so far.
 #[derive(Default)]
 struct Record {
     /// Who has it, and under which fence; who had it last while it is free.
-    latest: Option<(String, u64)>,
-    grants: BTreeSet<(String, u64)>,
+    latest: Option<Grant>,
+    grants: BTreeSet<Grant>,
     highest: u64,
     /// Holders up to this fence lost the lock by force, or with the data.
     forced: u64,
@@ -118,13 +123,22 @@ pub(crate) const ROUNDING: Time = 1_000;
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000 + 1_250;
 
 impl Check {
+    pub(crate) fn new(only: Option<Invariant>) -> Self {
+        Self {
+            only,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn violation(&self) -> Option<Violation> {
         self.violation.borrow().clone()
     }
 
     pub(crate) fn fail(&self, invariant: Invariant, what: String) {
-        let violation = Violation { invariant, what };
-        self.violation.borrow_mut().get_or_insert(violation);
+        if self.only.is_none_or(|only| only == invariant) {
+            let violation = Violation { invariant, what };
+            self.violation.borrow_mut().get_or_insert(violation);
+        }
     }
 
     /// After each step of the world.
@@ -152,7 +166,15 @@ impl Check {
     }
 
     /// After each command that Redis executed. The holder whose grant is news, if there is one.
-    pub(crate) fn command(&self, run: &Run<'_>, reply: &Reply, db: &Db) -> Option<String> {
+    ///
+    /// `before` is who held the lock and under which fence.
+    pub(crate) fn command(
+        &self,
+        run: &Run<'_>,
+        before: Option<&Grant>,
+        reply: &Reply,
+        db: &Db,
+    ) -> Option<String> {
         let name = run.lock()?;
         let mut locks = self.locks.borrow_mut();
         let record = locks.entry(name.to_owned()).or_default();
@@ -173,7 +195,7 @@ impl Check {
         }
         let landed = landed(record, name, db);
         let latest = record.latest.clone();
-        let granted = self.granted(record, name, db);
+        let granted = self.granted(record, name, before, db);
         self.ghosts(record, name, db);
         for id in landed {
             self.landed(id, latest.as_ref());
@@ -183,8 +205,18 @@ impl Check {
     }
 
     /// Who was granted the lock by this command.
-    fn granted(&self, record: &mut Record, name: &str, db: &Db) -> Option<String> {
+    fn granted(
+        &self,
+        record: &mut Record,
+        name: &str,
+        before: Option<&Grant>,
+        db: &Db,
+    ) -> Option<String> {
         let (who, fence) = holder(name, db)?;
+        if before.is_some_and(|(holder, held)| *holder == who && *held != fence) {
+            let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
+            self.fail(Invariant::FencesGrow, what);
+        }
         if (record.latest.as_ref()).is_some_and(|latest| *latest == (who.clone(), fence)) {
             return None;
         }
@@ -256,7 +288,7 @@ impl Check {
         writes.len() - 1
     }
 
-    fn landed(&self, id: usize, latest: Option<&(String, u64)>) {
+    fn landed(&self, id: usize, latest: Option<&Grant>) {
         let mut writes = self.writes.borrow_mut();
         let write = &mut writes[id];
         write.landed += 1;
@@ -339,7 +371,7 @@ impl Check {
 }
 
 /// Who holds a lock by what Redis has stored, and under which fence.
-pub(crate) fn holder(name: &str, db: &Db) -> Option<(String, u64)> {
+pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
     let text = |key: &str| match db.value(key) {
         Some(Value::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
         _ => None,

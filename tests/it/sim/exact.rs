@@ -1,1 +1,202 @@
+//! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is 10 ms long.
 
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use edgelock::Command;
+
+use super::case::Case;
+use super::check::Check;
+use super::faults::Net;
+use super::host::{self, Settings, SimClient};
+use super::sabotage::Bent;
+use super::trace::Trace;
+use super::world::{MS, Machine, Time};
+
+const STEADY: Net = Net {
+    least: 10 * MS,
+    latency: 10 * MS,
+    ..Net::QUIET
+};
+
+/// Has `story` happen, which must come to its end.
+fn play<F: Future<Output = ()> + 'static>(story: impl FnOnce(Rc<Case>) -> F) {
+    let case = Case::new(
+        0,
+        &Rc::default(),
+        Check::default(),
+        Bent::Straight,
+        Trace::OFF,
+    );
+    case.net.set(STEADY);
+    let is_over = meanwhile(&case, &machine(), story(case.clone()));
+    assert!(case.pass(1_000_000 * MS, || is_over.get().is_some()));
+    assert!(case.check.violation().is_none());
+    case.world.end();
+}
+
+/// Does it while the story goes on. When it was done.
+fn meanwhile(
+    case: &Rc<Case>,
+    machine: &Rc<Machine>,
+    work: impl Future<Output = ()> + 'static,
+) -> Rc<Cell<Option<Time>>> {
+    let done: Rc<Cell<Option<Time>>> = Rc::default();
+    let (noted, world) = (done.clone(), case.world.clone());
+    let task = async move {
+        work.await;
+        noted.set(Some(world.now()));
+    };
+    case.world.spawn(machine, Box::pin(task));
+    done
+}
+
+fn machine() -> Rc<Machine> {
+    Rc::new(Machine::new(0))
+}
+
+fn client(case: &Rc<Case>, machine: &Rc<Machine>) -> SimClient {
+    let settings = Settings {
+        script_cache: false,
+        push: true,
+        attempts: 3,
+        timeout: Duration::from_millis(500),
+    };
+    host::client(case, machine, settings)
+}
+
+/// Somebody waits for the lock `a` from now on. When it has it.
+fn waits(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
+    let machine = machine();
+    let lock = client(case, &machine).lock("a").expect("a lock");
+    meanwhile(case, &machine, async move {
+        let wait = Duration::from_secs(60);
+        drop(
+            lock.wait(wait)
+                .max_requests(100)
+                .acquire()
+                .await
+                .expect("a lease"),
+        );
+    })
+}
+
+async fn sleep(case: &Case, ms: u64) {
+    let machine = Machine::new(0);
+    case.world.sleep(&machine, Duration::from_millis(ms)).await;
+}
+
+/// In milliseconds.
+fn now(case: &Case) -> u64 {
+    case.world.now() / MS
+}
+
+fn in_ms(done: &Cell<Option<Time>>) -> Option<u64> {
+    done.get().map(|at| at / MS)
+}
+
+#[test]
+fn a_lost_reply_costs_one_retry_and_not_a_ttl() {
+    play(|case| async move {
+        case.network.lose_next_grant.set(true);
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        lock.acquire().await.expect("a lease");
+        // The time-out, a pause of up to 50 ms, and a request.
+        assert!((520..=570).contains(&now(&case)), "{}", now(&case));
+    });
+}
+
+#[test]
+fn a_release_reaches_who_waits_as_soon_as_its_own_answer_comes() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let held = waits(&case);
+        sleep(&case, 1_000).await;
+        assert_eq!(in_ms(&held), None);
+        let released = now(&case);
+        lease.release().await.expect("held");
+        sleep(&case, 100).await;
+        assert_eq!(in_ms(&held), Some(released + 20));
+    });
+}
+
+#[test]
+fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let held = waits(&case);
+        sleep(&case, 100).await;
+        let deaf = Net {
+            lose_push: 1_000,
+            ..STEADY
+        };
+        case.net.set(deaf);
+        lease.release().await.expect("held");
+        sleep(&case, 10_000).await;
+        // It asked last at 60 ms, when it had begun to listen; and asks three times while it counts as alive, which is 10 s.
+        let next_ask = 80 + 10_000 / 3 + 20;
+        assert!(
+            in_ms(&held).is_some_and(|at| at.abs_diff(next_ask) <= 1),
+            "{held:?}"
+        );
+    });
+}
+
+#[test]
+fn a_dead_holder_is_succeeded_when_its_time_is_up() {
+    play(|case| async move {
+        let dying = machine();
+        let lock = client(&case, &dying).lock("a").expect("a lock");
+        let lock = lock.ttl(Duration::from_secs(2)).expect("a ttl");
+        let dies = meanwhile(&case, &dying, async move {
+            lock.acquire().await.expect("a lease").into_token();
+        });
+        sleep(&case, 30).await;
+        assert_eq!(in_ms(&dies), Some(20));
+        let held = waits(&case);
+        sleep(&case, 5_000).await;
+        // Taken at 10 ms for 2 s; that was said on a way of 10 ms, and is asked about on two more.
+        assert!(
+            in_ms(&held).is_some_and(|at| at.abs_diff(2_010 + 30) <= 2),
+            "{held:?}"
+        );
+    });
+}
+
+#[test]
+fn a_wait_ends_in_time_when_nobody_answers() {
+    play(|case| async move {
+        case.net.set(Net {
+            lose_request: 1_000,
+            ..STEADY
+        });
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let error = lock
+            .wait(Duration::from_secs(1))
+            .acquire()
+            .await
+            .expect_err("nobody answers");
+        assert!(error.is_unknown());
+        assert_eq!(now(&case), 1_000);
+    });
+}
+
+#[test]
+fn a_repeated_write_moves_the_deadline_no_further_than_its_key() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let begun = now(&case);
+        case.network.lose_next_grant.set(true);
+        let write = [Command::new("APPEND").key("log:a").arg(";")];
+        lease.exec(&write).await.expect("held");
+        assert!(now(&case) > begun + 500);
+        // What the first request gave, less the drift.
+        let until = begun + 10_000 - 102;
+        assert_eq!(lease.remaining().as_millis() as u64, until - now(&case));
+    });
+}

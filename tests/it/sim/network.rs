@@ -8,6 +8,7 @@ use edgelock::{Response, TransportError};
 
 use super::bridge;
 use super::case::Case;
+use super::check::holder;
 use super::faults::Net;
 use super::host::{Heard, Inbox};
 use super::script::Run;
@@ -154,17 +155,20 @@ impl Case {
     /// Has a request executed, and passes on what it published.
     fn serve(self: &Rc<Self>, from: &Rc<Machine>, words: &[String]) -> Response {
         self.redis.db_mut().now_us = self.now_us();
-        let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
-        let reply = self.redis.execute(&raw);
         let text = match words[0].as_str() {
             "EVALSHA" => self.redis.text(&words[1]).unwrap_or_default(),
             _ => words[1].clone(),
         };
-        let now = self.world.now();
         // What is only known by its digest was never executed.
-        if let Some(run) = Run::of(&text, words) {
-            self.trace.note(now, || format!("{run} -> {reply}"));
-            let granted = self.check.command(&run, &reply, &self.redis.db());
+        let run = Run::of(&text, words);
+        let lock = run.and_then(|run| run.lock());
+        let before = lock.and_then(|lock| holder(lock, &self.redis.db()));
+        let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        let reply = self.redis.execute(&raw);
+        if let Some(run) = run {
+            (self.trace).note(self.world.now(), || format!("{run} -> {reply}"));
+            let db = self.redis.db();
+            let granted = self.check.command(&run, before.as_ref(), &reply, &db);
             self.quiet.executed(self, from, &run, granted);
         }
         for (listener, message) in std::mem::take(&mut self.redis.db_mut().outbox) {

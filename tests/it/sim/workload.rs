@@ -217,6 +217,7 @@ impl Client {
                     if self.write(asked, &lease, PATIENT, false).await {
                         lease = asked.lock.resume(lease.into_token()).expect("randomness");
                         let _ = lease.renew().await;
+                        self.write(asked, &lease, PATIENT, false).await;
                     }
                 }
             }
