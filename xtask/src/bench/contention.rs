@@ -148,7 +148,8 @@ impl Field {
         let fixed = [Kind::Push, Kind::Fair, Kind::Poll];
         for kind in fixed.into_iter().chain([Kind::Peer { delay_ms: 5 }]) {
             eprintln!("warming up {}", kind.name());
-            self.contend(kind, 16, 1).await?;
+            // With many turns a second: an engine compiles only what it has often seen.
+            self.contend(kind, 64, 16).await?;
         }
         let mut cells = Vec::new();
         for delay_ms in PEER_DELAYS_MS {
