@@ -1,1 +1,340 @@
+//! The model of Redis against a real one: the same commands and the same scripts, and the same answers.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use redis::ConnectionLike;
+
+use super::lua::Redis;
+use super::redis::{Reply, Value};
+use super::rng::Rng;
+use super::script::{Script, script_of};
+use super::trace::Trace;
+use crate::support::Stack;
+
+/// Both, side by side.
+struct Pair {
+    real: redis::Connection,
+    model: Rc<Redis>,
+    steps: Vec<String>,
+    _stack: Stack,
+}
+
+/// Channels that somebody listens to.
+const HEARD: [&str; 2] = ["wake-1", "wake-2"];
+
+/// Runs `test` with a fresh pair.
+fn compare(test: impl FnOnce(&mut Pair)) {
+    let stack = Stack::spawn();
+    let client = stack.another_connection();
+    let mut listening = stack.another_connection();
+    let mut subscription = listening.as_pubsub();
+    subscription.subscribe(&HEARD).expect("a subscription");
+    let model = Rc::new(Redis::default());
+    for (id, channel) in (0..).zip(HEARD) {
+        let listeners = &mut model.db_mut().listeners;
+        listeners.insert(channel.into(), vec![id]);
+    }
+    model.db_mut().now_us = 1_700_000_000_000_000;
+    test(&mut Pair {
+        real: client,
+        model,
+        steps: Vec::new(),
+        _stack: stack,
+    });
+}
+
+impl Pair {
+    /// Has both execute it.
+    #[track_caller]
+    fn run(&mut self, words: &[&str]) {
+        self.model.db_mut().now_us += 100;
+        let raw: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let model = normal(&self.model.execute(&raw));
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]);
+        let real = normal(&match self.real.req_command(&command) {
+            Ok(value) => reply(value),
+            Err(error) => panic!("{error}"),
+        });
+        let brief = |word: &&str| word.chars().take(60).collect::<String>();
+        let step: Vec<String> = words.iter().map(brief).collect();
+        self.steps.push(step.join(" "));
+        let before = self.steps.iter().rev().take(12).rev();
+        let before: Vec<&str> = before.map(String::as_str).collect();
+        assert_eq!(
+            model,
+            real,
+            "the model, and Redis, after:\n{}",
+            before.join("\n")
+        );
+    }
+
+    /// Both hold the same.
+    #[track_caller]
+    fn compare_all(&mut self) {
+        let held: Vec<(String, &str)> = (self.model.db().all())
+            .map(|(key, value, _)| {
+                let look = match value {
+                    Value::Text(_) => "GET",
+                    Value::Hash(_) => "HGETALL",
+                    Value::Sorted(_) => "ZCARD",
+                };
+                (String::from_utf8_lossy(key).into_owned(), look)
+            })
+            .collect();
+        let count: usize = (self.real.req_command(&redis::cmd("DBSIZE")))
+            .and_then(|count| Ok(redis::from_redis_value(count)?))
+            .expect("a number of keys");
+        assert_eq!(held.len(), count, "keys, after:\n{}", self.steps.join("\n"));
+        for (key, look) in held {
+            self.run(&[look, &key]);
+            self.run(&["PTTL", &key]);
+            if look == "ZCARD" {
+                self.run(&["ZRANGE", &key, "0", "-1"]);
+            }
+        }
+    }
+}
+
+fn reply(value: redis::Value) -> Reply {
+    match value {
+        redis::Value::Nil => Reply::Nil,
+        redis::Value::Int(number) => Reply::Int(number),
+        redis::Value::BulkString(bytes) => Reply::Bulk(bytes),
+        redis::Value::Okay => Reply::Status("OK".into()),
+        redis::Value::SimpleString(text) => Reply::Status(text),
+        redis::Value::ServerError(error) => {
+            let details = error.details().unwrap_or_default();
+            Reply::Error(format!("{} {details}", error.code()))
+        }
+        redis::Value::Array(values) => Reply::Array(values.into_iter().map(reply).collect()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Without what depends on the time: numbers of many digits; and without where in a script an error was raised.
+fn normal(reply: &Reply) -> String {
+    let text = reply.to_string();
+    let text = text.split(" script: ").next().unwrap_or_default();
+    let mut out = String::new();
+    let mut digits = String::new();
+    for char in text.chars().chain(['\n']) {
+        if char.is_ascii_digit() {
+            digits.push(char);
+            continue;
+        }
+        out.push_str(if digits.len() < 5 { &digits } else { "#" });
+        digits.clear();
+        out.push(char);
+    }
+    out.trim_end_matches(['\n', '"', ' ']).to_owned()
+}
+
+#[test]
+fn the_model_answers_commands_as_redis_does() {
+    const COMMANDS: [&str; 22] = [
+        "GET", "SET", "APPEND", "INCR", "DECRBY", "DEL", "EXISTS", "PTTL", "PEXPIRE", "HEXISTS",
+        "HINCRBY", "HGETALL", "ZADD", "ZREM", "ZCARD", "ZRANGE", "ZRANK", "ZSCORE", "PUBLISH",
+        "SET", "ZADD", "HINCRBY",
+    ];
+    const KEYS: [&str; 4] = ["k", "l", "m", "wake-1"];
+    const WORDS: [&str; 18] = [
+        "1",
+        "-1",
+        "0",
+        "7",
+        "x",
+        "y",
+        "",
+        "NX",
+        "XX",
+        "PX",
+        "nx",
+        "10000000",
+        "1.5",
+        "01",
+        "k",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "a b",
+    ];
+    compare(|pair| {
+        let rng = Rng::new(7);
+        for step in 0..20_000 {
+            let mut words = vec![rng.pick(&COMMANDS), rng.pick(&KEYS)];
+            let usual = match words[0] {
+                "SET" | "APPEND" | "DECRBY" | "PEXPIRE" | "ZRANK" | "ZSCORE" | "ZREM" => 1,
+                "HEXISTS" | "PUBLISH" => 1,
+                "HINCRBY" | "ZADD" | "ZRANGE" => 2,
+                _ => 0,
+            };
+            for _ in 0..usual + rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]) {
+                words.push(rng.pick(&WORDS));
+            }
+            if rng.chance(50) {
+                words.pop();
+            }
+            // Soon, Redis's own time would tell them apart.
+            let is_soon = |ms: &str| ["1", "7"].contains(&ms);
+            let expires_soon = words[0] == "PEXPIRE" && words.get(2).is_some_and(|ms| is_soon(ms))
+                || words
+                    .windows(2)
+                    .any(|pair| pair[0] == "PX" && is_soon(pair[1]));
+            let has_option = match words[0] {
+                "ZADD" => words.contains(&"XX"),
+                "ZRANGE" => words.len() > 4,
+                "PEXPIRE" => words.len() > 3,
+                _ => false,
+            };
+            // One that the model does not have.
+            if !has_option && !expires_soon {
+                pair.run(&words);
+            }
+            if step % 500 == 0 {
+                pair.compare_all();
+                pair.run(&["FLUSHALL"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_model_runs_scripts_as_redis_does() {
+    const SCRIPTS: [&str; 24] = [
+        "return 1",
+        "return 1.9",
+        "return -1.9",
+        "return 'x'",
+        "return true",
+        "return false",
+        "return nil",
+        "return {1, 'x', true, false, 4}",
+        "return {1, 2, nil, 4}",
+        "return {{1}, {}}",
+        "return {ok = 'fine'}",
+        "return {err = 'MYERR no'}",
+        "return redis.call('SET', KEYS[1], ARGV[1])",
+        "return redis.call('GET', 'nothing') == false",
+        "return redis.call('INCR', KEYS[1])",
+        "return redis.pcall('INCR', KEYS[1])",
+        "return redis.pcall('INCR', KEYS[1]).err",
+        "return type(redis.call('TIME')[1])",
+        "return {pcall(redis.call, 'GET')} and 1",
+        "return redis.call('SET', KEYS[1], 7)",
+        "return redis.call('SET', KEYS[1], 'x', 'PX', 20000000)",
+        "return string.format('%.0f', 1700000000000000 + 1)",
+        "return tostring(nothing)",
+        "nothing = 1",
+    ];
+    compare(|pair| {
+        for script in SCRIPTS {
+            pair.run(&["EVAL", script, "1", "k", "x"]);
+        }
+        pair.run(&["EVAL", "return redis.call('GET')", "0"]);
+        pair.run(&["EVAL", "return redis.call('NOTHING')", "0"]);
+        pair.run(&["EVALSHA", "0000000000000000000000000000000000000000", "0"]);
+        // That of `return 1`.
+        let known = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+        pair.run(&["EVALSHA", known, "0"]);
+        pair.run(&["SCRIPT", "FLUSH"]);
+        pair.run(&["EVALSHA", known, "0"]);
+    });
+}
+
+#[test]
+fn the_model_runs_the_shipped_scripts_as_redis_does() {
+    compare(|pair| {
+        let shipped = shipped();
+        assert_eq!(shipped.len(), 12);
+        let rng = Rng::new(7);
+        for step in 0..6_000 {
+            let (script, text) = &shipped[rng.between(0, 11) as usize];
+            let words = call(&rng, *script, text, step);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            pair.run(&words);
+            if step % 60 == 59 {
+                pair.compare_all();
+                pair.run(&["FLUSHALL"]);
+            }
+        }
+    });
+}
+
+/// The texts that clients send: of each kind of lock all six.
+fn shipped() -> Vec<(Script, String)> {
+    let redis = Rc::new(Redis::default());
+    for seed in 0..100 {
+        super::unbent(seed, &redis, Trace::OFF).run();
+    }
+    let texts: BTreeMap<String, String> = redis.texts();
+    let known = texts.into_values();
+    known
+        .map(|text| (script_of(&text).expect("a shipped script"), text))
+        .collect()
+}
+
+/// A call as a client could make it, or another.
+fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
+    const TTL: &str = "50000000";
+    let is_reentrant = text.contains("HOLD");
+    // Sometimes the one is asked for as the other.
+    let name = if is_reentrant != rng.chance(20) {
+        "r"
+    } else {
+        "m"
+    };
+    let token = rng.pick(&["t1", "t2", "t3"]);
+    let who = if is_reentrant {
+        rng.pick(&["ann", "bob"])
+    } else {
+        token
+    };
+    let waiters = HEARD.iter().chain(&["unheard", ""]);
+    let waiters: Vec<String> = (waiters.enumerate())
+        .map(|(at, channel)| format!("t{at} {TTL} {} {channel}", ["b", "f", "b", "f"][at]))
+        .chain([String::new()])
+        .collect();
+    let waiter = &waiters[rng.between(0, 4) as usize];
+    let mut keys = vec![name.to_owned()];
+    for companion in ["receipt:", "fence", "queue", "alive", "gone:"] {
+        let id = if companion.ends_with(':') { token } else { "" };
+        keys.push(format!("{{{name}}}:{companion}{id}"));
+    }
+    if is_reentrant {
+        keys.extend([
+            format!("{{{name}}}:hold"),
+            format!("{{{name}}}:entry:{token}"),
+        ]);
+    }
+    let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
+    let manner = rng.pick(&["b", "f"]);
+    let args = match script {
+        Script::Acquire => vec![who, TTL, TTL, waiter, manner],
+        Script::Reenter => vec![who, TTL],
+        Script::Renew => vec![who, session, rng.pick(&["0", number]), TTL],
+        Script::Release => vec![who, session, number],
+        Script::Abandon => vec![who, waiter],
+        Script::Inspect | Script::ForceRelease | Script::Read => vec![],
+    };
+    let commands: &[&str] = match script {
+        Script::Acquire | Script::Reenter => {
+            rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]])
+        }
+        Script::Renew | Script::Release => rng.pick(&[
+            &[],
+            &["2", "INCR", "n"],
+            &["3", "APPEND", "n", "é%\n", "2", "GET", "n"],
+        ]),
+        _ => &[],
+    };
+    let mut words = vec!["EVAL".to_owned(), text.to_owned(), keys.len().to_string()];
+    words.extend(keys);
+    words.push(format!("nonce.{step}"));
+    words.extend(
+        args.into_iter()
+            .chain(commands.iter().copied())
+            .map(str::to_owned),
+    );
+    words
+}

@@ -102,7 +102,7 @@ fn a_lost_reply_costs_one_retry_and_not_a_ttl() {
     play(|case| async move {
         case.network.lose_next_grant.set(true);
         let lock = client(&case, &machine()).lock("a").expect("a lock");
-        lock.acquire().await.expect("a lease");
+        drop(lock.acquire().await.expect("a lease"));
         // The time-out, a pause of up to 50 ms, and a request.
         assert!((520..=570).contains(&now(&case)), "{}", now(&case));
     });
@@ -197,6 +197,7 @@ fn a_repeated_write_moves_the_deadline_no_further_than_its_key() {
         assert!(now(&case) > begun + 500);
         // What the first request gave, less the drift.
         let until = begun + 10_000 - 102;
-        assert_eq!(lease.remaining().as_millis() as u64, until - now(&case));
+        let left = lease.remaining().as_millis() as u64;
+        assert!(left.abs_diff(until - now(&case)) <= 1, "{left}");
     });
 }

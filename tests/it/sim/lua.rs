@@ -70,7 +70,7 @@ impl Redis {
             }
             (Some(b"SCRIPT"), [_, b"FLUSH"]) => {
                 self.db_mut().scripts.clear();
-                Reply::Status("OK")
+                Reply::Status("OK".into())
             }
             _ => self.db_mut().execute(words),
         }
@@ -79,6 +79,11 @@ impl Redis {
     /// The text of a script that was seen once, whether Redis still knows it or not.
     pub(crate) fn text(&self, digest: &str) -> Option<String> {
         self.texts.borrow().get(digest).cloned()
+    }
+
+    /// All scripts that were seen, by their digests.
+    pub(crate) fn texts(&self) -> BTreeMap<String, String> {
+        self.texts.borrow().clone()
     }
 
     /// The digest of `text`.
@@ -188,6 +193,9 @@ fn from_lua(value: Value) -> Reply {
         Value::Table(table) => {
             if let Ok(text) = table.raw_get::<String>("err") {
                 return Reply::Error(text);
+            }
+            if let Ok(text) = table.raw_get::<String>("ok") {
+                return Reply::Status(text);
             }
             let elements = table.sequence_values::<Value>();
             Reply::Array(elements.map_while(Result::ok).map(from_lua).collect())

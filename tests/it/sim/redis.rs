@@ -11,7 +11,7 @@ pub(crate) enum Reply {
     Nil,
     Int(i64),
     Bulk(Vec<u8>),
-    Status(&'static str),
+    Status(String),
     Error(String),
     Array(Vec<Self>),
 }
@@ -95,7 +95,12 @@ impl Db {
             "SET" => self.set(args[0], args[1], &args[2..]),
             "APPEND" => self.append(args[0], args[1]),
             "INCR" => self.add(args[0], 1),
-            "DECRBY" => self.add(args[0], int(args[1])?.checked_neg().ok_or(NOT_INT)?),
+            "DECRBY" => self.add(
+                args[0],
+                int(args[1])?
+                    .checked_neg()
+                    .ok_or("ERR decrement would overflow")?,
+            ),
             "DEL" => Ok(count(args, |key| self.take(key))),
             "EXISTS" => Ok(count(args, |key| self.live(key).is_some())),
             "PTTL" => Ok(Reply::Int(self.left(args[0]))),
@@ -125,7 +130,7 @@ impl Db {
             "PUBLISH" => Ok(self.publish(args[0], args[1])),
             "FLUSHALL" => {
                 self.keys.clear();
-                Ok(Reply::Status("OK"))
+                Ok(Reply::Status("OK".into()))
             }
             _ => Err(format!("ERR the model does not know '{name}'")),
         }
@@ -196,7 +201,9 @@ impl Db {
             }
         }
         let ms = ms.map(int).transpose()?;
-        if ms.is_some_and(|ms| ms <= 0) {
+        let now = self.now_ms();
+        let expires = ms.map(|ms| now.checked_add(ms).filter(|_| ms > 0));
+        if expires == Some(None) {
             return Err("ERR invalid expire time in 'set' command".into());
         }
         let is_there = self.live(key).is_some();
@@ -205,10 +212,10 @@ impl Db {
         }
         let entry = Entry {
             value: Value::Text(value.to_owned()),
-            expires: ms.map(|ms| self.now_ms() + ms),
+            expires: expires.flatten(),
         };
         self.keys.insert(key.to_owned(), entry);
-        Ok(Reply::Status("OK"))
+        Ok(Reply::Status("OK".into()))
     }
 
     fn append(&mut self, key: &[u8], value: &[u8]) -> Outcome {
@@ -236,10 +243,12 @@ impl Db {
 
     fn expire(&mut self, key: &[u8], ms: i64) -> Outcome {
         let now = self.now_ms();
+        let expires =
+            (now.checked_add(ms)).ok_or("ERR invalid expire time in 'pexpire' command")?;
         let Some(entry) = self.live(key) else {
             return Ok(Reply::Int(0));
         };
-        entry.expires = Some(now + ms);
+        entry.expires = Some(expires);
         if ms <= 0 {
             self.keys.remove(key);
         }
@@ -276,23 +285,28 @@ impl Db {
     }
 
     fn sorted_add(&mut self, key: &[u8], args: &[&[u8]]) -> Outcome {
-        let only_new = args[0].eq_ignore_ascii_case(b"NX");
-        let [score, member] = &args[usize::from(only_new)..] else {
+        let options = (args.iter()).take_while(|arg| arg.eq_ignore_ascii_case(b"NX"));
+        let options = options.count();
+        let pairs = args[options..].chunks(2);
+        if args.len() == options || pairs.clone().any(|pair| pair.len() == 1) {
             return Err(SYNTAX.into());
-        };
-        let score: f64 = (std::str::from_utf8(score).ok())
-            .and_then(|score| score.parse().ok())
-            .ok_or("ERR value is not a valid float")?;
-        let mut members = self.sorted(key)?;
-        let at = members.iter().position(|(_, other)| other == member);
-        if let Some(at) = at.filter(|_| !only_new) {
-            members[at].0 = score;
-        } else if at.is_none() {
-            members.push((score, member.to_vec()));
         }
+        let pairs: Vec<(f64, &[u8])> = pairs
+            .map(|pair| Ok((float(pair[0])?, pair[1])))
+            .collect::<Result<_, String>>()?;
+        let mut members = self.sorted(key)?;
+        let before = members.len();
+        for (score, member) in pairs {
+            match members.iter_mut().find(|(_, other)| other == member) {
+                Some(_) if options > 0 => {}
+                Some(known) => known.0 = score,
+                None => members.push((score, member.to_owned())),
+            }
+        }
+        let added = size(members.len() - before);
         members.sort_by(|(a, left), (b, right)| a.total_cmp(b).then_with(|| left.cmp(right)));
         self.put(key, Value::Sorted(members));
-        Ok(Reply::Int(i64::from(at.is_none())))
+        Ok(Reply::Int(added))
     }
 
     fn sorted_remove(&mut self, key: &[u8], gone: &[&[u8]]) -> Outcome {
@@ -372,6 +386,12 @@ fn int(text: &[u8]) -> Result<i64, String> {
     (std::str::from_utf8(text).ok())
         .and_then(|text| text.parse::<i64>().ok().filter(|n| n.to_string() == text))
         .ok_or_else(|| NOT_INT.into())
+}
+
+fn float(text: &[u8]) -> Result<f64, String> {
+    (std::str::from_utf8(text).ok())
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| "ERR value is not a valid float".into())
 }
 
 fn sum(before: i64, by: i64) -> Result<i64, String> {

@@ -42,6 +42,11 @@ fn stripped(source: &str) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
+pub(crate) fn script_of(text: &str) -> Option<Script> {
+    let (script, _) = ENDINGS.iter().find(|(_, ending)| text.ends_with(ending))?;
+    Some(*script)
+}
+
 /// One run of a script.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
@@ -53,13 +58,9 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     /// `text` is that of the script, `words` the request's.
     pub(crate) fn of(text: &str, words: &'a [String]) -> Option<Self> {
-        let (script, _) = ENDINGS.iter().find(|(_, ending)| text.ends_with(ending))?;
+        let script = script_of(text)?;
         let (keys, args) = words[3..].split_at(words[2].parse().ok()?);
-        Some(Self {
-            script: *script,
-            keys,
-            args,
-        })
+        Some(Self { script, keys, args })
     }
 
     /// Of which lock, if it is about one.
