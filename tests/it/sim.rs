@@ -23,6 +23,8 @@ mod workload;
 mod world;
 
 use std::env;
+use std::num::NonZero;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -35,38 +37,31 @@ use trace::Trace;
 
 const SEEDS: u64 = 20_000;
 
-/// As many as there are cores in the machines that CI gives.
-const THREADS: u64 = 2;
-
 /// `cargo xtask sim` says how many seeds, and from which on.
 #[test]
 fn no_promise_breaks() {
-    let number = |name: &str| {
-        env::var(name)
-            .ok()
-            .map(|text| text.parse().expect("a number"))
-    };
-    let count = number("EDGELOCK_SIM_SEEDS");
+    let number = |name: &str| Some(env::var(name).ok()?.parse().expect("a number"));
+    let asked: Option<u64> = number("EDGELOCK_SIM_SEEDS");
     let from = number("EDGELOCK_SIM_FROM").unwrap_or(0);
-    if let Some(seed) = first_failure(from, count.unwrap_or(SEEDS), count.is_some()) {
-        let (violation, trace) = replay(seed);
-        let Violation { invariant, what } = violation.expect("the same seed does the same");
-        panic!(
-            "{invariant:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
-        );
-    }
+    let seeds = from..from.saturating_add(asked.unwrap_or(SEEDS));
+    let Some(seed) = first_failure(seeds.clone(), asked.is_some()) else {
+        println!("every promise held for the seeds {seeds:?}");
+        return;
+    };
+    let (violation, trace) = replay(seed);
+    let Violation { invariant, what } = violation.expect("the same seed does the same");
+    panic!(
+        "{invariant:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
+    );
 }
 
-/// The lowest of `count` seeds that breaks a promise, or one near it.
-fn first_failure(from: u64, count: u64, shows_progress: bool) -> Option<u64> {
-    let done = AtomicU64::new(0);
-    let failed = AtomicU64::new(u64::MAX);
-    let search = |thread: u64| {
-        let redis = Rc::new(Redis::default());
-        for seed in (from..from + count)
-            .skip(thread as usize)
-            .step_by(THREADS as usize)
-        {
+/// The lowest of `seeds` that breaks a promise. The threads take turns.
+fn first_failure(seeds: Range<u64>, shows_progress: bool) -> Option<u64> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let (done, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let search = |thread: usize| {
+        let redis = Rc::default();
+        for seed in seeds.clone().skip(thread).step_by(threads) {
             if failed.load(Relaxed) < seed {
                 return;
             }
@@ -74,14 +69,17 @@ fn first_failure(from: u64, count: u64, shows_progress: bool) -> Option<u64> {
                 failed.fetch_min(seed, Relaxed);
             }
             let done = done.fetch_add(1, Relaxed) + 1;
-            if shows_progress && done.is_multiple_of(1_000) {
-                eprintln!("{done} of {count} seeds");
+            if shows_progress && done.is_multiple_of(2_000) {
+                eprintln!("{done} of {} seeds", seeds.end - seeds.start);
             }
         }
     };
     thread::scope(|scope| {
-        for thread in 0..THREADS {
-            scope.spawn(move || search(thread));
+        for thread in 0..threads {
+            scope.spawn({
+                let search = &search;
+                move || search(thread)
+            });
         }
     });
     Some(failed.into_inner()).filter(|seed| *seed != u64::MAX)

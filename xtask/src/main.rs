@@ -6,6 +6,7 @@ mod dev;
 mod faulty;
 mod group;
 mod interrupt;
+mod sim;
 mod test;
 mod workerd_tests;
 
@@ -30,6 +31,15 @@ enum Task {
     Demo,
     /// Run every check and test; ends with `N passed, N failed`
     Test,
+    /// Simulate the lock in worlds where much goes wrong, each from a seed; a failure prints the seed and how to see it again
+    Sim {
+        /// How many worlds
+        #[arg(long, default_value_t = 20_000)]
+        seeds: u64,
+        /// The first one's seed
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+    },
     /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
     Bench {
         #[command(subcommand)]
@@ -71,6 +81,7 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Demo => demo::run()?,
         Task::Test => return test::run(),
+        Task::Sim { seeds, from } => return sim::run(seeds, from),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Contention),

@@ -20,6 +20,9 @@ const ONE_RETRY: Time = 400 * MS;
 /// Between two looks of who cannot listen, or who does not know of the holder's end; and a request.
 const DELAY: Time = 620 * MS;
 
+/// How long each has the lock.
+const HOLD: Time = 150 * MS;
+
 /// From a release to who listens, with a request to be sure.
 const PUSHED: Time = 40 * MS;
 
@@ -53,26 +56,13 @@ impl Quiet {
                 delay: if all_push { PUSHED } else { DELAY }
                     + if loses_grant { ONE_RETRY } else { 0 },
                 next: RefCell::default(),
-                waiting: Cell::new(case.rng.between(1, 3)),
+                waiting: Cell::new(0),
+                all_push,
+                sees_death: Cell::new(case.rng.chance(300)),
             });
             line.expect(Invariant::NextWaiterHolds, line.by);
-            for _ in 0..line.waiting.get() {
-                let machine = Rc::new(Machine::new(case.bent.drift(drift(&case.rng))));
-                self.machines.borrow_mut().push(machine.clone());
-                let settings = Settings {
-                    script_cache: case.rng.chance(500),
-                    push: all_push || case.rng.chance(500),
-                    attempts: 3,
-                    timeout: TIMEOUT,
-                };
-                let (line, at_work) = (line.clone(), self.at_work.clone());
-                at_work.set(at_work.get() + 1);
-                let task = async move {
-                    line.turn(&machine, settings).await;
-                    at_work.set(at_work.get() - 1);
-                };
-                let machine = self.machines.borrow().last().cloned().expect("a machine");
-                case.world.spawn(&machine, Box::pin(task));
+            for _ in 0..case.rng.between(1, 3) {
+                line.join();
             }
         }
         if !case.pass(60_000 * MS, || self.at_work.get() == 0) {
@@ -127,6 +117,9 @@ struct Line {
     delay: Time,
     next: RefCell<Option<Expected>>,
     waiting: Cell<u64>,
+    all_push: bool,
+    /// Whether one of them is to die while it waits.
+    sees_death: Cell<bool>,
 }
 
 impl Line {
@@ -135,13 +128,43 @@ impl Line {
         *self.next.borrow_mut() = Some(self.case.expect(invariant, None, by, what));
     }
 
-    /// One waiter's turn: it holds for a while, and releases.
-    async fn turn(&self, machine: &Rc<Machine>, settings: Settings) {
+    /// One more waits.
+    fn join(self: &Rc<Self>) {
         let case = &self.case;
-        let client = host::client(case, machine, settings);
-        let owner = format!("waiter-{}", case.rng.next());
-        let lock: SimLock = match self.name.is_reentrant {
-            true => client.reentrant(self.name.name, &owner),
+        let machine = Rc::new(Machine::new(case.bent.drift(drift(&case.rng))));
+        (case.quiet.machines.borrow_mut()).push(machine.clone());
+        let pushes = self.all_push || case.rng.chance(500);
+        self.waiting.set(self.waiting.get() + 1);
+        let (line, on, at_work) = (self.clone(), machine.clone(), case.quiet.at_work.clone());
+        at_work.set(at_work.get() + 1);
+        let task = async move {
+            line.turn(&on, pushes).await;
+            at_work.set(at_work.get() - 1);
+        };
+        case.world.spawn(&machine, Box::pin(task));
+    }
+
+    /// One more waits, and dies, with one behind it.
+    fn join_and_die(self: &Rc<Self>) {
+        let machine = Rc::new(Machine::new(0));
+        let lock = self.lock(&machine, true, "who dies");
+        let wait = async move { drop(lock.acquire().await) };
+        self.case.world.spawn(&machine, Box::pin(wait));
+        let (case, line) = (self.case.clone(), self.clone());
+        (self.case.world).schedule(HOLD / 3, move || line.join());
+        (self.case.world).schedule(HOLD / 3 * 2, move || case.world.kill(&machine));
+    }
+
+    fn lock(&self, machine: &Rc<Machine>, pushes: bool, owner: &str) -> SimLock {
+        let settings = Settings {
+            script_cache: self.case.rng.chance(500),
+            push: pushes,
+            attempts: 3,
+            timeout: TIMEOUT,
+        };
+        let client = host::client(&self.case, machine, settings);
+        match self.name.is_reentrant {
+            true => client.reentrant(self.name.name, owner),
             false => client
                 .lock(self.name.name)
                 .map(|lock| lock.fair(self.name.is_fair)),
@@ -149,7 +172,14 @@ impl Line {
         .and_then(|lock| lock.ttl(Duration::from_secs(4)))
         .expect("a lock")
         .wait(Duration::from_secs(30))
-        .max_requests(300);
+        .max_requests(300)
+    }
+
+    /// One waiter's turn: it holds for a while, and releases.
+    async fn turn(self: &Rc<Self>, machine: &Rc<Machine>, pushes: bool) {
+        let case = &self.case;
+        let owner = format!("waiter-{}", case.rng.next());
+        let lock = self.lock(machine, pushes, &owner);
         let lease = match lock.acquire().await {
             Ok(lease) => lease,
             Err(error) => {
@@ -170,7 +200,10 @@ impl Line {
             fence: lease.fence(),
             until: machine.clock(case.world.now()) + lease.remaining().as_nanos() as Time,
         });
-        case.world.sleep(machine, Duration::from_millis(150)).await;
+        if self.sees_death.take() {
+            self.join_and_die();
+        }
+        case.world.sleep(machine, Duration::from_nanos(HOLD)).await;
         case.check.end_hold(held);
         self.waiting.set(self.waiting.get() - 1);
         if self.waiting.get() > 0 {

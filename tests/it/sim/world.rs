@@ -71,11 +71,14 @@ pub(crate) struct World {
     now: Cell<Time>,
     scheduled: Cell<u64>,
     events: RefCell<BinaryHeap<Reverse<Event>>>,
-    tasks: RefCell<BTreeMap<usize, (Rc<Machine>, Option<Task>)>>,
+    tasks: RefCell<BTreeMap<usize, Placed>>,
     spawned: Cell<usize>,
     ready: Arc<Ready>,
     is_over: Cell<bool>,
 }
+
+/// Where a task runs, and the task unless it is being polled.
+type Placed = (Rc<Machine>, Option<Task>);
 
 type Ready = Mutex<VecDeque<usize>>;
 
