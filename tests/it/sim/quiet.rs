@@ -20,6 +20,9 @@ const ONE_RETRY: Time = 400 * MS;
 /// Between two looks of who cannot listen, or who does not know of the holder's end; and a request.
 const DELAY: Time = 620 * MS;
 
+/// Of those who wait, and how long they count as alive.
+const TTL: Duration = Duration::from_secs(4);
+
 /// How long each has the lock.
 const HOLD: Time = 150 * MS;
 
@@ -53,8 +56,9 @@ impl Quiet {
                     + LONGEST_TTL.as_nanos() as Time
                     + DELAY
                     + ONE_RETRY,
-                delay: if all_push { PUSHED } else { DELAY }
-                    + if loses_grant { ONE_RETRY } else { 0 },
+                delay: Cell::new(
+                    if all_push { PUSHED } else { DELAY } + if loses_grant { ONE_RETRY } else { 0 },
+                ),
                 next: RefCell::default(),
                 waiting: Cell::new(0),
                 all_push,
@@ -114,7 +118,7 @@ struct Line {
     name: Name,
     /// When what is left of the faults is over.
     by: Time,
-    delay: Time,
+    delay: Cell<Time>,
     next: RefCell<Option<Expected>>,
     waiting: Cell<u64>,
     all_push: bool,
@@ -153,6 +157,11 @@ impl Line {
         let (case, line) = (self.case.clone(), self.clone());
         (self.case.world).schedule(HOLD / 3, move || line.join());
         (self.case.world).schedule(HOLD / 3 * 2, move || case.world.kill(&machine));
+        if self.name.is_fair {
+            // Its turn is kept for it for as long as it counts as alive.
+            self.delay
+                .set(self.delay.get() + TTL.as_nanos() as Time + DELAY);
+        }
     }
 
     fn lock(&self, machine: &Rc<Machine>, pushes: bool, owner: &str) -> SimLock {
@@ -169,7 +178,7 @@ impl Line {
                 .lock(self.name.name)
                 .map(|lock| lock.fair(self.name.is_fair)),
         }
-        .and_then(|lock| lock.ttl(Duration::from_secs(4)))
+        .and_then(|lock| lock.ttl(TTL))
         .expect("a lock")
         .wait(Duration::from_secs(30))
         .max_requests(300)
@@ -207,7 +216,7 @@ impl Line {
         case.check.end_hold(held);
         self.waiting.set(self.waiting.get() - 1);
         if self.waiting.get() > 0 {
-            let by = (case.world.now() + self.delay).max(self.by);
+            let by = (case.world.now() + self.delay.get()).max(self.by);
             self.expect(Invariant::HandedOver, by);
         }
         if let Err(error) = lease.release().await {
