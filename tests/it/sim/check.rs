@@ -1,13 +1,17 @@
 //! What must hold after every step. Smaller than what it checks: it knows the order in which Redis ran things, and compares.
 
+mod grants;
+mod writes;
+
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use edgelock::Error;
+use grants::Record;
+pub(crate) use grants::holder;
+use writes::Write;
+pub(crate) use writes::log;
 
-use super::redis::{Db, Reply, Value};
-use super::script::{Run, Script};
 use super::world::{Machine, Time};
 
 /// The promises.
@@ -58,21 +62,6 @@ pub(crate) struct Check {
 /// Who has a lock, and under which fence.
 pub(crate) type Grant = (String, u64);
 
-/// What happened to one lock so far.
-#[derive(Default)]
-struct Record {
-    /// Who has it, and under which fence; who had it last while it is free.
-    latest: Option<Grant>,
-    grants: BTreeSet<Grant>,
-    highest: u64,
-    /// Holders up to this fence lost the lock by force, or with the data.
-    forced: u64,
-    forces: BTreeSet<String>,
-    /// Tokens that were given back or given up.
-    ended: BTreeSet<String>,
-    log_length: usize,
-}
-
 /// Somebody who believes to hold a lock.
 pub(crate) struct Hold {
     pub(crate) machine: Rc<Machine>,
@@ -104,23 +93,8 @@ impl Watch {
     }
 }
 
-struct Write {
-    begun: Time,
-    who: String,
-    landed: u32,
-    told: Option<bool>,
-}
-
-/// Where a write says that it was applied.
-pub(crate) fn log(lock: &str) -> String {
-    format!("log:{lock}")
-}
-
 /// Clocks are read in whole nanoseconds.
 pub(crate) const ROUNDING: Time = 1_000;
-
-/// The longest that a key is kept, and by how much Redis's clock may be set back meanwhile.
-const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000 + 1_250;
 
 impl Check {
     pub(crate) fn new(only: Option<Invariant>) -> Self {
@@ -165,177 +139,6 @@ impl Check {
         }
     }
 
-    /// After each command that Redis executed. The holder whose grant is news, if there is one.
-    ///
-    /// `before` is who held the lock and under which fence.
-    pub(crate) fn command(
-        &self,
-        run: &Run<'_>,
-        before: Option<&Grant>,
-        reply: &Reply,
-        db: &Db,
-    ) -> Option<String> {
-        let name = run.lock()?;
-        let mut locks = self.locks.borrow_mut();
-        let record = locks.entry(name.to_owned()).or_default();
-        let has_run = matches!(reply, Reply::Array(_));
-        match run.script {
-            _ if !has_run => {}
-            // A repeat does nothing.
-            Script::ForceRelease if record.forces.insert(run.token().to_owned()) => {
-                record.forced = record.highest;
-            }
-            Script::Abandon => {
-                record.ended.insert(run.token().to_owned());
-            }
-            Script::Release if is_yes(reply) => {
-                record.ended.insert(run.token().to_owned());
-            }
-            _ => {}
-        }
-        let landed = landed(record, name, db);
-        let latest = record.latest.clone();
-        let granted = self.granted(record, name, before, db);
-        self.ghosts(record, name, db);
-        for id in landed {
-            self.landed(id, latest.as_ref());
-        }
-        self.expiry(db);
-        granted
-    }
-
-    /// Who was granted the lock by this command.
-    fn granted(
-        &self,
-        record: &mut Record,
-        name: &str,
-        before: Option<&Grant>,
-        db: &Db,
-    ) -> Option<String> {
-        let (who, fence) = holder(name, db)?;
-        if before.is_some_and(|(holder, held)| *holder == who && *held != fence) {
-            let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
-            self.fail(Invariant::FencesGrow, what);
-        }
-        if (record.latest.as_ref()).is_some_and(|latest| *latest == (who.clone(), fence)) {
-            return None;
-        }
-        if fence <= record.highest {
-            let highest = record.highest;
-            self.fail(
-                Invariant::FencesGrow,
-                format!("{who} got fence {fence} of {name} after {highest}"),
-            );
-        }
-        record.highest = record.highest.max(fence);
-        record.grants.insert((who.clone(), fence));
-        record.latest = Some((who.clone(), fence));
-        Some(who)
-    }
-
-    fn ghosts(&self, record: &Record, name: &str, db: &Db) {
-        let holder = holder(name, db).map(|(who, _)| who);
-        let queued = match db.value(&format!("{{{name}}}:queue")) {
-            Some(Value::Sorted(members)) => members.as_slice(),
-            _ => &[],
-        };
-        let tokens = queued.iter().map(|(_, waiter)| {
-            let waiter = String::from_utf8_lossy(waiter).into_owned();
-            waiter.split(' ').next().unwrap_or_default().to_owned()
-        });
-        for token in tokens {
-            if record.ended.contains(&token) || holder.as_ref() == Some(&token) {
-                self.fail(
-                    Invariant::NoGhost,
-                    format!("{token} stands in the queue of {name}"),
-                );
-            }
-        }
-        if let Some(holder) = holder.filter(|holder| record.ended.contains(holder)) {
-            self.fail(Invariant::NoGhost, format!("{holder} holds {name} again"));
-        }
-    }
-
-    fn expiry(&self, db: &Db) {
-        for (key, _, left) in db.all() {
-            if !key.starts_with(b"log:") && left.is_none_or(|left| left > LONGEST_MS) {
-                let key = String::from_utf8_lossy(key);
-                self.fail(Invariant::KeysExpire, format!("{key} has {left:?} ms left"));
-            }
-        }
-    }
-
-    /// Redis lost data, or some of it.
-    pub(crate) fn lose_data(&self, db: &Db, now: Time) {
-        self.lost_data.set(Some(now));
-        for (name, record) in self.locks.borrow_mut().iter_mut() {
-            record.forced = record.highest;
-            record.latest = holder(name, db);
-            record.ended.clear();
-            record.log_length = log_of(name, db).len();
-        }
-    }
-
-    /// A write sets out. Its number.
-    pub(crate) fn begin_write(&self, who: &str, now: Time) -> usize {
-        let mut writes = self.writes.borrow_mut();
-        writes.push(Write {
-            begun: now,
-            who: who.to_owned(),
-            landed: 0,
-            told: None,
-        });
-        writes.len() - 1
-    }
-
-    fn landed(&self, id: usize, latest: Option<&Grant>) {
-        let mut writes = self.writes.borrow_mut();
-        let write = &mut writes[id];
-        write.landed += 1;
-        let who = &write.who;
-        if latest.is_none_or(|(holder, _)| holder != who) {
-            let what = format!("write {id} of {who} was applied when {latest:?} had the lock");
-            self.fail(Invariant::NoLateWrite, what);
-        }
-        if self.is_exempt(write) {
-            return;
-        }
-        if write.landed > 1 {
-            self.fail(
-                Invariant::ExactlyOnce,
-                format!("write {id} was applied twice"),
-            );
-        }
-        if write.told == Some(false) {
-            self.fail(
-                Invariant::ExactlyOnce,
-                format!("write {id} was applied after all"),
-            );
-        }
-    }
-
-    /// What the client was told of a write.
-    pub(crate) fn told<O>(&self, id: usize, outcome: &Result<O, Error>) {
-        let mut writes = self.writes.borrow_mut();
-        let write = &mut writes[id];
-        write.told = match outcome {
-            Ok(_) | Err(Error::CommandFailed { .. }) => Some(true),
-            Err(error) if error.is_unknown() => None,
-            Err(_) => Some(false),
-        };
-        let agrees = write.told.is_none_or(|told| told == (write.landed == 1));
-        if !agrees && !self.is_exempt(write) {
-            let (landed, error) = (write.landed, outcome.as_ref().err());
-            let what = format!("write {id} was applied {landed} times, and {error:?} was said");
-            self.fail(Invariant::ExactlyOnce, what);
-        }
-    }
-
-    /// Receipts are lost with the data.
-    fn is_exempt(&self, write: &Write) -> bool {
-        self.lost_data.get().is_some_and(|lost| write.begun <= lost)
-    }
-
     /// Begins a hold. Its number.
     pub(crate) fn hold(&self, hold: Hold) -> u64 {
         let has = |record: &Record| record.grants.contains(&(hold.who.clone(), hold.fence));
@@ -368,46 +171,4 @@ impl Check {
     fn next(&self) -> u64 {
         self.count.replace(self.count.get() + 1)
     }
-}
-
-/// Who holds a lock by what Redis has stored, and under which fence.
-pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
-    let text = |key: &str| match db.value(key) {
-        Some(Value::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
-        _ => None,
-    };
-    match db.value(name)? {
-        Value::Text(token) => {
-            let fence = text(&format!("{{{name}}}:fence"))?.parse().ok()?;
-            Some((String::from_utf8_lossy(token).into_owned(), fence))
-        }
-        Value::Hash(owners) => {
-            let (owner, _) = owners.first()?;
-            let hold = text(&format!("{{{name}}}:hold"))?;
-            let fence = hold.split_once(' ')?.0.parse().ok()?;
-            Some((String::from_utf8_lossy(owner).into_owned(), fence))
-        }
-        Value::Sorted(_) => None,
-    }
-}
-
-fn is_yes(reply: &Reply) -> bool {
-    matches!(reply, Reply::Array(elements) if elements.first() == Some(&Reply::Int(1)))
-}
-
-fn log_of<'a>(name: &str, db: &'a Db) -> &'a [u8] {
-    match db.value(&log(name)) {
-        Some(Value::Text(text)) => text,
-        _ => &[],
-    }
-}
-
-/// The writes that were applied since the last look.
-fn landed(record: &mut Record, name: &str, db: &Db) -> Vec<usize> {
-    let log = log_of(name, db);
-    let news = &log[record.log_length.min(log.len())..];
-    record.log_length = log.len();
-    (news.split(|byte| *byte == b';'))
-        .filter_map(|id| std::str::from_utf8(id).ok()?.parse().ok())
-        .collect()
 }

@@ -1,17 +1,17 @@
 //! What the clients do: as hostile as a caller may be. They work until the last millisecond, oversleep and then renew or commit,
 //! drop what they wait for, and hand their leases on.
 
+mod client;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgelock::{Command, Error};
-
 use super::case::Case;
-use super::check::{Hold, Invariant, Watch, log};
-use super::host::{self, Settings, SimClient, SimLease, SimLock, within};
+use super::host::{self, Settings};
 use super::rng::Rng;
-use super::world::{MS, Machine};
+use super::world::Machine;
+use client::Client;
 
 /// The clients of a case, and what they want.
 pub(crate) struct Crowd {
@@ -32,12 +32,6 @@ pub(crate) struct Name {
 
 /// The longest ttl that is asked for.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_millis(2_500);
-
-/// Longer than any call takes.
-const PATIENT: Duration = Duration::from_secs(600);
-
-const TTLS: [u64; 4] = [60, 300, 1_000, 2_500];
-const WAITS: [u64; 5] = [0, 80, 400, 1_500, 4_000];
 
 impl Crowd {
     pub(crate) fn draw(case: &Case) -> Self {
@@ -110,256 +104,4 @@ impl Crowd {
 pub(crate) fn drift(rng: &Rng) -> i64 {
     let within = rng.between(0, 20_000) as i64 - 10_000;
     rng.pick(&[-10_000, 10_000, within])
-}
-
-struct Client {
-    case: Rc<Case>,
-    machine: Rc<Machine>,
-    client: SimClient,
-    settings: Settings,
-    owner: &'static str,
-    names: Vec<Name>,
-}
-
-impl Client {
-    async fn live(self, rounds: u64) {
-        for _ in 0..rounds {
-            self.sleep(self.ms(0, 120)).await;
-            let name = self.case.rng.pick(&self.names);
-            let ttl = Duration::from_millis(self.case.rng.pick(&TTLS));
-            let wait = Duration::from_millis(self.case.rng.pick(&WAITS));
-            let lock = match name.is_reentrant {
-                true => self.client.reentrant(name.name, self.owner),
-                false => self
-                    .client
-                    .lock(name.name)
-                    .map(|lock| lock.fair(name.is_fair)),
-            };
-            let lock = lock
-                .and_then(|lock| lock.wait(wait).ttl(ttl))
-                .expect("a lock");
-            self.round(Asked { name, lock, wait }).await;
-        }
-    }
-
-    async fn round(&self, asked: Asked) {
-        match self.case.rng.between(0, 99) {
-            0..=2 => {
-                let _ = asked.lock.force_release().await;
-            }
-            3..=4 => {
-                let _ = asked.lock.inspect().await;
-            }
-            5..=19 => self.run(&asked).await,
-            _ => {
-                if let Some(lease) = self.acquire(&asked).await {
-                    self.section(&asked, lease).await;
-                }
-            }
-        }
-    }
-
-    async fn acquire(&self, asked: &Asked) -> Option<SimLease> {
-        let rng = &self.case.rng;
-        let at_once = rng.chance(250);
-        let reads = match rng.chance(200) {
-            true => vec![Command::new("GET").key(log(asked.name.name))],
-            false => vec![],
-        };
-        let limit = match at_once || asked.wait.is_zero() {
-            true => Limit::Attempts,
-            false => Limit::Clock(asked.wait),
-        };
-        let acquiring = async {
-            let _in_time = self.in_time(limit, "an acquisition");
-            match at_once {
-                true => asked.lock.try_acquire().await,
-                false => asked
-                    .lock
-                    .acquire_and_read(&reads)
-                    .await
-                    .map(|(lease, _)| lease),
-            }
-        };
-        if rng.chance(150) {
-            let patience = self.ms(0, 1_000);
-            within(self.sleep(patience), acquiring).await?.ok()
-        } else {
-            acquiring.await.ok()
-        }
-    }
-
-    /// Holds the lock.
-    async fn section(&self, asked: &Asked, mut lease: SimLease) {
-        let rng = &self.case.rng;
-        let fence = lease.fence();
-        for _ in 0..rng.between(1, 3) {
-            let held = self.hold(asked, &lease, fence);
-            match rng.between(0, 9) {
-                // To the last millisecond.
-                0..=2 => {
-                    self.sleep(lease.remaining().saturating_sub(self.ms(0, 2)))
-                        .await
-                }
-                // Too long.
-                3 => self.sleep(lease.remaining() + self.ms(0, 40)).await,
-                4 => self.sleep(self.ms(0, 30)).await,
-                5..=6 => {
-                    let _in_time = self.in_time(Limit::of(&lease), "a renewal");
-                    let _ = lease.renew().await;
-                }
-                7 => {
-                    let patience = rng.pick(&[Duration::from_millis(20), PATIENT, PATIENT]);
-                    self.write(asked, &lease, patience, false).await;
-                }
-                _ => {
-                    // Whoever hands a lease on knows how its calls ended.
-                    if self.write(asked, &lease, PATIENT, false).await {
-                        lease = asked.lock.resume(lease.into_token()).expect("randomness");
-                        let _ = lease.renew().await;
-                        self.write(asked, &lease, PATIENT, false).await;
-                    }
-                }
-            }
-            drop(held);
-        }
-        match rng.between(0, 9) {
-            0..=4 => {
-                let _in_time = self.in_time(Limit::Attempts, "a release");
-                let _ = lease.release().await;
-            }
-            5..=7 => {
-                self.write(asked, &lease, PATIENT, true).await;
-            }
-            8 => drop(lease),
-            _ => drop(lease.into_token()),
-        }
-    }
-
-    /// Applies something under the lock, and says whether it was learned what became of it.
-    async fn write(
-        &self,
-        asked: &Asked,
-        lease: &SimLease,
-        patience: Duration,
-        is_last: bool,
-    ) -> bool {
-        let who = self.who(asked, lease);
-        let id = self.case.check.begin_write(&who, self.case.world.now());
-        let key = log(asked.name.name);
-        let mut commands = vec![Command::new("APPEND").key(&key).arg(format!("{id};"))];
-        if self.case.rng.chance(100) {
-            // That one fails.
-            commands.push(Command::new("HINCRBY").key(&key).arg("field").arg(1));
-        }
-        let writing = async {
-            let _in_time = self.in_time(Limit::of(lease), "a write");
-            match is_last {
-                true => lease.commit(&commands).await,
-                false => lease.exec(&commands).await,
-            }
-        };
-        let Some(outcome) = within(self.sleep(patience), writing).await else {
-            return false;
-        };
-        self.case.check.told(id, &outcome);
-        !outcome.is_err_and(|error| error.is_unknown())
-    }
-
-    async fn run(&self, asked: &Asked) {
-        let time = self.ms(0, 1_500);
-        let lock = asked.lock.clone().max_hold(self.ms(200, 3_000));
-        let _ = lock
-            .run(async |lease| {
-                for _ in 0..20 {
-                    let _held = self.hold(asked, lease, lease.fence());
-                    self.sleep(time / 20).await;
-                }
-                if self.case.rng.chance(500) {
-                    self.write(asked, lease, PATIENT, false).await;
-                }
-                Ok::<_, Error>(())
-            })
-            .await;
-    }
-
-    /// That the lease is believed in from now on, until its deadline or the end of what is returned.
-    fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
-        let clock = self.machine.clock(self.case.world.now());
-        let hold = Hold {
-            machine: self.machine.clone(),
-            lock: asked.name.name.to_owned(),
-            who: self.who(asked, lease),
-            fence,
-            until: clock + lease.remaining().as_nanos() as u64,
-        };
-        Held(self.case.clone(), self.case.check.hold(hold))
-    }
-
-    /// Who the lease's holder is to Redis.
-    fn who(&self, asked: &Asked, lease: &SimLease) -> String {
-        match asked.name.is_reentrant {
-            true => self.owner.to_owned(),
-            false => lease.token().expose().to_owned(),
-        }
-    }
-
-    fn in_time(&self, limit: Limit, what: &str) -> impl Drop + use<> {
-        let (limit, paused_before) = match limit {
-            Limit::Clock(limit) => (limit, None),
-            Limit::Attempts => {
-                let pauses = Duration::from_millis(150);
-                let all = self.settings.timeout * self.settings.attempts + pauses;
-                (all, Some(self.machine.paused_for.get()))
-            }
-        };
-        self.case.watch(Watch {
-            invariant: Invariant::WaitsEnd,
-            machine: Some(self.machine.clone()),
-            by: self.case.world.now() + self.machine.lasts(limit),
-            paused_before,
-            what: what.to_owned(),
-        })
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        self.case.world.sleep(&self.machine, duration).await;
-    }
-
-    fn ms(&self, low: u64, high: u64) -> Duration {
-        Duration::from_nanos(self.case.rng.between(low * MS, high * MS))
-    }
-}
-
-/// A lock, and how it is asked for.
-struct Asked {
-    name: Name,
-    lock: SimLock,
-    wait: Duration,
-}
-
-/// How long a call may take.
-#[derive(Clone, Copy)]
-enum Limit {
-    Clock(Duration),
-    /// All attempts, and the pauses between them.
-    Attempts,
-}
-
-impl Limit {
-    /// Of a call under `lease`. One that was resumed has no deadline until it was renewed.
-    fn of(lease: &SimLease) -> Self {
-        match lease.remaining() {
-            Duration::ZERO => Self::Attempts,
-            remaining => Self::Clock(remaining),
-        }
-    }
-}
-
-struct Held(Rc<Case>, u64);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.check.end_hold(self.1);
-    }
 }

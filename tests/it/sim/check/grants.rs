@@ -1,0 +1,165 @@
+//! Who was granted what: the order in which Redis did things, lock by lock.
+
+use std::collections::BTreeSet;
+
+use super::writes::{log_of, news};
+use super::{Check, Grant, Invariant};
+use crate::sim::redis::{Db, Reply, Value};
+use crate::sim::script::{Run, Script};
+use crate::sim::world::Time;
+
+/// What happened to one lock so far.
+#[derive(Default)]
+pub(super) struct Record {
+    /// Who has it, and under which fence; who had it last while it is free.
+    latest: Option<Grant>,
+    pub(super) grants: BTreeSet<Grant>,
+    highest: u64,
+    /// Holders up to this fence lost the lock by force, or with the data.
+    pub(super) forced: u64,
+    forces: BTreeSet<String>,
+    /// Tokens that were given back or given up.
+    ended: BTreeSet<String>,
+    pub(super) log_length: usize,
+}
+
+/// The longest that a key is kept, and by how much Redis's clock may be set back meanwhile.
+const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000 + 1_250;
+
+impl Check {
+    /// After each command that Redis executed. The holder whose grant is news, if there is one.
+    ///
+    /// `before` is who held the lock and under which fence.
+    pub(crate) fn command(
+        &self,
+        run: &Run<'_>,
+        before: Option<&Grant>,
+        reply: &Reply,
+        db: &Db,
+    ) -> Option<String> {
+        let name = run.lock()?;
+        let mut locks = self.locks.borrow_mut();
+        let record = locks.entry(name.to_owned()).or_default();
+        let has_run = matches!(reply, Reply::Array(_));
+        match run.script {
+            _ if !has_run => {}
+            // A repeat does nothing.
+            Script::ForceRelease if record.forces.insert(run.token().to_owned()) => {
+                record.forced = record.highest;
+            }
+            Script::Abandon => {
+                record.ended.insert(run.token().to_owned());
+            }
+            Script::Release if is_yes(reply) => {
+                record.ended.insert(run.token().to_owned());
+            }
+            _ => {}
+        }
+        let landed = news(name, &mut record.log_length, db);
+        let latest = record.latest.clone();
+        let granted = self.granted(record, name, before, db);
+        self.ghosts(record, name, db);
+        for id in landed {
+            self.landed(id, latest.as_ref());
+        }
+        self.expiry(db);
+        granted
+    }
+
+    /// Who was granted the lock by this command.
+    fn granted(
+        &self,
+        record: &mut Record,
+        name: &str,
+        before: Option<&Grant>,
+        db: &Db,
+    ) -> Option<String> {
+        let (who, fence) = holder(name, db)?;
+        if before.is_some_and(|(holder, held)| *holder == who && *held != fence) {
+            let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
+            self.fail(Invariant::FencesGrow, what);
+        }
+        if (record.latest.as_ref()).is_some_and(|latest| *latest == (who.clone(), fence)) {
+            return None;
+        }
+        if fence <= record.highest {
+            let highest = record.highest;
+            self.fail(
+                Invariant::FencesGrow,
+                format!("{who} got fence {fence} of {name} after {highest}"),
+            );
+        }
+        record.highest = record.highest.max(fence);
+        record.grants.insert((who.clone(), fence));
+        record.latest = Some((who.clone(), fence));
+        Some(who)
+    }
+
+    fn ghosts(&self, record: &Record, name: &str, db: &Db) {
+        let holder = holder(name, db).map(|(who, _)| who);
+        let queued = match db.value(&format!("{{{name}}}:queue")) {
+            Some(Value::Sorted(members)) => members.as_slice(),
+            _ => &[],
+        };
+        let tokens = queued.iter().map(|(_, waiter)| {
+            let waiter = String::from_utf8_lossy(waiter).into_owned();
+            waiter.split(' ').next().unwrap_or_default().to_owned()
+        });
+        for token in tokens {
+            if record.ended.contains(&token) || holder.as_ref() == Some(&token) {
+                self.fail(
+                    Invariant::NoGhost,
+                    format!("{token} stands in the queue of {name}"),
+                );
+            }
+        }
+        if let Some(holder) = holder.filter(|holder| record.ended.contains(holder)) {
+            self.fail(Invariant::NoGhost, format!("{holder} holds {name} again"));
+        }
+    }
+
+    fn expiry(&self, db: &Db) {
+        for (key, _, left) in db.all() {
+            if !key.starts_with(b"log:") && left.is_none_or(|left| left > LONGEST_MS) {
+                let key = String::from_utf8_lossy(key);
+                self.fail(Invariant::KeysExpire, format!("{key} has {left:?} ms left"));
+            }
+        }
+    }
+
+    /// Redis lost data, or some of it.
+    pub(crate) fn lose_data(&self, db: &Db, now: Time) {
+        self.lost_data.set(Some(now));
+        for (name, record) in self.locks.borrow_mut().iter_mut() {
+            record.forced = record.highest;
+            record.latest = holder(name, db);
+            record.ended.clear();
+            record.log_length = log_of(name, db).len();
+        }
+    }
+}
+
+/// Who holds a lock by what Redis has stored, and under which fence.
+pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
+    let text = |key: &str| match db.value(key) {
+        Some(Value::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    };
+    match db.value(name)? {
+        Value::Text(token) => {
+            let fence = text(&format!("{{{name}}}:fence"))?.parse().ok()?;
+            Some((String::from_utf8_lossy(token).into_owned(), fence))
+        }
+        Value::Hash(owners) => {
+            let (owner, _) = owners.first()?;
+            let hold = text(&format!("{{{name}}}:hold"))?;
+            let fence = hold.split_once(' ')?.0.parse().ok()?;
+            Some((String::from_utf8_lossy(owner).into_owned(), fence))
+        }
+        Value::Sorted(_) => None,
+    }
+}
+
+fn is_yes(reply: &Reply) -> bool {
+    matches!(reply, Reply::Array(elements) if elements.first() == Some(&Reply::Int(1)))
+}

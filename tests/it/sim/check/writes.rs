@@ -1,0 +1,98 @@
+//! What became of each write, and what its client was told.
+
+use edgelock::Error;
+
+use super::{Check, Grant, Invariant};
+use crate::sim::redis::{Db, Value};
+use crate::sim::world::Time;
+
+pub(super) struct Write {
+    begun: Time,
+    who: String,
+    landed: u32,
+    told: Option<bool>,
+}
+
+/// Where a write says that it was applied.
+pub(crate) fn log(lock: &str) -> String {
+    format!("log:{lock}")
+}
+
+impl Check {
+    /// A write sets out. Its number.
+    pub(crate) fn begin_write(&self, who: &str, now: Time) -> usize {
+        let mut writes = self.writes.borrow_mut();
+        writes.push(Write {
+            begun: now,
+            who: who.to_owned(),
+            landed: 0,
+            told: None,
+        });
+        writes.len() - 1
+    }
+
+    pub(super) fn landed(&self, id: usize, latest: Option<&Grant>) {
+        let mut writes = self.writes.borrow_mut();
+        let write = &mut writes[id];
+        write.landed += 1;
+        let who = &write.who;
+        if latest.is_none_or(|(holder, _)| holder != who) {
+            let what = format!("write {id} of {who} was applied when {latest:?} had the lock");
+            self.fail(Invariant::NoLateWrite, what);
+        }
+        if self.is_exempt(write) {
+            return;
+        }
+        if write.landed > 1 {
+            self.fail(
+                Invariant::ExactlyOnce,
+                format!("write {id} was applied twice"),
+            );
+        }
+        if write.told == Some(false) {
+            self.fail(
+                Invariant::ExactlyOnce,
+                format!("write {id} was applied after all"),
+            );
+        }
+    }
+
+    /// What the client was told of a write.
+    pub(crate) fn told<O>(&self, id: usize, outcome: &Result<O, Error>) {
+        let mut writes = self.writes.borrow_mut();
+        let write = &mut writes[id];
+        write.told = match outcome {
+            Ok(_) | Err(Error::CommandFailed { .. }) => Some(true),
+            Err(error) if error.is_unknown() => None,
+            Err(_) => Some(false),
+        };
+        let agrees = write.told.is_none_or(|told| told == (write.landed == 1));
+        if !agrees && !self.is_exempt(write) {
+            let (landed, error) = (write.landed, outcome.as_ref().err());
+            let what = format!("write {id} was applied {landed} times, and {error:?} was said");
+            self.fail(Invariant::ExactlyOnce, what);
+        }
+    }
+
+    /// Receipts are lost with the data.
+    fn is_exempt(&self, write: &Write) -> bool {
+        self.lost_data.get().is_some_and(|lost| write.begun <= lost)
+    }
+}
+
+pub(super) fn log_of<'a>(name: &str, db: &'a Db) -> &'a [u8] {
+    match db.value(&log(name)) {
+        Some(Value::Text(text)) => text,
+        _ => &[],
+    }
+}
+
+/// The writes that were applied since the log was `seen` long.
+pub(super) fn news(name: &str, seen: &mut usize, db: &Db) -> Vec<usize> {
+    let log = log_of(name, db);
+    let news = &log[log.len().min(*seen)..];
+    *seen = log.len();
+    (news.split(|byte| *byte == b';'))
+        .filter_map(|id| std::str::from_utf8(id).ok()?.parse().ok())
+        .collect()
+}

@@ -1,0 +1,108 @@
+//! The shipped scripts, called as clients call them and otherwise, on the model and on Redis.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::{HEARD, compare};
+use crate::sim::lua::Redis;
+use crate::sim::rng::Rng;
+use crate::sim::script::{Script, script_of};
+use crate::sim::trace::Trace;
+use crate::sim::unbent;
+
+#[test]
+fn the_model_runs_the_shipped_scripts_as_redis_does() {
+    compare(|pair| {
+        let shipped = shipped();
+        assert_eq!(shipped.len(), 12);
+        let rng = Rng::new(7);
+        for step in 0..6_000 {
+            let (script, text) = &shipped[rng.between(0, 11) as usize];
+            let words = call(&rng, *script, text, step);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            pair.run(&words);
+            if step % 60 == 59 {
+                pair.compare_all();
+                pair.run(&["FLUSHALL"]);
+            }
+        }
+    });
+}
+
+/// The texts that clients send: of each kind of lock all six.
+fn shipped() -> Vec<(Script, String)> {
+    let redis = Rc::new(Redis::default());
+    for seed in 0..100 {
+        unbent(seed, &redis, Trace::OFF).run();
+    }
+    let texts: BTreeMap<String, String> = redis.texts();
+    let known = texts.into_values();
+    known
+        .map(|text| (script_of(&text).expect("a shipped script"), text))
+        .collect()
+}
+
+/// A call as a client could make it, or another.
+fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
+    const TTL: &str = "50000000";
+    let is_reentrant = text.contains("HOLD");
+    // Sometimes the one is asked for as the other.
+    let name = if is_reentrant != rng.chance(20) {
+        "r"
+    } else {
+        "m"
+    };
+    let token = rng.pick(&["t1", "t2", "t3"]);
+    let who = if is_reentrant {
+        rng.pick(&["ann", "bob"])
+    } else {
+        token
+    };
+    let waiters = HEARD.iter().chain(&["unheard", ""]);
+    let waiters: Vec<String> = (waiters.enumerate())
+        .map(|(at, channel)| format!("t{at} {TTL} {} {channel}", ["b", "f", "b", "f"][at]))
+        .chain([String::new()])
+        .collect();
+    let waiter = &waiters[rng.between(0, 4) as usize];
+    let mut keys = vec![name.to_owned()];
+    for companion in ["receipt:", "fence", "queue", "alive", "gone:"] {
+        let id = if companion.ends_with(':') { token } else { "" };
+        keys.push(format!("{{{name}}}:{companion}{id}"));
+    }
+    if is_reentrant {
+        keys.extend([
+            format!("{{{name}}}:hold"),
+            format!("{{{name}}}:entry:{token}"),
+        ]);
+    }
+    let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
+    let manner = rng.pick(&["b", "f"]);
+    let args = match script {
+        Script::Acquire => vec![who, TTL, TTL, waiter, manner],
+        Script::Reenter => vec![who, TTL],
+        Script::Renew => vec![who, session, rng.pick(&["0", number]), TTL],
+        Script::Release => vec![who, session, number],
+        Script::Abandon => vec![who, waiter],
+        Script::Inspect | Script::ForceRelease | Script::Read => vec![],
+    };
+    let commands: &[&str] = match script {
+        Script::Acquire | Script::Reenter => {
+            rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]])
+        }
+        Script::Renew | Script::Release => rng.pick(&[
+            &[],
+            &["2", "INCR", "n"],
+            &["3", "APPEND", "n", "é%\n", "2", "GET", "n"],
+        ]),
+        _ => &[],
+    };
+    let mut words = vec!["EVAL".to_owned(), text.to_owned(), keys.len().to_string()];
+    words.extend(keys);
+    words.push(format!("nonce.{step}"));
+    words.extend(
+        args.into_iter()
+            .chain(commands.iter().copied())
+            .map(str::to_owned),
+    );
+    words
+}
