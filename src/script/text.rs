@@ -201,7 +201,7 @@ mod tests {
         };
         for script in of(&MUTEX).into_iter().chain(of(&REENTRANT)).chain([&READ]) {
             let plain = script.text(false);
-            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 3500);
+            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 4000);
             assert_eq!(script.text(true), format!("{KEY_LOCKING}{plain}"));
         }
     }

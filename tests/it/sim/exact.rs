@@ -147,6 +147,31 @@ fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
 }
 
 #[test]
+fn who_waits_for_a_subscription_in_vain_polls_after_a_second() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let asked = now(&case);
+        let held = waits(&case);
+        // What it is answered arrives, and what it sends then does not.
+        sleep(&case, 15).await;
+        case.net.set(Net {
+            lose_request: 1_000,
+            ..STEADY
+        });
+        sleep(&case, 10).await;
+        case.net.set(STEADY);
+        lease.release().await.expect("held");
+        sleep(&case, 2_000).await;
+        // A request, the second, and another request.
+        assert!(
+            in_ms(&held).is_some_and(|at| at.abs_diff(asked + 20 + 1_000 + 20) <= 1),
+            "{held:?}"
+        );
+    });
+}
+
+#[test]
 fn a_dead_holder_is_succeeded_when_its_time_is_up() {
     play(|case| async move {
         let dying = machine();

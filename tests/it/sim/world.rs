@@ -50,7 +50,7 @@ impl Machine {
 
     /// What its clock shows.
     pub(crate) fn clock(&self, time: Time) -> Time {
-        scaled(time, 1_000_000 + self.drift_ppm, 1_000_000) - self.stood_still.get()
+        scaled(time, 1_000_000 + self.drift_ppm, 1_000_000).saturating_sub(self.stood_still.get())
     }
 
     /// How long it takes until its clock has gone on by `shown`, at least.
