@@ -180,6 +180,17 @@ impl Error {
         )
     }
 
+    /// Whether the request was turned away before any script saw it: that tells nothing of what the script has done.
+    pub(crate) const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Unauthorized(_) | Self::Redirected { .. } => true,
+            Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
+                !*may_have_run
+            }
+            _ => false,
+        }
+    }
+
     /// The same error with `clean` applied to what it quotes from outside.
     pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
         if let Self::Unauthorized(message)

@@ -34,7 +34,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         read: impl Fn(Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
         let mut backoff = Backoff::new(self.attempts.min(until.requests()));
-        let mut strays = false;
+        let mut lost = None;
         let mut requests = 0;
         let begun_at = self.runtime().now();
         loop {
@@ -47,7 +47,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 .map_err(|error| error.quoting(|text| self.clean(call, text)));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
-                    strays |= error.is_unknown();
+                    if error.is_unknown() {
+                        lost = Some(error.clone());
+                    }
                     let left = until.limit(self.runtime().now());
                     backoff
                         .pause(self.runtime(), error)
@@ -57,6 +59,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 _ => None,
             };
             let Some(pause) = pause else {
+                let strays = lost.is_some();
+                // A refusal says nothing of the requests before it.
+                let outcome = match (outcome, lost) {
+                    (Err(error), Some(lost)) if error.is_refusal() => Err(lost),
+                    (outcome, _) => outcome,
+                };
                 return Settled {
                     outcome,
                     begun_at,

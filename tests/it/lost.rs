@@ -7,7 +7,7 @@ use std::time::Duration;
 use edgelock::{Bridge, Client, Command, Error, Moment, NoRandomness, Reply, Runtime, Task};
 use tokio::time::timeout;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass, Refuse};
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
 
@@ -92,6 +92,20 @@ fn writes_are_applied_exactly_once() {
                 assert_eq!(replies, Ok(vec![Reply::Int(1)]));
                 assert_eq!(stack.redis::<u32>("GET n"), 1);
             }
+        }
+    });
+}
+
+#[test]
+fn a_write_that_was_lost_and_whose_repeat_is_refused_is_unknown() {
+    run(async {
+        for (fault, runs) in [(LoseReply, 1), (LoseRequest, 0)] {
+            let mut stack = Stack::spawn();
+            let proxy = Proxy::before(&stack, [Pass, fault, Refuse]).await;
+            let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+            let error = lease.exec(&incr()).await.unwrap_err();
+            assert!(error.is_unknown(), "{error}");
+            assert_eq!(stack.redis::<Option<u32>>("GET n").unwrap_or(0), runs);
         }
     });
 }

@@ -93,6 +93,8 @@ pub(crate) enum Fault {
     LoseRequest,
     /// It is executed, and the sender is hung up on.
     LoseReply,
+    /// It never arrives, and the sender is not let in.
+    Refuse,
     /// It arrives twice; the second reply is the one that is seen.
     Duplicate,
     /// It arrives once the caller of [`Proxy::deliver`] says so; the sender is kept waiting.
@@ -164,6 +166,7 @@ impl State {
                 forward(&self.bridge, &asked).await;
                 None
             }
+            Fault::Refuse => Some(json(401, r#"{"error":"Unauthorized"}"#)),
             Fault::Duplicate => {
                 forward(&self.bridge, &asked).await;
                 Some(forward(&self.bridge, &asked).await)
