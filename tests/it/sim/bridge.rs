@@ -18,6 +18,11 @@ pub(crate) fn unavailable() -> Response {
     answer(503, &json!({ "error": "redis is not available" }))
 }
 
+/// What the bridge says to whom it turns away.
+pub(crate) fn unauthorized() -> Response {
+    answer(401, &json!({ "error": "Unauthorized" }))
+}
+
 fn answer(status: u16, body: &Value) -> Response {
     Response {
         status,

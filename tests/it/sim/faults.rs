@@ -17,6 +17,8 @@ pub(crate) struct Net {
     pub(crate) cross: u64,
     /// The bridge answers with an error of its own, after it had the command executed.
     pub(crate) fail: u64,
+    /// The bridge turns the request away.
+    pub(crate) refuse: u64,
     pub(crate) lose_push: u64,
     pub(crate) late_push: u64,
     /// Who stopped listening is still counted as listening.
@@ -37,6 +39,7 @@ impl Net {
         late: 0,
         cross: 0,
         fail: 0,
+        refuse: 0,
         lose_push: 0,
         late_push: 0,
         half_open: 0,
@@ -57,6 +60,7 @@ impl Net {
             late: rate(),
             cross: rate() / 2,
             fail: rate() / 2,
+            refuse: rate() / 2,
             lose_push: rate(),
             late_push: rate(),
             half_open: rate() * 3,

@@ -78,6 +78,7 @@ impl Case {
         let net = self.net.get();
         let words = Rc::new(words);
         let copies = 1 + usize::from(self.rng.chance(net.duplicate));
+        let is_refused = self.rng.chance(net.refuse);
         for _ in 0..copies {
             if self.rng.chance(net.lose_request) {
                 self.trace
@@ -87,7 +88,11 @@ impl Case {
             let (case, from) = (self.clone(), from.clone());
             let (words, answer) = (words.clone(), answer.clone());
             self.carry(net.delay(&self.rng), move || {
-                case.arrive(&from, &words, &answer)
+                let serve = || match is_refused {
+                    true => bridge::unauthorized(),
+                    false => case.serve(&from, &words),
+                };
+                case.arrive(serve, &answer);
             });
         }
     }
@@ -103,7 +108,7 @@ impl Case {
         });
     }
 
-    fn arrive(self: &Rc<Self>, from: &Rc<Machine>, words: &[String], answer: &Answer) {
+    fn arrive(self: &Rc<Self>, serve: impl Fn() -> Response, answer: &Answer) {
         let net = self.net.get();
         let now = self.world.now();
         let response = if now < self.network.bridge_away_until.get() {
@@ -111,7 +116,7 @@ impl Case {
         } else if now < self.network.redis_away_until.get() {
             Ok(bridge::unavailable())
         } else {
-            Ok(self.serve(from, words))
+            Ok(serve())
         };
         let response = match response {
             Ok(_) if self.rng.chance(net.fail) => Ok(bridge::unavailable()),
