@@ -6,6 +6,7 @@ mod dev;
 mod faulty;
 mod group;
 mod interrupt;
+mod npm_build;
 mod test;
 mod workerd_tests;
 
@@ -41,6 +42,8 @@ enum Task {
     Setup,
     /// Build the Worker into worker/build
     BuildWorker,
+    /// Build the npm package into npm/dist
+    BuildNpm,
     /// Run wasm-bindgen's tests inside workerd, called under the name of `node`
     #[command(hide = true)]
     WorkerdTests {
@@ -78,6 +81,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Dev => dev::run()?,
         Task::Setup => setup::run()?,
         Task::BuildWorker => worker_build::build()?,
+        Task::BuildNpm => npm_build::build()?,
         Task::WorkerdTests { arguments } => workerd_tests::run(&arguments)?,
     }
     Ok(true)
