@@ -83,14 +83,14 @@ export class Client {
    * for Vercel's `KV_REST_API_URL` and `…_TOKEN`.
    */
   static fromEnv(env: object = environment(), settings: ClientSettings = {}): Client {
+    if (typeof env !== "object" || env === null) throw invalidArgument("an environment is an object");
     return new this({ ...settings, ...lookUp(env) });
   }
 
   /** The lock called `name`, 1 to 512 bytes with the prefix. Sends nothing. The lock is the Redis key of that name. */
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
-    const ttl = milliseconds(options.ttl, "ttl");
-    const patience = toPatience(options);
+    const { ttl, patience } = checked(options);
     return new Lock(name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
   }
 
@@ -101,8 +101,7 @@ export class Client {
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
     text(name, "a lock's name");
     text(owner, "an owner");
-    const ttl = milliseconds(options.ttl, "ttl");
-    const patience = toPatience(options);
+    const { ttl, patience } = checked(options);
     return new Lock(name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
   }
 
@@ -131,12 +130,14 @@ function toSettings(settings: ClientSettings): RawSettings {
   };
 }
 
-function toPatience(options: LockOptions): RawPatience {
+function checked(options: LockOptions): { readonly ttl: number | undefined; readonly patience: RawPatience } {
   if (typeof options !== "object" || options === null) throw invalidArgument("a lock's options are an object");
   milliseconds(options.maxHold, "maxHold");
-  return {
+  if (!(options.signal === undefined || options.signal instanceof AbortSignal)) throw invalidArgument("signal is an AbortSignal");
+  const patience = {
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),
     fair: flag(options.fair, "fair"),
   };
+  return { ttl: milliseconds(options.ttl, "ttl"), patience };
 }

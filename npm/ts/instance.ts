@@ -4,6 +4,9 @@ import { instantiate } from "edgelock-glue";
 import { type Failure, InternalError, toError } from "./errors.js";
 import type { Raw } from "./raw.js";
 
+/** What a function of a failed instance returns: the glue around it, in a callback of its own, must find nothing to throw in it. */
+const NOTHING: readonly never[] = [];
+
 let load: (() => WebAssembly.Module) | undefined;
 let current: Instance | undefined;
 
@@ -79,12 +82,12 @@ export class Instance {
 
   #guarded(enter: Function): Function {
     return (...values: unknown[]) => {
-      if (this.#failure) return undefined;
+      if (this.#failure) return NOTHING;
       try {
         return enter(...values);
       } catch (error) {
         this.#fail(error);
-        return undefined;
+        return NOTHING;
       }
     };
   }

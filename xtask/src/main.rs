@@ -7,6 +7,7 @@ mod faulty;
 mod group;
 mod interrupt;
 mod npm_build;
+mod npm_test;
 mod test;
 mod workerd_tests;
 
@@ -31,6 +32,8 @@ enum Task {
     Demo,
     /// Run every check and test; ends with `N passed, N failed`
     Test,
+    /// Build the npm package and test it on its hosts, as `test` does too
+    TestNpm,
     /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
     Bench {
         #[command(subcommand)]
@@ -44,6 +47,9 @@ enum Task {
     BuildWorker,
     /// Build the npm package into npm/dist
     BuildNpm,
+    /// Install the built npm package into a project, and build its tests there
+    #[command(hide = true)]
+    PrepareNpm,
     /// Run wasm-bindgen's tests inside workerd, called under the name of `node`
     #[command(hide = true)]
     WorkerdTests {
@@ -74,6 +80,7 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Demo => demo::run()?,
         Task::Test => return test::run(),
+        Task::TestNpm => return test::run_npm(),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Contention),
@@ -82,6 +89,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Setup => setup::run()?,
         Task::BuildWorker => worker_build::build()?,
         Task::BuildNpm => npm_build::build()?,
+        Task::PrepareNpm => npm_test::prepare()?,
         Task::WorkerdTests { arguments } => workerd_tests::run(&arguments)?,
     }
     Ok(true)
