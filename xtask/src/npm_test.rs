@@ -76,7 +76,9 @@ pub(crate) fn prepare() -> Result<()> {
     run(here("npm").args(install).arg(tarball()?))?;
 
     let npm = paths::root().join("npm");
-    copy(&npm.join("test"), &project.join("test"))?;
+    for folder in ["test", "examples"] {
+        copy(&npm.join(folder), &project.join(folder))?;
+    }
     fs::copy(
         npm.join("tsconfig.json"),
         project.join("test/tsconfig.base.json"),
@@ -175,5 +177,12 @@ mod tests {
         let rust: Vec<_> = rust.into_iter().filter(|name| name.contains('_')).collect();
         assert!(rust.len() > 30);
         assert_eq!(rust, names("npm/test/contract.ts", "  async ", '('));
+    }
+
+    #[test]
+    fn the_readme_shows_the_example_that_is_run() {
+        let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
+        let example = text("npm/examples/first_lock.ts");
+        assert!(text("README.md").contains(&format!("```ts\n{example}```")));
     }
 }
