@@ -13,33 +13,45 @@ use crate::transport::Transport;
 const TRIES_IN_A_TTL: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs `work` under `lease` and releases it. Nothing of it goes on when it has returned, and nothing when it is dropped but the
-/// release of the lease.
-pub(crate) async fn keep<T: Transport, R: Runtime, O, E: From<Error>>(
-    lease: Lease<T, R>,
-    max_hold: Duration,
-    work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
-) -> Result<O, E> {
-    let until = lease.claim().since + max_hold;
-    match race(work(&lease), renewing(&lease, until)).await {
-        First::Left(outcome) => {
-            let released = lease.release().await;
-            // Work that failed is to be told why it failed, whatever became of the lock.
-            let outcome = outcome?;
-            match released {
-                Err(Error::Lost) => Err(Error::Lost.into()),
-                // Whatever else may be, the work was done under the lock.
-                _ => Ok(outcome),
+/// How long a lock is kept at most, unless that is set.
+const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
+
+impl<T: Transport, R: Runtime> Lease<T, R> {
+    /// Keeps the lease, by renewing it, while `work` goes on, and releases it at the end: what [`crate::Lock::run`] does with the
+    /// lease that it acquires. `max_hold` counts from there; without it, it is 15 minutes, or the ttl if that is longer.
+    ///
+    /// # Errors
+    /// As [`crate::Lock::run`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the work. The lease is as it was last renewed.
+    pub async fn keep<O, E: From<Error>>(
+        &self,
+        max_hold: Option<Duration>,
+        work: impl Future<Output = Result<O, E>>,
+    ) -> Result<O, E> {
+        let claim = self.claim();
+        let until = claim.since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(claim.ttl));
+        match race(work, renewing(self, until)).await {
+            First::Left(outcome) => {
+                let released = self.release().await;
+                // Work that failed is to be told why it failed, whatever became of the lock.
+                let outcome = outcome?;
+                match released {
+                    Err(Error::Lost) => Err(Error::Lost.into()),
+                    // Whatever else may be, the work was done under the lock.
+                    _ => Ok(outcome),
+                }
             }
-        }
-        First::Right(Error::Expired) => {
-            lease.expire().await;
-            Err(Error::Expired.into())
-        }
-        First::Right(error) => {
-            // Of a lease that is lost there is nothing to release, and the error is the same.
-            let _ = lease.release().await;
-            Err(error.into())
+            First::Right(Error::Expired) => {
+                self.expire().await;
+                Err(Error::Expired.into())
+            }
+            First::Right(error) => {
+                // Of a lease that is lost there is nothing to release, and the error is the same.
+                let _ = self.release().await;
+                Err(error.into())
+            }
         }
     }
 }

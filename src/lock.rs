@@ -8,7 +8,6 @@ use crate::claim::Claim;
 use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::keep;
 use crate::lease::Lease;
 use crate::name::Name;
 use crate::runtime::Runtime;
@@ -171,10 +170,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
     ) -> Result<O, E> {
         let lease = self.acquire().await?;
-        let max_hold = self
-            .max_hold
-            .unwrap_or_else(|| Duration::from_secs(15 * 60).max(self.ttl));
-        keep::keep(lease, max_hold, work).await
+        lease.keep(self.max_hold, work(&lease)).await
     }
 
     async fn acquire_within(

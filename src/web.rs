@@ -25,6 +25,7 @@ extern "C" {
     type Exchange;
     #[wasm_bindgen(constructor)]
     fn new(
+        fetch: Option<&Function>,
         url: &str,
         headers: &Object,
         body: &str,
@@ -39,6 +40,7 @@ extern "C" {
     type Stream;
     #[wasm_bindgen(constructor)]
     fn new(
+        fetch: Option<&Function>,
         url: &str,
         headers: &Object,
         timeout_ms: f64,
@@ -70,6 +72,8 @@ pub fn client(bridge: Bridge) -> Client<Fetch, Host> {
 /// The host's `fetch` as [`Transport`].
 #[derive(Default)]
 pub struct Fetch {
+    /// In place of the host's own.
+    function: Option<Function>,
     /// The headers of the last request as JavaScript has them: they seldom change, and each costs two copies to convert.
     headers: RefCell<Option<Converted>>,
     /// Ears that hear of no exchange now. To show a closure to JavaScript costs more than to call it.
@@ -85,6 +89,7 @@ impl Transport for Fetch {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         let ear = self.idle.borrow_mut().pop().unwrap_or_else(Ear::new);
         let exchange = Exchange::new(
+            self.function.as_ref(),
             request.url,
             &self.headers(request.headers),
             &request.body,
@@ -111,6 +116,7 @@ impl Transport for Fetch {
             wake(&hears);
         });
         let stream = Stream::new(
+            self.function.as_ref(),
             request.url,
             &to_object(request.headers),
             timer_ms(request.timeout),
@@ -132,6 +138,14 @@ impl Transport for Fetch {
 }
 
 impl Fetch {
+    /// Sends by `function`, which is called as the host's `fetch` is: to reach a bridge behind a service binding, or to test.
+    pub fn with(function: Function) -> Self {
+        Self {
+            function: Some(function),
+            ..Self::default()
+        }
+    }
+
     fn headers(&self, headers: &[(&'static str, String)]) -> Object {
         let mut cached = self.headers.borrow_mut();
         if let Some(converted) = cached

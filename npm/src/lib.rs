@@ -1,125 +1,164 @@
-//! The client for JavaScript. So far what the benchmark needs: the package itself is still to come.
+//! The client as JavaScript can hold it: three classes over those of the library, and plain data across the border.
+//!
+//! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it passes. Nothing here panics on
+//! what a caller passes, and no method keeps its object borrowed while it waits, so that calls may overlap.
 
 #![cfg(target_family = "wasm")]
 
-use std::time::Duration;
+mod lease;
+mod lock;
+mod plain;
 
 use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, Runtime, Transport, web};
-use js_sys::{Error, Reflect};
+use edgelock::{Bridge, Error};
+use js_sys::futures::{future_to_promise, spawn_local};
+use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
+
+pub use lease::Lease;
+pub use lock::{Lock, Patience};
+
+use plain::{commands, duration, event, failure, promise, replies};
 
 /// Hands out locks that live behind one bridge.
 #[wasm_bindgen]
 pub struct Client(edgelock::Client<Fetch, Host>);
 
 #[wasm_bindgen]
+extern "C" {
+    /// How a client is to be; what is left out is as the client has it by itself.
+    pub type Settings;
+    #[wasm_bindgen(method, getter)]
+    fn prefix(this: &Settings) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = requestTimeoutMs)]
+    fn request_timeout_ms(this: &Settings) -> Option<f64>;
+    #[wasm_bindgen(method, getter)]
+    fn attempts(this: &Settings) -> Option<u32>;
+    #[wasm_bindgen(method, getter)]
+    fn push(this: &Settings) -> Option<bool>;
+    #[wasm_bindgen(method, getter, js_name = scriptCache)]
+    fn script_cache(this: &Settings) -> Option<bool>;
+    #[wasm_bindgen(method, getter, js_name = keyLocking)]
+    fn key_locking(this: &Settings) -> Option<bool>;
+    #[wasm_bindgen(method, getter, js_name = plainHttp)]
+    fn plain_http(this: &Settings) -> Option<bool>;
+    #[wasm_bindgen(method, getter)]
+    fn fetch(this: &Settings) -> Option<Function>;
+    #[wasm_bindgen(method, getter, js_name = waitUntil)]
+    fn wait_until(this: &Settings) -> Option<Function>;
+    #[wasm_bindgen(method, getter, js_name = onEvent)]
+    fn on_event(this: &Settings) -> Option<Function>;
+}
+
+#[wasm_bindgen]
 impl Client {
-    /// A client of the Upstash-style bridge at `url`, whose waiters listen for their turn unless `push` is false.
+    /// A client of the Upstash-style bridge at `url`.
     ///
     /// # Errors
-    /// `invalid_argument` for an address or a credential that cannot be one.
+    /// `invalid_argument` for an address, a credential or a setting that cannot be one.
     #[wasm_bindgen(constructor)]
-    pub fn new(url: &str, credential: &str, push: Option<bool>) -> Result<Self, JsValue> {
-        let bridge = Bridge::upstash(url, credential).map_err(to_js)?;
-        Ok(Self(web::client(bridge.push(push.unwrap_or(true)))))
+    pub fn new(url: &str, credential: &str, settings: Option<Settings>) -> Result<Self, JsValue> {
+        Self::with(url, credential, settings.as_ref()).map_err(|error| failure(&error))
+    }
+
+    fn with(url: &str, credential: &str, settings: Option<&Settings>) -> Result<Self, Error> {
+        let Some(settings) = settings else {
+            let bridge = Bridge::upstash(url, credential)?;
+            return Ok(Self(edgelock::web::client(bridge)));
+        };
+        let fetch = settings.fetch().map_or_else(Fetch::default, Fetch::with);
+        let bridge = settings.bridge(url, credential)?;
+        let mut client = edgelock::Client::new(bridge, fetch, settings.host());
+        if let Some(prefix) = settings.prefix() {
+            client = client.prefix(&prefix);
+        }
+        if let Some(ms) = settings.request_timeout_ms() {
+            client = client.request_timeout(duration(ms)?);
+        }
+        if let Some(attempts) = settings.attempts() {
+            client = client.attempts(attempts);
+        }
+        Ok(Self(client))
     }
 
     /// The lock called `name`, whose leases last `ttl_ms`, to be waited for as `patience` says.
     ///
     /// # Errors
-    /// `invalid_argument` for a name or a ttl out of range.
+    /// `invalid_argument` for a name or a duration out of range.
     pub fn lock(
         &self,
         name: &str,
-        ttl_ms: u32,
+        ttl_ms: Option<f64>,
         patience: Option<Patience>,
     ) -> Result<Lock, JsValue> {
-        let lock = self
-            .0
-            .lock(name)
-            .and_then(|lock| lock.ttl(Duration::from_millis(ttl_ms.into())))
-            .map_err(to_js)?;
-        Ok(Lock(match patience {
-            Some(patience) => patience.of(lock),
-            None => lock,
-        }))
+        let lock = self.0.lock(name);
+        Lock::new(lock, ttl_ms, patience.as_ref())
+    }
+
+    /// The lock called `name` as `owner` may take it, again and again while it has it.
+    ///
+    /// # Errors
+    /// As for a lock, and `invalid_argument` for an owner out of range.
+    pub fn reentrant(
+        &self,
+        name: &str,
+        owner: &str,
+        ttl_ms: Option<f64>,
+        patience: Option<Patience>,
+    ) -> Result<Lock, JsValue> {
+        let lock = self.0.reentrant(name, owner);
+        Lock::new(lock, ttl_ms, patience.as_ref())
+    }
+
+    /// Runs commands that only read, without a lock.
+    pub fn read(&self, reads: &Array) -> Promise {
+        let (client, reads) = (self.0.clone(), commands(reads));
+        promise(None, async move {
+            client.read(&reads).await.map(|read| replies(&read).into())
+        })
     }
 }
 
-#[wasm_bindgen]
-extern "C" {
-    /// `{ waitMs?, maxRequests?, fair? }`; what is left out is as the client has it by itself.
-    pub type Patience;
-    #[wasm_bindgen(method, getter, js_name = waitMs)]
-    fn wait_ms(this: &Patience) -> Option<u32>;
-    #[wasm_bindgen(method, getter, js_name = maxRequests)]
-    fn max_requests(this: &Patience) -> Option<u32>;
-    #[wasm_bindgen(method, getter)]
-    fn fair(this: &Patience) -> Option<bool>;
-}
-
-impl Patience {
-    fn of<T: Transport, R: Runtime>(&self, mut lock: edgelock::Lock<T, R>) -> edgelock::Lock<T, R> {
-        if let Some(ms) = self.wait_ms() {
-            lock = lock.wait(Duration::from_millis(ms.into()));
+impl Settings {
+    fn bridge(&self, url: &str, credential: &str) -> Result<Bridge, Error> {
+        let mut bridge = if self.plain_http().unwrap_or(false) {
+            Bridge::upstash_over_plain_http(url, credential)?
+        } else {
+            Bridge::upstash(url, credential)?
+        };
+        if let Some(on) = self.push() {
+            bridge = bridge.push(on);
         }
-        if let Some(requests) = self.max_requests() {
-            lock = lock.max_requests(requests);
+        if let Some(on) = self.script_cache() {
+            bridge = bridge.script_cache(on);
         }
-        lock.fair(self.fair().unwrap_or(false))
-    }
-}
-
-/// A name that one holder at a time may have.
-#[wasm_bindgen]
-pub struct Lock(edgelock::Lock<Fetch, Host>);
-
-#[wasm_bindgen]
-impl Lock {
-    /// Takes the lock if it is free.
-    ///
-    /// # Errors
-    /// `held` if it is not; those of the bridge.
-    #[wasm_bindgen(js_name = tryAcquire)]
-    pub async fn try_acquire(&self) -> Result<Lease, JsValue> {
-        self.0.try_acquire().await.map(Lease).map_err(to_js)
+        if let Some(on) = self.key_locking() {
+            bridge = bridge.key_locking(on);
+        }
+        Ok(bridge)
     }
 
-    /// Takes the lock as soon as it is free.
-    ///
-    /// # Errors
-    /// `held` if the wait is over, or no request left; those of the bridge.
-    pub async fn acquire(&self) -> Result<Lease, JsValue> {
-        self.0.acquire().await.map(Lease).map_err(to_js)
+    fn host(&self) -> Host {
+        let mut host = Host::default();
+        if let Some(wait_until) = self.wait_until() {
+            host = host.wait_until(move |task| {
+                let done = future_to_promise(async move {
+                    task.await;
+                    Ok(JsValue::UNDEFINED)
+                });
+                // It goes on whatever the host says to that.
+                let _ = wait_until.call1(&JsValue::UNDEFINED, &done);
+            });
+        }
+        if let Some(on_event) = self.on_event() {
+            host = host.on_event(move |happened| {
+                let (on_event, event) = (on_event.clone(), event(happened));
+                // Behind what goes on: an observer may call the client again.
+                spawn_local(async move {
+                    let _ = on_event.call1(&JsValue::UNDEFINED, &event);
+                });
+            });
+        }
+        host
     }
-}
-
-/// A lock that is held.
-#[wasm_bindgen]
-pub struct Lease(edgelock::Lease<Fetch, Host>);
-
-#[wasm_bindgen]
-impl Lease {
-    /// Grows with every lease of the name.
-    #[wasm_bindgen(getter)]
-    pub fn fence(&self) -> f64 {
-        // Below 2^53, where every integer is exact.
-        self.0.fence() as f64
-    }
-
-    /// Gives the lock back.
-    ///
-    /// # Errors
-    /// `lost` if it was no longer held; those of the bridge.
-    pub async fn release(&self) -> Result<(), JsValue> {
-        self.0.release().await.map_err(to_js)
-    }
-}
-
-fn to_js(error: edgelock::Error) -> JsValue {
-    let value = Error::new(&error.to_string());
-    // Setting a plain object's property cannot fail.
-    let _ = Reflect::set(&value, &"code".into(), &error.code().into());
-    value.into()
 }

@@ -6,8 +6,9 @@ const TOO_LARGE = 3;
 const TIMED_OUT = 4;
 
 export class Exchange {
-  // `done(failure, status, retryAfter, text)` is called once, unless the exchange is aborted first.
-  constructor(url, headers, body, bodyLimit, timeoutMs, done) {
+  // `done(failure, status, retryAfter, text)` is called once, unless the exchange is aborted first. `send` is a `fetch` other than
+  // the host's.
+  constructor(send, url, headers, body, bodyLimit, timeoutMs, done) {
     this.done = done;
     this.controller = new AbortController();
     this.timer = setTimeout(() => {
@@ -15,7 +16,7 @@ export class Exchange {
       this.controller.abort();
     }, timeoutMs);
     const { signal } = this.controller;
-    this.run(url, { method: "POST", redirect: "manual", headers, body, signal }, bodyLimit);
+    this.run(send ?? fetch, url, { method: "POST", redirect: "manual", headers, body, signal }, bodyLimit);
   }
 
   abort() {
@@ -31,10 +32,10 @@ export class Exchange {
     done?.(failure, status, retryAfter, text);
   }
 
-  async run(url, init, bodyLimit) {
+  async run(send, url, init, bodyLimit) {
     let response;
     try {
-      response = await fetch(url, init);
+      response = await send(url, init);
     } catch (error) {
       return this.end(NO_RESPONSE, 0, undefined, reason(error));
     }
@@ -58,8 +59,8 @@ export class Exchange {
 
 // A response that goes on: `hear` is called with each piece of its body as it comes.
 export class Stream extends Exchange {
-  constructor(url, headers, timeoutMs, hear, done) {
-    super(url, headers, undefined, 0, timeoutMs, done);
+  constructor(send, url, headers, timeoutMs, hear, done) {
+    super(send, url, headers, undefined, 0, timeoutMs, done);
     this.hear = hear;
   }
 

@@ -6,6 +6,8 @@ mod dev;
 mod faulty;
 mod group;
 mod interrupt;
+mod npm_build;
+mod npm_test;
 mod sim;
 mod test;
 mod workerd_tests;
@@ -40,6 +42,8 @@ enum Task {
         #[arg(long, default_value_t = 0)]
         from: u64,
     },
+    /// Build the npm package and test it on its hosts, as `test` does too
+    TestNpm,
     /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
     Bench {
         #[command(subcommand)]
@@ -51,6 +55,11 @@ enum Task {
     Setup,
     /// Build the Worker into worker/build
     BuildWorker,
+    /// Build the npm package into npm/dist
+    BuildNpm,
+    /// Install the built npm package into a project, and build its tests there
+    #[command(hide = true)]
+    PrepareNpm,
     /// Run wasm-bindgen's tests inside workerd, called under the name of `node`
     #[command(hide = true)]
     WorkerdTests {
@@ -82,6 +91,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo => demo::run()?,
         Task::Test => return test::run(),
         Task::Sim { seeds, from } => return sim::run(seeds, from),
+        Task::TestNpm => return test::run_npm(),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Contention),
@@ -89,6 +99,8 @@ fn run(task: Task) -> Result<bool> {
         Task::Dev => dev::run()?,
         Task::Setup => setup::run()?,
         Task::BuildWorker => worker_build::build()?,
+        Task::BuildNpm => npm_build::build()?,
+        Task::PrepareNpm => npm_test::prepare()?,
         Task::WorkerdTests { arguments } => workerd_tests::run(&arguments)?,
     }
     Ok(true)

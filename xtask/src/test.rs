@@ -10,10 +10,10 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use xtask::paths;
 use xtask::setup::tool;
-use xtask::stack::Bridge;
+use xtask::stack::{Bridge, build_bridge};
 
 use self::report::{Counts, Report, Step};
-use crate::{faulty, interrupt, workerd_tests};
+use crate::{faulty, interrupt, npm_test, workerd_tests};
 
 /// The crates that run at the edge, as the edge runs them.
 const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
@@ -23,6 +23,17 @@ pub(crate) fn run() -> Result<bool> {
     // Now, since building the tests replaces the file that we run from.
     let xtask = env::current_exe().context("xtask does not know where it is")?;
     interrupt::or(async { Ok(steps(&xtask).await.finish()) })
+}
+
+/// Whether everything about the npm package holds.
+pub(crate) fn run_npm() -> Result<bool> {
+    let xtask = env::current_exe().context("xtask does not know where it is")?;
+    let bridge = build_bridge("dev")?;
+    interrupt::or(async {
+        let mut report = Report::default();
+        npm(&xtask, &bridge, &mut report).await;
+        Ok(report.finish())
+    })
 }
 
 async fn steps(xtask: &Path) -> Report {
@@ -59,6 +70,7 @@ async fn steps(xtask: &Path) -> Report {
         .await;
 
     wasm(xtask, &bridge, &mut report).await;
+    npm(xtask, &bridge, &mut report).await;
     report.run(ours("the demo", 10, xtask, "demo")).await;
     report
 }
@@ -129,6 +141,29 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
     workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
     with_servers(&mut workerd, &servers, stand_in.path());
     report.run(tests(WORKERD, 10, workerd)).await;
+}
+
+/// The npm package on its hosts, against one bridge.
+async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
+    const PREPARED: &str = "npm: package, installed and its tests built";
+
+    let built = ours("npm: package, built", 10, xtask, "build-npm");
+    let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
+    if !(report.run(built).await && report.run(prepared).await) {
+        return;
+    }
+    let bridge = Bridge::options().binary(binary).start();
+    match bridge.and_then(|bridge| Ok((bridge, npm_test::hosts()?))) {
+        Ok((bridge, hosts)) => {
+            for (name, mut command) in hosts {
+                command
+                    .env("EDGELOCK_BRIDGE_URL", bridge.url())
+                    .env("EDGELOCK_BRIDGE_TOKEN", bridge.token());
+                report.run(tests(name, 5, command)).await;
+            }
+        }
+        Err(error) => report.failed(PREPARED, &error),
+    }
 }
 
 /// What the wasm tests talk to.

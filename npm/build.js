@@ -1,0 +1,90 @@
+// Makes the package in npm/dist of the face in npm/ts, and of what wasm-bindgen and wasm-opt left in npm/build.
+import { build } from "esbuild";
+import { generateDtsBundle } from "dts-bundle-generator";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const path = (name) => fileURLToPath(new URL(name, import.meta.url));
+const dist = (name) => path(`dist/${name}`);
+const glue = (name) => path(`build/${name}`);
+
+// As each instance of the module has a memory of its own, it has a glue of its own: what an instance that failed left to the
+// garbage collector must not reach into another.
+async function wrapGlue() {
+  const bundled = await build({
+    entryPoints: [glue("edgelock_js_bg.js")],
+    bundle: true,
+    format: "iife",
+    globalName: "glue",
+    minify: true,
+    write: false,
+  });
+  const wrapped = `export function instantiate(module, guard) {
+  ${bundled.outputFiles[0].text}
+  const { exports } = new WebAssembly.Instance(module, { "./edgelock_js_bg.js": glue });
+  glue.__wbg_set_wasm(guard(exports));
+  exports.__wbindgen_start?.();
+  return glue;
+}
+`;
+  await writeFile(glue("instantiate.js"), wrapped);
+  const wasm = await readFile(glue("edgelock.wasm"));
+  await writeFile(glue("wasm.js"), `export default "${wasm.toString("base64")}";\n`);
+}
+
+async function bundle() {
+  const options = {
+    bundle: true,
+    target: "es2022",
+    platform: "neutral",
+    sourcemap: true,
+    outdir: path("dist"),
+    alias: { "edgelock-glue": glue("instantiate.js"), "edgelock-wasm": glue("wasm.js") },
+    external: ["./edgelock.wasm", "./edgelock.wasm?module"],
+  };
+  const entries = { index: path("ts/inline.ts"), workerd: path("ts/workerd.ts"), "edge-light": path("ts/edge-light.ts") };
+  await build({ ...options, entryPoints: entries, format: "esm", splitting: true, chunkNames: "shared" });
+  const { metafile } = await build({
+    ...options,
+    entryPoints: { index: entries.index },
+    format: "cjs",
+    outExtension: { ".js": ".cjs" },
+    metafile: true,
+  });
+  // In Node both kinds of modules share one copy, so that an error is an instance of its class for all.
+  const [{ exports }] = Object.values(
+    (await build({ ...options, entryPoints: { index: entries.index }, format: "esm", write: false, metafile: true })).metafile.outputs,
+  ).filter((output) => output.entryPoint);
+  if (Object.keys(metafile.outputs).length !== 2) throw new Error("one file and its map were expected");
+  await writeFile(dist("node.js"), `import edgelock from "./index.cjs";\nexport const { ${exports.sort().join(", ")} } = edgelock;\n`);
+}
+
+// What was generated is in the package already, and says nothing to a reader.
+async function shortenMaps() {
+  for (const name of (await readdir(path("dist"))).filter((name) => name.endsWith(".map"))) {
+    const map = JSON.parse(await readFile(dist(name), "utf8"));
+    map.sourcesContent = map.sources.map((source, i) => (source.includes("/build/") ? null : map.sourcesContent[i]));
+    await writeFile(dist(name), JSON.stringify(map));
+  }
+}
+
+// One text for both kinds of modules.
+async function declare() {
+  const [types] = generateDtsBundle(
+    [{ filePath: path("ts/public.ts"), output: { noBanner: true, sortNodes: false, exportReferencedTypes: false } }],
+    { preferredConfigPath: path("tsconfig.json") },
+  );
+  const text = `/// <reference lib="esnext.disposable" />\n${types}`;
+  await Promise.all(["index.d.ts", "index.d.cts"].map((name) => writeFile(dist(name), text)));
+}
+
+await rm(path("dist"), { recursive: true, force: true });
+await mkdir(path("dist"));
+await wrapGlue();
+await bundle();
+await shortenMaps();
+await declare();
+await copyFile(glue("edgelock.wasm"), dist("edgelock.wasm"));
+await copyFile(path("package.json"), dist("package.json"));
+for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) await copyFile(path(`../${name}`), dist(name));
+await copyFile(path("README.md"), dist("README.md"));

@@ -1,0 +1,36 @@
+// A route handler as in Next.js's `app/report/route.ts`: a report is made by one instance at a time, and read by all.
+import { Client, HeldError } from "edgelock";
+
+export const runtime = "edge";
+
+const client = Client.fromEnv();
+const report = { key: "{report}:text" };
+
+export async function POST(request: Request): Promise<Response> {
+  // Kept for as long as the work takes, by renewing it, and given back at the end.
+  const lock = client.lock("report", { ttl: 5_000, wait: 0, maxHold: 60_000, signal: request.signal });
+  try {
+    const text = await lock.run(async (lease) => {
+      const text = await write(await request.text(), lease.signal);
+      // Arrives only if the lock is still held.
+      await lease.exec([["SET", report, text]]);
+      return text;
+    });
+    return new Response(text, { status: 201 });
+  } catch (error) {
+    if (error instanceof HeldError) return new Response("is being made", { status: 202 });
+    throw error;
+  }
+}
+
+export async function GET(): Promise<Response> {
+  const [text] = await client.read([["GET", report]]);
+  return typeof text === "string" ? new Response(text) : new Response("none yet", { status: 404 });
+}
+
+/** Stands for what takes long. It stops when the lock is lost. */
+async function write(subject: string, signal: AbortSignal): Promise<string> {
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  signal.throwIfAborted();
+  return `All about ${subject}.`;
+}

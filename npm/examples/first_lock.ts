@@ -1,0 +1,25 @@
+import { Client, HeldError } from "edgelock";
+
+export default {
+  async fetch(_request: Request, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
+    // What has to be cleaned up after a response goes on behind it.
+    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
+    const lock = client.lock("sku:42", { ttl: 10_000, wait: 3_000 });
+    const stock = { key: "{sku:42}:stock" };
+    try {
+      // One request takes the lock and reads; one writes and gives it back. If the lease were lost meanwhile, the write would
+      // not happen.
+      const [lease, [read]] = await lock.acquireAndRead([["GET", stock]]);
+      const left = Number(read ?? 5);
+      if (left === 0) {
+        await lease.release();
+        return new Response("sold out\n");
+      }
+      await lease.commit([["SET", stock, left - 1]]);
+      return new Response(`sold one, ${left - 1} left, fence ${lease.fence}\n`);
+    } catch (error) {
+      if (error instanceof HeldError) return new Response("too many at once, come again\n", { status: 503 });
+      throw error;
+    }
+  },
+};

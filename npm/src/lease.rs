@@ -1,0 +1,136 @@
+//! A lock that is held.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::web::{Fetch, Host};
+use edgelock::{Command, Error, Reply};
+use js_sys::futures::JsFuture;
+use js_sys::{Array, Promise};
+use wasm_bindgen::prelude::*;
+
+use crate::plain::{commands, duration, milliseconds, promise, replies};
+
+/// A lock that is held.
+#[wasm_bindgen]
+pub struct Lease(Rc<Held>);
+
+/// JavaScript may forget a lease while its holder still counts on the ttl, and the garbage collector must not be who ends it: so it
+/// is released only where that was asked for.
+struct Held {
+    lease: Option<edgelock::Lease<Fetch, Host>>,
+    give_back: Cell<bool>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(lease) = self.lease.take()
+            && !self.give_back.get()
+        {
+            lease.into_token();
+        }
+    }
+}
+
+impl Held {
+    fn lease(&self) -> Result<&edgelock::Lease<Fetch, Host>, Error> {
+        // There until it is dropped.
+        self.lease.as_ref().ok_or(Error::Released)
+    }
+}
+
+impl Lease {
+    pub(crate) fn held(lease: edgelock::Lease<Fetch, Host>) -> JsValue {
+        let held = Held {
+            lease: Some(lease),
+            give_back: Cell::new(false),
+        };
+        Self(Rc::new(held)).into()
+    }
+
+    fn write<F>(
+        &self,
+        list: &Array,
+        call: impl FnOnce(Rc<Held>, Vec<Command>) -> F + 'static,
+    ) -> Promise
+    where
+        F: Future<Output = Result<Vec<Reply>, Error>> + 'static,
+    {
+        let written = call(self.0.clone(), commands(list));
+        promise(None, async move { Ok(replies(&written.await?).into()) })
+    }
+}
+
+#[wasm_bindgen]
+impl Lease {
+    /// Grows with every lease of the name.
+    #[wasm_bindgen(getter)]
+    pub fn fence(&self) -> f64 {
+        // Below 2^53, where every integer is exact.
+        self.0.lease().map_or(0.0, |lease| lease.fence() as f64)
+    }
+
+    /// The proof of this acquisition.
+    #[wasm_bindgen(getter)]
+    pub fn token(&self) -> String {
+        let token = self.0.lease().map(edgelock::Lease::token);
+        token.map_or_else(|_| String::new(), |token| token.expose().to_owned())
+    }
+
+    /// Milliseconds that the lease surely lasts yet.
+    #[wasm_bindgen(getter)]
+    pub fn remaining(&self) -> f64 {
+        let lease = self.0.lease();
+        lease.map_or(0.0, |lease| milliseconds(lease.remaining()))
+    }
+
+    /// Gives the lease its full ttl again.
+    pub fn renew(&self) -> Promise {
+        let held = self.0.clone();
+        promise(None, async move {
+            held.lease()?.renew().await.map(|()| JsValue::UNDEFINED)
+        })
+    }
+
+    /// Runs commands if the lease is still held, and renews it: their replies.
+    pub fn exec(&self, commands: &Array) -> Promise {
+        self.write(commands, async |held, commands| {
+            held.lease()?.exec(&commands).await
+        })
+    }
+
+    /// Runs commands if the lease is still held, and releases it: their replies.
+    pub fn commit(&self, commands: &Array) -> Promise {
+        self.write(commands, async |held, commands| {
+            held.lease()?.commit(&commands).await
+        })
+    }
+
+    /// Gives the lock back.
+    pub fn release(&self) -> Promise {
+        let held = self.0.clone();
+        promise(None, async move {
+            held.lease()?.release().await.map(|()| JsValue::UNDEFINED)
+        })
+    }
+
+    /// Renews the lease until `work` is settled, and releases it then.
+    pub fn keep(&self, work: Promise, max_hold_ms: Option<f64>) -> Promise {
+        let held = self.0.clone();
+        promise(None, async move {
+            let max_hold = max_hold_ms.map(duration).transpose()?;
+            let work = async {
+                // How it ended is for those who know the work.
+                let _ = JsFuture::from(work).await;
+                Ok::<_, Error>(JsValue::UNDEFINED)
+            };
+            held.lease()?.keep(max_hold, work).await
+        })
+    }
+
+    /// Gives the lock back in the background, once the calls that are under way have come back.
+    #[wasm_bindgen(js_name = giveBack)]
+    pub fn give_back(self) {
+        self.0.give_back.set(true);
+    }
+}

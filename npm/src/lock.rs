@@ -1,0 +1,110 @@
+//! A name that can be locked.
+
+use edgelock::web::{Fetch, Host};
+use edgelock::{Error, Token};
+use js_sys::{Array, Promise};
+use wasm_bindgen::prelude::*;
+
+use crate::lease::Lease;
+use crate::plain::{commands, duration, failure, inspection, promise, replies};
+
+/// A name that one holder at a time may have.
+#[wasm_bindgen]
+pub struct Lock(edgelock::Lock<Fetch, Host>);
+
+#[wasm_bindgen]
+extern "C" {
+    /// `{ waitMs?, maxRequests?, fair? }`; what is left out is as the client has it by itself.
+    pub type Patience;
+    #[wasm_bindgen(method, getter, js_name = waitMs)]
+    fn wait_ms(this: &Patience) -> Option<f64>;
+    #[wasm_bindgen(method, getter, js_name = maxRequests)]
+    fn max_requests(this: &Patience) -> Option<u32>;
+    #[wasm_bindgen(method, getter)]
+    fn fair(this: &Patience) -> Option<bool>;
+}
+
+impl Lock {
+    pub(crate) fn new(
+        lock: Result<edgelock::Lock<Fetch, Host>, Error>,
+        ttl_ms: Option<f64>,
+        patience: Option<&Patience>,
+    ) -> Result<Self, JsValue> {
+        let build = || {
+            let mut lock = lock?;
+            if let Some(ms) = ttl_ms {
+                lock = lock.ttl(duration(ms)?)?;
+            }
+            let Some(patience) = patience else {
+                return Ok(lock);
+            };
+            if let Some(ms) = patience.wait_ms() {
+                lock = lock.wait(duration(ms)?);
+            }
+            if let Some(requests) = patience.max_requests() {
+                lock = lock.max_requests(requests);
+            }
+            Ok(lock.fair(patience.fair().unwrap_or(false)))
+        };
+        build().map(Self).map_err(|error| failure(&error))
+    }
+}
+
+/// Each of them ends, as if its future were dropped, when `aborted` is settled.
+#[wasm_bindgen]
+impl Lock {
+    /// Takes the lock if it is free: a lease.
+    #[wasm_bindgen(js_name = tryAcquire)]
+    pub fn try_acquire(&self, aborted: Option<Promise>) -> Promise {
+        let lock = self.0.clone();
+        promise(
+            aborted,
+            async move { lock.try_acquire().await.map(Lease::held) },
+        )
+    }
+
+    /// Takes the lock as soon as it is free: a lease.
+    pub fn acquire(&self, aborted: Option<Promise>) -> Promise {
+        let lock = self.0.clone();
+        promise(
+            aborted,
+            async move { lock.acquire().await.map(Lease::held) },
+        )
+    }
+
+    /// As `acquire`, and reads in the same request: a lease and the replies.
+    #[wasm_bindgen(js_name = acquireAndRead)]
+    pub fn acquire_and_read(&self, reads: &Array, aborted: Option<Promise>) -> Promise {
+        let (lock, reads) = (self.0.clone(), commands(reads));
+        promise(aborted, async move {
+            let (lease, read) = lock.acquire_and_read(&reads).await?;
+            Ok(Array::of2(&Lease::held(lease), &replies(&read)).into())
+        })
+    }
+
+    /// Who holds the lock.
+    pub fn inspect(&self, aborted: Option<Promise>) -> Promise {
+        let lock = self.0.clone();
+        promise(aborted, async move {
+            Ok(inspection(&lock.inspect().await?).into())
+        })
+    }
+
+    /// Frees the lock, whoever holds it; whether anybody did.
+    #[wasm_bindgen(js_name = forceRelease)]
+    pub fn force_release(&self, aborted: Option<Promise>) -> Promise {
+        let lock = self.0.clone();
+        promise(aborted, async move {
+            lock.force_release().await.map(JsValue::from)
+        })
+    }
+
+    /// The lease behind a token.
+    ///
+    /// # Errors
+    /// `invalid_argument` if it cannot be one, `no_randomness` where the host gives none.
+    pub fn resume(&self, token: &str) -> Result<JsValue, JsValue> {
+        let lease = Token::parse(token).and_then(|token| self.0.resume(token));
+        lease.map(Lease::held).map_err(|error| failure(&error))
+    }
+}

@@ -1,0 +1,164 @@
+//! What crosses the border: plain objects, arrays, numbers of milliseconds.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use edgelock::{Command, Error, Event, EventKind, Inspection, Reply};
+use js_sys::futures::{JsFuture, future_to_promise};
+use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+/// What `work` comes to, as a promise; it is dropped when `aborted` is settled before.
+pub(crate) fn promise(
+    aborted: Option<Promise>,
+    work: impl Future<Output = Result<JsValue, Error>> + 'static,
+) -> Promise {
+    future_to_promise(async move {
+        let (mut work, mut aborted) = (pin!(work), aborted.map(JsFuture::from));
+        poll_fn(|cx| {
+            if let Poll::Ready(done) = work.as_mut().poll(cx) {
+                return Poll::Ready(done.map_err(|error| failure(&error)));
+            }
+            match aborted.as_mut().map(|aborted| pin!(aborted).poll(cx)) {
+                Some(Poll::Ready(_)) => Poll::Ready(Err(JsValue::UNDEFINED)),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    })
+}
+
+/// # Errors
+/// [`Error::InvalidArgument`] if it is none.
+pub(crate) fn duration(ms: f64) -> Result<Duration, Error> {
+    /// As good as for ever, and far from where anything overflows.
+    const LONGEST: f64 = 9e15;
+    if ms.is_nan() || ms < 0.0 {
+        let message = "a duration is a number of milliseconds, 0 or more";
+        return Err(Error::InvalidArgument(message.into()));
+    }
+    let ms = ms.min(LONGEST);
+    let whole = Duration::from_millis(ms as u64);
+    Ok(whole + Duration::from_nanos((ms.fract() * 1e6) as u64))
+}
+
+pub(crate) const fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+/// `null` stands for one without end.
+fn perhaps_milliseconds(duration: Option<Duration>) -> JsValue {
+    duration.map_or(JsValue::NULL, |duration| milliseconds(duration).into())
+}
+
+/// An object that is written property by property.
+#[derive(Default)]
+struct Plain(Object);
+
+impl Plain {
+    fn with(self, name: &str, value: impl Into<JsValue>) -> Self {
+        // Setting a plain object's property cannot fail.
+        let _ = Reflect::set(&self.0, &name.into(), &value.into());
+        self
+    }
+}
+
+/// An error as plain data: `npm/ts/errors.ts` makes it an `EdgelockError`.
+pub(crate) fn failure(error: &Error) -> JsValue {
+    let plain = Plain::default()
+        .with("code", error.code())
+        .with("message", error.to_string())
+        .with("isUnknown", error.is_unknown());
+    let plain = match error {
+        Error::Held {
+            remaining,
+            ahead,
+            retry_after,
+        } => plain
+            .with("remaining", perhaps_milliseconds(*remaining))
+            .with("ahead", *ahead as f64)
+            .with("retryAfter", milliseconds(*retry_after)),
+        Error::Unavailable { retry_after, .. } => {
+            plain.with("retryAfter", perhaps_milliseconds(*retry_after))
+        }
+        Error::CommandFailed { index, .. } => plain.with("index", *index as f64),
+        _ => plain,
+    };
+    plain.0.into()
+}
+
+/// Arrays of words, of which those that are keys are arrays of one.
+pub(crate) fn commands(list: &Array) -> Vec<Command> {
+    list.iter().map(|words| command(&words.into())).collect()
+}
+
+fn command(words: &Array) -> Command {
+    let mut words = words.iter();
+    let name = words.next().and_then(|name| name.as_string());
+    words.fold(
+        Command::new(&name.unwrap_or_default()),
+        |command, word| match word.as_string() {
+            Some(word) => command.arg(word),
+            None => command.key(Array::from(&word).get(0).as_string().unwrap_or_default()),
+        },
+    )
+}
+
+pub(crate) fn replies(replies: &[Reply]) -> Array {
+    replies.iter().map(reply).collect()
+}
+
+fn reply(reply: &Reply) -> JsValue {
+    match reply {
+        Reply::Nil => JsValue::NULL,
+        Reply::Int(number) => (*number as f64).into(),
+        Reply::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(_) => Uint8Array::from(bytes.as_slice()).into(),
+        },
+        Reply::Array(elements) => replies(elements).into(),
+        Reply::Error(message) => Plain::default().with("error", message.as_str()).0.into(),
+    }
+}
+
+pub(crate) fn inspection(inspection: &Inspection) -> Object {
+    let holder = inspection.holder.as_ref().map(|holder| {
+        Plain::default()
+            .with("token", holder.token.expose())
+            .with("count", holder.count as f64)
+            .with("remaining", perhaps_milliseconds(holder.remaining))
+            .0
+    });
+    let fence = inspection.fence.map(|fence| fence as f64);
+    Plain::default()
+        .with("holder", holder.map_or(JsValue::NULL, JsValue::from))
+        .with("fence", fence.map_or(JsValue::NULL, JsValue::from))
+        .with("waiters", inspection.waiters as f64)
+        .0
+}
+
+pub(crate) fn event(event: &Event<'_>) -> Object {
+    let plain = Plain::default()
+        .with("type", event.kind.code())
+        .with("lock", event.name);
+    match event.kind {
+        EventKind::Contended { remaining, ahead } => plain
+            .with("remaining", perhaps_milliseconds(remaining))
+            .with("ahead", ahead as f64),
+        EventKind::Acquired { waited, requests } => plain
+            .with("waited", milliseconds(waited))
+            .with("requests", requests),
+        EventKind::Renewed { took } => plain.with("took", milliseconds(took)),
+        EventKind::Lost { held } => plain.with("held", milliseconds(held)),
+        EventKind::Released { held, took } => plain
+            .with("held", milliseconds(held))
+            .with("took", milliseconds(took)),
+        EventKind::Retried { error, pause } => plain
+            .with("error", failure(error))
+            .with("pause", milliseconds(pause)),
+        _ => plain,
+    }
+    .0
+}

@@ -1,0 +1,373 @@
+// The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs, by the same names.
+import { type Client, type Command, HeldError, type Reply } from "edgelock";
+import { check, equal, eventually, fails, Network, sleep, type Suite } from "./harness.js";
+
+const get = (key: string): Command => ["GET", { key }];
+const incr = (key: string): Command => ["INCR", { key }];
+
+export const contract: Suite = {
+  async a_free_lock_is_the_token_under_its_name_for_the_ttl(stack) {
+    const lease = await stack.lock("sku:42", { ttl: 30_000 }).tryAcquire();
+    equal(await stack.redis("GET ~sku:42"), lease.token);
+    const left = Number(await stack.redis("PTTL ~sku:42"));
+    check(left > 29_000 && left <= 30_000, `${left} is the ttl`);
+    // ttl less 1 % and 2 ms, less the time that the answer took.
+    check(lease.remaining <= 30_000 - 300 - 2 && lease.remaining > 29_000, `${lease.remaining} remain`);
+    await lease.release();
+    equal(await stack.redis("EXISTS ~sku:42"), 0);
+    equal(lease.remaining, 0);
+  },
+
+  async a_ttl_is_not_truncated_to_seconds(stack) {
+    const lease = await stack.lock("a", { ttl: 1_999 }).tryAcquire();
+    const left = Number(await stack.redis("PTTL ~a"));
+    check(left > 1_500 && left <= 1_999, `${left} is the ttl`);
+    await lease.release();
+  },
+
+  async a_ttl_is_1_ms_to_366_days_in_whole_milliseconds(stack) {
+    const longest = 366 * 24 * 60 * 60 * 1_000;
+    for (const ttl of [1, longest - 1, longest]) stack.lock("a", { ttl });
+    for (const ttl of [0, -1, longest + 1, 1.5, NaN, Infinity, "10" as unknown as number]) {
+      await fails("invalid_argument", () => stack.lock("a", { ttl }));
+    }
+  },
+
+  async a_lock_that_another_holds_is_held_for_what_is_left(stack) {
+    const lock = stack.lock("a");
+    const lease = await lock.tryAcquire();
+    const error = await fails("held", lock.tryAcquire());
+    check(error instanceof HeldError, "held has its class");
+    check(error.remaining !== null && error.remaining > 9_000 && error.remaining <= 10_000, `${error.remaining} remain`);
+    check(error.retryAfter > 0 && error.ahead === 0 && !error.isUnknown, "it says when to come back");
+    await lease.release();
+    await (await lock.tryAcquire()).release();
+  },
+
+  async a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(stack) {
+    const lock = stack.lock("a");
+    await stack.redis("SET ~a theirs NX");
+    equal(((await fails("held", lock.tryAcquire())) as unknown as HeldError).remaining, null);
+    await stack.redis("DEL ~a");
+    const lease = await lock.tryAcquire();
+    equal(await stack.redis("SET ~a theirs NX"), null);
+    await lease.release();
+  },
+
+  async a_key_of_another_type_is_told_apart_and_left_alone(stack) {
+    await stack.redis("RPUSH ~a x");
+    const lock = stack.lock("a");
+    await fails("wrong_type", lock.tryAcquire());
+    await fails("wrong_type", lock.inspect());
+    equal(await stack.redis("KEYS *~*"), [`${stack.mark}a`]);
+  },
+
+  async a_waiter_gets_the_lock_when_it_is_released(stack) {
+    const lock = stack.lock("a", { wait: 20_000 });
+    const first = await lock.tryAcquire();
+    let isReleased = false;
+    const waiter = lock.acquire().then(async (second) => {
+      check(isReleased && second.fence > first.fence, "it comes second");
+      await second.release();
+    });
+    await eventually(async () => (await lock.inspect()).waiters === 1);
+    isReleased = true;
+    await first.release();
+    await waiter;
+  },
+
+  async a_wait_of_nothing_is_one_try(stack) {
+    const network = new Network();
+    const lock = stack.client(network).lock("a", { wait: 0 });
+    const lease = await lock.acquire();
+    await fails("held", lock.acquire());
+    equal(network.seen.length, 2);
+    await lease.release();
+  },
+
+  async a_wait_sends_no_more_requests_than_it_may(stack) {
+    const lease = await stack.lock("a", { ttl: 60_000 }).tryAcquire();
+    // A lost request is sent again, and counts.
+    const network = new Network("pass", "lose the request");
+    const lock = stack.client({ ...network, push: false }).lock("a", { wait: 60_000, maxRequests: 6 });
+    await fails("held", lock.acquire());
+    // The last one leaves the queue.
+    await eventually(() => network.seen.length === 6);
+    await lease.release();
+  },
+
+  async a_wait_gets_the_lock_of_a_holder_that_died(stack) {
+    const lock = stack.lock("a", { ttl: 200, wait: 20_000 });
+    // Nobody releases it.
+    const died = await lock.tryAcquire();
+    died.handOver();
+    check((await lock.acquire()).fence > died.fence, "it comes second");
+  },
+
+  async a_wait_ends_by_its_deadline_and_leaves_nothing_behind(stack) {
+    const lease = await stack.lock("a").tryAcquire();
+    const error = await stack.lock("a", { wait: 300 }).acquire().then(String, (error: { code: string }) => error.code);
+    // On a busy machine the deadline may pass while the last request is on its way.
+    check(["held", "timed_out"].includes(error), error);
+    await lease.release();
+    // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the background.
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0 && (await stack.redis("EXISTS {~a}:queue")) === 0);
+  },
+
+  async fences_grow_with_every_lease_and_across_lost_data(stack) {
+    const lock = stack.lock("a");
+    let last = 0;
+    for (let round = 0; round < 6; round++) {
+      const lease = await lock.tryAcquire();
+      check(lease.fence > last && Number.isSafeInteger(lease.fence), `${lease.fence} after ${last}`);
+      last = lease.fence;
+      equal(Number(await stack.redis("GET {~a}:fence")), last);
+      if (round % 2 === 0) await stack.redis("DEL ~a {~a}:fence");
+      else await lease.release();
+    }
+    // A clock that went back: the counter still leads.
+    await stack.redis(`SET {~a}:fence ${last + 1_000_000_000}`);
+    await stack.redis("DEL ~a");
+    equal((await lock.tryAcquire()).fence, last + 1_000_000_001);
+  },
+
+  async every_companion_key_expires(stack) {
+    const lock = stack.lock("a");
+    const lease = await lock.tryAcquire();
+    await lease.exec([]);
+    await lease.release();
+    // Given up on its way: abandoned in the background.
+    const stop = new AbortController();
+    const slow = stack.client({ ...new Network("hang") }).lock("b", { signal: stop.signal });
+    const givenUp = slow.tryAcquire().catch(() => {});
+    await sleep(20);
+    stop.abort();
+    await givenUp;
+    await eventually(async () => ((await stack.redis("KEYS {~b}:gone:*")) as string[]).length === 1);
+    const keys = (await stack.redis("KEYS *~*")) as string[];
+    equal(keys.filter((key) => key.includes("receipt")).length, 1);
+    for (const key of keys) check(Number(await stack.redis(`PTTL ${key}`)) > 0, `${key} expires`);
+  },
+
+  async a_renewed_lease_has_its_full_ttl_again(stack) {
+    const lease = await stack.lock("a").tryAcquire();
+    await stack.redis("PEXPIRE ~a 5000");
+    await sleep(20);
+    const before = lease.remaining;
+    await lease.renew();
+    check(lease.remaining > before, "it has more than before");
+    check(Number(await stack.redis("PTTL ~a")) > 5_000, "and in Redis too");
+    await lease.release();
+  },
+
+  async a_lease_that_is_no_longer_held_is_lost_and_touches_nothing(stack) {
+    const lock = stack.lock("a");
+    const commands = [incr(`${stack.mark}n`)];
+    for (const call of ["renew", "exec", "commit", "release"] as const) {
+      const lease = await lock.tryAcquire();
+      await stack.redis("SET ~a another");
+      await fails("lost", lease[call](commands));
+      // It stays lost, whatever Redis says later.
+      await stack.redis(`SET ~a ${lease.token}`);
+      await fails("lost", lease.renew());
+      await stack.redis("DEL ~a");
+    }
+    equal(await stack.redis("EXISTS ~n"), 0);
+  },
+
+  async a_lock_that_turned_into_another_type_is_lost(stack) {
+    const lease = await stack.lock("a").tryAcquire();
+    await stack.redis("DEL ~a");
+    await stack.redis("RPUSH ~a x");
+    await fails("lost", lease.release());
+    equal(await stack.redis("TYPE ~a"), "list");
+  },
+
+  async past_its_deadline_a_lease_is_expired_and_sends_nothing(stack) {
+    const network = new Network();
+    const lease = await stack.client(network).lock("a", { ttl: 50 }).tryAcquire();
+    await eventually(() => lease.remaining === 0);
+    const sent = network.seen.length;
+    await fails("expired", lease.renew());
+    await fails("expired", lease.exec([]));
+    await fails("expired", lease.commit([]));
+    equal(network.seen.length, sent);
+    // Giving back is tried: Redis may keep others out for the drift yet.
+    await lease.release().catch((error: { code: string }) => equal(error.code, "lost"));
+    equal(network.seen.length, sent + 1);
+  },
+
+  async a_section_that_reads_and_writes_costs_two_requests(stack) {
+    const key = `{${stack.mark}a}:stock`;
+    await stack.redis(`SET ${key} 7`);
+    const network = new Network();
+    const [lease, replies] = await stack.client(network).lock("a").acquireAndRead([get(key)]);
+    equal(replies, ["7"]);
+    equal(await lease.commit([["SET", { key }, Number(replies[0]) - 1]]), ["OK"]);
+    equal(network.seen.length, 2);
+    equal(await stack.redis(`GET ${key}`), "6");
+    equal(await stack.redis("EXISTS ~a"), 0);
+    // Keys of commands are declared.
+    equal(network.seen[0]?.filter((word) => word === key).length, 2);
+    await fails("released", lease.release());
+  },
+
+  async exec_runs_under_the_lease_and_renews_it(stack) {
+    const lease = await stack.lock("a").tryAcquire();
+    await stack.redis("PEXPIRE ~a 5000");
+    for (const n of [1, 2, 3]) equal(await lease.exec([incr(`${stack.mark}n`)]), [n]);
+    check(Number(await stack.redis("PTTL ~a")) > 5_000, "it was renewed");
+    await lease.release();
+    await fails("released", lease.exec([]));
+  },
+
+  async an_acquisition_only_reads(stack) {
+    await fails("invalid_argument", stack.lock("a").acquireAndRead([["incr", { key: `${stack.mark}n` }]]));
+    equal(await stack.redis("KEYS *~*"), []);
+  },
+
+  async a_read_that_fails_gives_the_lock_back(stack) {
+    await stack.redis("RPUSH ~list x");
+    const error = await fails("command_failed", stack.lock("a", { ttl: 60_000 }).acquireAndRead([["TIME"], get(`${stack.mark}list`)]));
+    check("index" in error && error.index === 1 && error.message.includes("WRONGTYPE"), error.message);
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async a_write_that_fails_says_which_and_the_others_stand(stack) {
+    await stack.redis("RPUSH ~list x");
+    const lease = await stack.lock("a").tryAcquire();
+    const [n, list] = [incr(`${stack.mark}n`), incr(`${stack.mark}list`)];
+    const error = await fails("command_failed", lease.commit([n, list, n]));
+    check("index" in error && error.index === 1, "it says which");
+    equal(await stack.redis("GET ~n"), "2");
+    equal(await stack.redis("EXISTS ~a"), 0);
+    await fails("released", lease.release());
+  },
+
+  async every_reply_of_redis_arrives_as_it_is(stack) {
+    const text = 'naïve ☃ "quoted" \\ \r\n %41 \u0000';
+    const key = (name: string) => ({ key: stack.mark + name });
+    const lease = await stack.lock("a").tryAcquire();
+    const replies: Reply[] = await lease.exec([
+      ["SET", key("utf8"), text],
+      ["GET", key("utf8")],
+      ["SETBIT", key("bytes"), 0, 1],
+      ["GET", key("bytes")],
+      ["GET", key("nothing")],
+      ["SET", key("empty"), ""],
+      ["GET", key("empty")],
+      ["INCRBY", key("n"), -9_007_199_254_740_991n],
+      ["RPUSH", key("l"), "x", "yy"],
+      ["LRANGE", key("l"), 0, -1],
+      ["GEOADD", key("g"), "1.5", "2.5", "here"],
+      ["GEOPOS", key("g"), "nowhere", "nor here"],
+    ]);
+    const bytes = new Uint8Array([128]);
+    equal(replies, ["OK", text, 0, bytes, null, "OK", "", -9_007_199_254_740_991, 2, ["x", "yy"], 1, [null, null]]);
+    // No nesting of scripts: an error, and a clear one.
+    await fails("command_failed", lease.exec([["EVAL_RO", "return 1", 0]]));
+    await lease.release();
+  },
+
+  async reads_without_a_lock_are_one_request(stack) {
+    await stack.redis("MSET ~a 1 ~b 2");
+    const network = new Network();
+    const client = stack.client(network);
+    equal(await client.read([get(`${stack.mark}a`), get(`${stack.mark}b`)]), ["1", "2"]);
+    equal(network.seen.length, 1);
+    await fails("invalid_argument", client.read([["DEL", { key: "a" }]]));
+  },
+
+  async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
+    const lock = stack.lock("a");
+    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0 });
+    const lease = await lock.tryAcquire();
+    const { holder, fence } = await lock.inspect();
+    check(holder !== null && holder.remaining !== null && holder.remaining > 9_000, "it is held");
+    equal([holder.token, holder.count, fence], [lease.token, 1, lease.fence]);
+    check(!JSON.stringify(holder).includes(lease.token), "the token does not show");
+    await lease.release();
+  },
+
+  async a_forced_release_frees_the_lock_and_the_holder_learns_it(stack) {
+    const lock = stack.lock("a");
+    equal(await lock.forceRelease(), false);
+    const lease = await lock.tryAcquire();
+    equal(await lock.forceRelease(), true);
+    await fails("lost", lease.renew());
+  },
+
+  async a_lease_goes_on_in_another_handler_by_its_token(stack) {
+    const lease = await stack.lock("a").tryAcquire();
+    const commands = [incr(`${stack.mark}n`)];
+    await lease.exec(commands);
+    const resumed = stack.lock("a").resume(lease.token);
+    equal(resumed.remaining, 0);
+    check(!resumed.signal.aborted, "it is not known to be over");
+    await resumed.renew();
+    check(resumed.remaining > 9_000, "it goes on");
+    // Its first write is its own, not a repeat of the first lease's first.
+    equal(await resumed.commit(commands), [2]);
+    await fails("lost", lease.renew());
+    equal(await stack.redis("GET ~n"), "2");
+  },
+
+  async names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name(stack) {
+    const long = "ü".repeat(240);
+    const names = [
+      ["sku:42", "~sku:42", "{~sku:42}:fence"],
+      ["a:{42}:b", "~a:{42}:b", "~a:{42}:b:fence"],
+      [long, `~${long}`, `{~${long}}:fence`],
+    ] as const;
+    for (const [name, key, fence] of names) {
+      const lease = await stack.lock(name).tryAcquire();
+      equal(await stack.redis(`GET ${key}`), lease.token);
+      equal(await stack.redis(`EXISTS ${fence}`), 1);
+      await lease.release();
+    }
+  },
+
+  async overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(stack) {
+    const lease = await stack.lock("a").tryAcquire();
+    const first = lease.exec([]);
+    const second = fails("busy", lease.exec([]));
+    const renewal = lease.renew();
+    await Promise.all([first, second, renewal]);
+    await lease.release();
+  },
+
+  async cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(stack) {
+    const network = new Network();
+    const lock = stack.client({ ...network, scriptCache: true }).lock("a");
+    await stack.redis("SCRIPT FLUSH");
+    for (const forget of [false, false, true]) {
+      if (forget) await stack.redis("SCRIPT FLUSH");
+      await (await lock.tryAcquire()).release();
+    }
+    const cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
+    equal(network.seen.map(([verb]) => verb), [...cold, "EVALSHA", "EVALSHA", ...cold]);
+  },
+
+  async scripts_that_ask_for_key_locking_run_too(stack) {
+    for (const scriptCache of [false, true, true]) {
+      await (await stack.client({ keyLocking: true, scriptCache }).lock("a").tryAcquire()).release();
+    }
+  },
+
+  async contenders_are_never_inside_together_and_all_get_their_turn(stack) {
+    const [contenders, turns] = [12, 5];
+    const key = `{${stack.mark}a}:n`;
+    let inside = 0;
+    const contend = async (client: Client) => {
+      for (let turn = 0; turn < turns; turn++) {
+        const [lease, [n]] = await client.lock("a", { wait: 40_000 }).acquireAndRead([get(key)]);
+        equal(++inside, 1);
+        await sleep(1);
+        inside--;
+        await lease.commit([["SET", { key }, Number(n ?? 0) + 1]]);
+      }
+    };
+    await Promise.all(Array.from({ length: contenders }, () => contend(stack.client())));
+    equal(await stack.redis(`GET ${key}`), String(contenders * turns));
+  },
+};

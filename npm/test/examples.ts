@@ -1,0 +1,96 @@
+// The examples, as their hosts call them.
+import { handler as coupon } from "../examples/coupons.js";
+import cron from "../examples/cron.js";
+import { GET, POST } from "../examples/edge_route.js";
+import firstLock from "../examples/first_lock.js";
+import flashSale from "../examples/flash_sale.js";
+import hono from "../examples/hono_route.js";
+import { check, equal, type Stack, type Suite } from "./harness.js";
+
+const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
+
+function env({ bridge }: Stack): Record<string, string> {
+  return { UPSTASH_REDIS_REST_URL: bridge.url, UPSTASH_REDIS_REST_TOKEN: bridge.token };
+}
+
+const times = <T>(count: number, make: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, i) => make(i)));
+
+export const examples: Suite = {
+  async a_first_lock_sells_five_and_no_more(stack) {
+    await stack.redis("DEL {sku:42}:stock sku:42");
+    const texts = await times(8, async () => (await firstLock.fetch(new Request("http://shop/"), env(stack), context)).text());
+    equal(texts.filter((text) => text.startsWith("sold one")).length, 5);
+    equal(texts.filter((text) => text === "sold out\n").length, 3);
+  },
+
+  async a_flash_sale_sells_its_stock_and_answers_an_order_once(stack) {
+    const sku = stack.mark.slice(0, 8);
+    await stack.redis(`SET sale:{${sku}}:stock 10`);
+    const buy = async (order: string, quantity: number) => {
+      const url = `http://shop/sales/${sku}/orders?order=${order}&quantity=${quantity}`;
+      return flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context);
+    };
+    // Each order comes twice.
+    const answers = await times(24, async (i) => (await buy(`order-${i % 12}`, 1)).json() as Promise<{ order: string; quantity: number }>);
+    const sold = new Map(answers.map(({ order, quantity }) => [order, quantity]));
+    equal([...sold.values()].reduce((sum, quantity) => sum + quantity), 10);
+    equal(await stack.redis(`GET sale:{${sku}}:stock`), "0");
+    equal((await buy("late", 1)).status, 409);
+    equal((await buy("odd", 0.5)).status, 400);
+  },
+
+  async two_of_a_hair_dryer_are_not_sold_as_three(stack) {
+    const sku = stack.mark.slice(0, 8);
+    await stack.redis(`SET sale:{${sku}}:stock 2`);
+    const statuses = await times(2, async (i) => {
+      const url = `http://shop/sales/${sku}/orders?order=${i}&quantity=${i + 1}`;
+      return (await flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context)).status;
+    });
+    equal(statuses.sort(), [200, 409]);
+  },
+
+  async a_cart_is_paid_once_however_often_its_button_is_pressed(stack) {
+    const path = `http://shop/carts/${stack.mark.slice(0, 8)}/checkout`;
+    const answers = await times(4, async () => (await hono.request(path, { method: "POST" }, env(stack))).json() as Promise<{ paid: string }>);
+    equal(answers.map(({ paid }) => paid).sort(), ["before", "before", "before", "now"]);
+    equal((await hono.request(path, { method: "POST" }, { ...env(stack), UPSTASH_REDIS_REST_TOKEN: "wrong" })).status, 503);
+  },
+
+  async a_report_is_made_by_one_at_a_time_and_read_by_all(stack) {
+    await stack.redis("DEL report {report}:text");
+    equal((await GET()).status, 404);
+    const make = () => POST(new Request("http://site/report", { method: "POST", body: "locks" }));
+    const statuses = await times(3, async () => (await make()).status);
+    check(statuses.includes(201) && statuses.every((status) => [201, 202].includes(status)), statuses.join());
+    equal(await (await GET()).text(), "All about locks.");
+    equal((await make()).status, 201);
+  },
+
+  async each_user_gets_one_coupon_and_the_last_one_is_the_last(stack) {
+    const campaign = stack.mark.slice(0, 8);
+    await stack.redis(`SET coupons:{${campaign}}:left 3`);
+    const ask = (user: string) => coupon({ campaign, user });
+    equal((await ask("ann")).statusCode, 200);
+    equal(await ask("ann"), { statusCode: 409, body: "you have one" });
+    // Whoever finds the lock taken tries again, or fails and asks again: nobody gets two.
+    const answers = await times(4, (i) => ask(`user-${i % 2}`));
+    check(answers.every(({ statusCode }) => [200, 409, 503].includes(statusCode)), JSON.stringify(answers));
+    for (const user of ["user-0", "user-1"]) await ask(user);
+    equal(await ask("eve"), { statusCode: 409, body: "none left" });
+    equal(await stack.redis(`SCARD coupons:{${campaign}}:users`), 3);
+  },
+
+  async a_coupon_whose_lock_stays_taken_fails_after_five_more_tries(stack) {
+    const campaign = stack.mark.slice(0, 8);
+    await stack.redis(`SET coupons:{${campaign}} another PX 60000`);
+    equal(await coupon({ campaign, user: "ann" }), { statusCode: 503, body: "failed: too many at once" });
+  },
+
+  async a_daily_job_is_done_once_however_many_clocks_strike(stack) {
+    const scheduledTime = Date.UTC(2026, 10, 21, 12);
+    await stack.redis("DEL daily {daily}:2026-11-21");
+    const outcomes = await times(4, () => cron.scheduled({ scheduledTime }, env(stack)));
+    equal(outcomes.filter((outcome) => outcome === "done").length, 1);
+    equal(await cron.scheduled({ scheduledTime }, env(stack)), "done before");
+  },
+};

@@ -1,0 +1,137 @@
+// Runs suites on any host, and says what came of them as Rust's tests do.
+import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse } from "edgelock";
+
+/** A test by its name, which is a promise. */
+export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<void>>>;
+
+/** Where the bridge is. */
+export interface Bridge {
+  readonly url: string;
+  readonly token: string;
+}
+
+const LIMIT_MS = 60_000;
+
+/** Runs the suites' tests against a bridge; whether all passed. */
+export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void): Promise<boolean> {
+  const tests = suites.flatMap((suite) => Object.entries(suite));
+  return runTests(tests.map(([name, test]) => [name, () => test(new Stack(bridge))]), print);
+}
+
+/** Runs tests one after the other; whether all passed. */
+export async function runTests(tests: ReadonlyArray<[name: string, test: () => void | Promise<void>]>, print: (line: string) => void): Promise<boolean> {
+  let failed = 0;
+  for (const [name, test] of tests) {
+    try {
+      await within(LIMIT_MS, test());
+      print(`test ${name} ... ok`);
+    } catch (error) {
+      failed++;
+      print(`test ${name} ... FAILED`);
+      print(error instanceof Error ? `${error.stack}` : `thrown: ${String(error)}`);
+    }
+  }
+  print(`test result: ${failed === 0 ? "ok" : "FAILED"}. ${tests.length - failed} passed; ${failed} failed; 0 ignored`);
+  return failed === 0;
+}
+
+/** A client of the real bridge, and Redis past it. All tests share one Redis, so each has names of its own. */
+export class Stack {
+  readonly bridge: Bridge;
+  /** Begins every name of this test. */
+  readonly mark = `${crypto.randomUUID().slice(0, 8)}:`;
+
+  constructor(bridge: Bridge) {
+    this.bridge = bridge;
+  }
+
+  client(settings: ClientSettings = {}): Client {
+    return new Client({ ...this.bridge, prefix: this.mark, ...settings });
+  }
+
+  lock(...args: Parameters<Client["lock"]>): ReturnType<Client["lock"]> {
+    return this.client().lock(...args);
+  }
+
+  /** What Redis itself says. Words that begin with a `~` are names of this test. */
+  async redis(command: string): Promise<unknown> {
+    const words = command.split(" ").map((word) => word.replace("~", this.mark));
+    const headers = { authorization: `Bearer ${this.bridge.token}` };
+    const response = await fetch(this.bridge.url, { method: "POST", headers, body: JSON.stringify(words) });
+    const { result, error } = (await response.json()) as { result?: unknown; error?: string };
+    if (error !== undefined) throw new Error(`${command}: ${error}`);
+    return result;
+  }
+}
+
+/** What becomes of one request. */
+export type Fate = "pass" | "lose the request" | "lose the answer" | "hang";
+
+/** A network between client and bridge that does what it is told, and keeps what it saw. */
+export class Network {
+  readonly seen: string[][] = [];
+  readonly #fates: Fate[];
+
+  constructor(...fates: Fate[]) {
+    this.#fates = fates;
+  }
+
+  readonly fetch = async (url: string, init: FetchInit): Promise<FetchResponse> => {
+    if (init.body === undefined) return fetch(url, init);
+    this.seen.push(JSON.parse(init.body) as string[]);
+    const fate = this.#fates.shift() ?? "pass";
+    if (fate === "lose the request") throw new TypeError("lost");
+    if (fate === "hang") return new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
+    const response = await fetch(url, init);
+    if (fate === "pass") return response;
+    await response.text();
+    throw new TypeError("lost");
+  };
+}
+
+/** What `promise` failed with, which must be one of ours, with that code. */
+export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<EdgelockError & { code: C }> {
+  const error = await thrown(promise);
+  if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}`, { cause: error });
+  check(error.advice.length > 0 && error.message.length > 0, "it says what to do");
+  return error as EdgelockError & { code: C };
+}
+
+export async function thrown(promise: Promise<unknown> | (() => unknown)): Promise<unknown> {
+  try {
+    await (typeof promise === "function" ? promise() : promise);
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+export function check(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new Error(`does not hold: ${what}`);
+}
+
+export function equal(actual: unknown, expected: unknown): void {
+  const [left, right] = [actual, expected].map((value) => JSON.stringify(value, plain));
+  if (left !== right) throw new Error(`${left} is not ${right}`);
+}
+
+function plain(_: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? { bytes: [...value] } : value === undefined ? "undefined" : value;
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits until that holds; the test's own limit is the limit. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(5);
+}
+
+async function within(ms: number, work: void | Promise<void>): Promise<void> {
+  let timer;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms)));
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,318 @@
+// What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
+import { Client, EdgelockError, InternalError, type LockEvent, LostError, ReleasedError } from "edgelock";
+import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
+import { atModuleLevel } from "./module_level.js";
+
+export const javascript: Suite = {
+  async await_using_releases_at_the_end_of_the_block(stack) {
+    {
+      await using lease = await stack.lock("a").acquire();
+      equal(await stack.redis("GET ~a"), lease.token);
+    }
+    equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
+  async await_using_leaves_alone_what_was_released_or_committed(stack) {
+    const network = new Network();
+    const lock = stack.client(network).lock("a");
+    {
+      await using lease = await lock.acquire();
+      await lease.commit([]);
+    }
+    {
+      await using lease = await lock.acquire();
+      await lease.release();
+    }
+    equal(network.seen.length, 4);
+  },
+
+  async await_using_tells_of_a_loss_that_nobody_was_told_of(stack) {
+    const lock = stack.lock("a");
+    const section = async (look: boolean) => {
+      await using lease = await lock.acquire();
+      await lock.forceRelease();
+      if (look) await lease.renew();
+    };
+    await fails("lost", section(false));
+    // As it was thrown, not wrapped in another.
+    await fails("lost", section(true));
+  },
+
+  async using_without_await_releases_in_the_background(stack) {
+    const waited: Promise<unknown>[] = [];
+    const lock = stack.client({ waitUntil: (promise) => waited.push(promise) }).lock("a");
+    let lease;
+    {
+      using held = await lock.acquire();
+      lease = held;
+      equal(await stack.redis("EXISTS ~a"), 1);
+    }
+    equal(waited.length, 1);
+    await Promise.all(waited);
+    equal(await stack.redis("EXISTS ~a"), 0);
+    await fails("released", lease.exec([]));
+    check(lease.signal.aborted && lease.signal.reason instanceof ReleasedError, "it is over");
+  },
+
+  async using_without_await_and_without_wait_until_releases_too(stack) {
+    {
+      using _lease = await stack.lock("a").acquire();
+    }
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async using_while_a_write_is_under_way_releases_behind_it(stack) {
+    let write;
+    {
+      using lease = await stack.lock("a").acquire();
+      write = lease.exec([["INCR", { key: `${stack.mark}n` }]]);
+    }
+    equal(await write, [1]);
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async a_lease_that_was_released_says_so_whatever_is_asked_of_it(stack) {
+    const lease = await stack.lock("a").acquire();
+    await lease.release();
+    for (const call of ["release", "renew", "exec", "commit"] as const) await fails("released", lease[call]([]));
+    equal(lease.remaining, 0);
+    check(lease.signal.aborted, "it is over");
+    check(lease.fence > 0 && lease.token.length === 22, "what it was is known yet");
+  },
+
+  async a_lease_that_was_handed_over_is_held_and_of_no_use_here(stack) {
+    const lock = stack.lock("a");
+    const lease = await lock.acquire();
+    const token = lease.handOver();
+    await fails("released", lease.renew());
+    await fails("released", () => lease.handOver());
+    const resumed = lock.resume(token);
+    await resumed.renew();
+    await resumed.release();
+  },
+
+  async overlapping_calls_on_one_lease_each_work_or_fail_clearly(stack) {
+    const lease = await stack.lock("a").acquire();
+    const calls = [lease.renew(), lease.release(), lease.release(), lease.exec([]), lease.commit([]), lease.renew()];
+    for (const outcome of await Promise.allSettled(calls)) {
+      if (outcome.status === "rejected") check(["busy", "lost", "released"].includes(outcome.reason.code), `${outcome.reason}`);
+    }
+    equal(await stack.redis("EXISTS ~a"), 0);
+    await fails("released", lease.release());
+  },
+
+  async overlapping_acquisitions_of_one_lock_are_apart(stack) {
+    const lock = stack.lock("a");
+    const outcomes = await Promise.allSettled([lock.tryAcquire(), lock.tryAcquire(), lock.tryAcquire()]);
+    equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
+  },
+
+  async a_client_made_at_module_level_works_later_and_says_why_it_does_not_at_once(stack) {
+    const { client, outcome } = atModuleLevel();
+    // Some hosts have no random numbers there, others have all that it takes.
+    check(["no_randomness", "unavailable", "internal"].includes((await outcome).code), `${await outcome}`);
+    await fails("unavailable", client.lock("a").tryAcquire());
+    await (await stack.lock("a").tryAcquire()).release();
+  },
+
+  async a_panic_is_an_error_and_later_calls_work(stack) {
+    const client = stack.client();
+    const lock = client.lock("a");
+    const before = await lock.acquire();
+    const { now } = performance;
+    // No clock of any host says that, and so the module does not expect it.
+    performance.now = () => Infinity;
+    const calls = [lock.tryAcquire(), before.renew(), client.lock("b").acquire()];
+    const errors = await Promise.all(calls.map((call) => thrown(call)));
+    performance.now = now;
+    for (const error of errors) {
+      check(error instanceof InternalError && error.cause instanceof Error && error.isUnknown, `${error}`);
+    }
+    // What lived in it went down with it, without a trap.
+    await fails("internal", before.release());
+    equal(before.remaining, 0);
+    before[Symbol.dispose]();
+    await lock.forceRelease();
+    const after = await lock.acquire();
+    await after.release();
+    await (await client.lock("b").acquire()).release();
+  },
+
+  async a_signal_ends_a_wait_and_leaves_the_queue(stack) {
+    const lease = await stack.lock("a").acquire();
+    const stop = new AbortController();
+    const waiting = thrown(stack.lock("a", { wait: 30_000, signal: stop.signal }).acquire());
+    await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+    const reason = new Error("the client hung up");
+    stop.abort(reason);
+    check((await waiting) === reason, "it is the signal's reason");
+    await eventually(async () => (await stack.lock("a").inspect()).waiters === 0);
+    await lease.release();
+    const network = new Network();
+    check((await thrown(stack.client(network).lock("a", { signal: stop.signal }).acquire())) === reason, "at once");
+    equal(network.seen.length, 0);
+  },
+
+  async the_signal_of_a_lease_fires_at_its_deadline_and_not_before(stack) {
+    const lease = await stack.lock("a", { ttl: 1_500 }).acquire();
+    const { signal } = lease;
+    await sleep(100);
+    const renewed = performance.now();
+    await lease.renew();
+    await eventually(() => signal.aborted);
+    // ttl less 1 % and 2 ms.
+    check(performance.now() - renewed >= 1_500 - 15 - 2, "it waits for the deadline that it has now");
+    check(signal.reason instanceof LostError && signal.reason.code === "expired", `${signal.reason}`);
+    equal(lease.remaining, 0);
+  },
+
+  async the_signal_of_a_lease_fires_when_it_is_lost_or_given_back(stack) {
+    const lock = stack.lock("a");
+    const lost = await lock.acquire();
+    const heard = new Promise((resolve) => lost.signal.addEventListener("abort", resolve, { once: true }));
+    await lock.forceRelease();
+    await fails("lost", lost.exec([]));
+    await heard;
+    equal(lost.signal.reason.code, "lost");
+    const released = await lock.acquire();
+    const { signal } = released;
+    await released.commit([]);
+    equal(signal.reason.code, "released");
+  },
+
+  async work_is_kept_under_the_lock_until_it_is_done(stack) {
+    const lock = stack.lock("a", { ttl: 600 });
+    const result = await lock.run(async (lease) => {
+      await sleep(900);
+      await lease.exec([]);
+      return lease.signal.aborted ? "over" : "held";
+    });
+    equal(result, "held");
+    equal((await lock.inspect()).holder, null);
+  },
+
+  async work_is_told_when_its_lock_is_lost(stack) {
+    const lock = stack.lock("a", { ttl: 900 });
+    let told: unknown;
+    const run = lock.run(async ({ signal }) => {
+      await lock.forceRelease();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      told = signal.reason;
+    });
+    const error = await fails("lost", run);
+    check(told === error, "both are told the same");
+  },
+
+  async work_is_stopped_when_it_holds_for_too_long(stack) {
+    const lock = stack.lock("a", { ttl: 900, maxHold: 400 });
+    await fails("held_too_long", lock.run(() => new Promise<never>(() => {})));
+    equal((await lock.inspect()).holder, null);
+  },
+
+  async what_work_throws_is_thrown_and_the_lock_is_free(stack) {
+    const lock = stack.lock("a");
+    const failure = { not: "even an Error" };
+    check((await thrown(lock.run(() => Promise.reject(failure)))) === failure, "as it was thrown");
+    check((await thrown(lock.run(() => { throw failure; }))) === failure, "also at once");
+    equal(await lock.run(() => 7), 7);
+    equal((await lock.inspect()).holder, null);
+  },
+
+  async a_reentrant_lock_is_free_once_its_owner_released_it_as_often(stack) {
+    const mine = stack.client().reentrant("a", "order-7");
+    const theirs = stack.client().reentrant("a", "order-8");
+    const [first, second] = [await mine.acquire(), await mine.tryAcquire()];
+    equal(first.fence, second.fence);
+    equal((await mine.inspect()).holder?.count, 2);
+    await fails("held", theirs.tryAcquire());
+    await first.release();
+    await fails("held", theirs.tryAcquire());
+    await second.release();
+    await (await theirs.tryAcquire()).release();
+    await fails("invalid_argument", () => stack.client().reentrant("a", ""));
+  },
+
+  async a_lost_answer_is_asked_for_again_and_written_once(stack) {
+    const events: LockEvent[] = [];
+    const network = new Network("lose the answer", "pass", "lose the answer");
+    const client = stack.client({ ...network, onEvent: (event) => events.push(event) });
+    const lease = await client.lock("a").acquire();
+    equal(await lease.exec([["INCR", { key: `${stack.mark}n` }]]), [1]);
+    await lease.release();
+    await sleep(0);
+    equal(events.map(({ type }) => type), ["retried", "acquired", "retried", "renewed", "released"]);
+    const retried = events.find((event) => event.type === "retried");
+    check(retried?.error.code === "unavailable" && retried.lock === `${stack.mark}a`, "it says how it got lost");
+  },
+
+  async an_observer_or_wait_until_that_throws_harms_nobody(stack) {
+    const bad = () => {
+      throw new Error("not my day");
+    };
+    {
+      using lease = await stack.client({ onEvent: bad, waitUntil: bad }).lock("a").acquire();
+      await lease.renew();
+    }
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async a_fetch_that_throws_or_answers_nonsense_is_an_error(stack) {
+    const acquire = (fetch: () => unknown) => stack.client({ fetch: fetch as never, attempts: 1 }).lock("a").tryAcquire();
+    await fails("unavailable", acquire(() => { throw new Error("no network"); }));
+    await fails("unavailable", acquire(() => Promise.reject("no error at all")));
+    await fails("not_json", acquire(async () => new Response("<html>", { status: 200 })));
+    await fails("unavailable", acquire(async () => new Response("", { status: 503, headers: { "retry-after": "7" } })));
+    await fails("timed_out", stack.client({ ...new Network("hang"), attempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
+  },
+
+  async arguments_of_any_type_get_a_clear_error(stack) {
+    const { url, token } = stack.bridge;
+    const nowhere = () => Promise.reject(new Error("no network"));
+    const odd: unknown[] = [undefined, null, 7, true, {}, [], Symbol("odd"), () => 7, NaN, "", "\ud800"];
+    for (const value of odd) {
+      const client = stack.client({ fetch: nowhere, attempts: 1 });
+      const lease = client.lock("a").resume("a".repeat(22));
+      const attempts: Array<() => unknown> = [
+        () => new Client(value as never),
+        () => new Client({ url: value as never, token }),
+        () => new Client({ url, token: value as never, fetch: nowhere }),
+        () => client.lock(value as never),
+        () => client.lock("a", value as never),
+        () => client.reentrant("a", value as never),
+        () => client.lock("a", { ttl: value as never, wait: value as never, maxHold: value as never, maxRequests: value as never }),
+        () => client.lock("a").resume(value as never),
+        () => client.read(value as never),
+        () => lease.exec([value as never]),
+        () => lease.exec([["GET", value as never]]),
+        () => client.lock("a", { signal: value as never }).tryAcquire(),
+        () => Client.fromEnv(value as never),
+        () => Client.fromEnv({ EDGELOCK_BRIDGE_URL: value }),
+      ];
+      for (const attempt of attempts) {
+        const error = await Promise.resolve().then(attempt).then(() => undefined, (error: unknown) => error);
+        check(error === undefined || (error instanceof EdgelockError && error.code !== "internal"), `${String(value)} at ${attempt}: ${error}`);
+      }
+    }
+  },
+
+  async the_environment_names_the_bridge_in_three_dialects(stack) {
+    const { url, token } = stack.bridge;
+    for (const names of [["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"], ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"], ["KV_REST_API_URL", "KV_REST_API_TOKEN"]]) {
+      const env = { [names[0]!]: url, [names[1]!]: token, OTHER: "x" };
+      await (await Client.fromEnv(env, { prefix: stack.mark }).lock("a").tryAcquire()).release();
+      const denoEnv = { get: (name: string) => env[name] };
+      await (await Client.fromEnv(denoEnv, { prefix: stack.mark }).lock("a").tryAcquire()).release();
+    }
+    const error = await fails("invalid_argument", () => Client.fromEnv({ EDGELOCK_BRIDGE_TOKEN: token }));
+    check(!error.message.includes(token), "it does not tell the credential");
+  },
+
+  async no_error_and_nothing_printed_has_a_credential_or_a_token(stack) {
+    const wrong = new Client({ url: stack.bridge.url, token: "wrong-credential" });
+    const error = await fails("unauthorized", wrong.lock("a").tryAcquire());
+    const lease = await stack.lock("a").acquire();
+    const shown = [error.stack, JSON.stringify([error, wrong, lease, await stack.lock("a").inspect()]), `${error}`].join();
+    check(!shown.includes("wrong-credential") && !shown.includes(lease.token), "nothing shows");
+    await lease.release();
+  },
+};

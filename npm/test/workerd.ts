@@ -1,0 +1,17 @@
+// The suites in workerd, as `workerd test` runs them.
+import { contract } from "./contract.js";
+import { examples } from "./examples.js";
+import { run } from "./harness.js";
+import { javascript } from "./javascript.js";
+
+interface Env {
+  readonly EDGELOCK_BRIDGE_URL: string;
+  readonly EDGELOCK_BRIDGE_TOKEN: string;
+}
+
+export default {
+  async test(_controller: unknown, env: Env): Promise<void> {
+    const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
+    if (!(await run(bridge, [contract, javascript, examples], console.log))) throw new Error("some tests failed");
+  },
+};

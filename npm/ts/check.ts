@@ -1,0 +1,29 @@
+// What TypeScript checks for some callers, for all callers: wasm would make something of whatever it gets.
+import { invalidArgument } from "./errors.js";
+
+export function text(value: unknown, what: string): string {
+  if (typeof value !== "string") throw invalidArgument(`${what} is a string`);
+  return value;
+}
+
+export function milliseconds(value: unknown, what: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number of milliseconds, 0 or more`);
+  return value;
+}
+
+export function count(value: unknown, what: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number, 0 or more`);
+  return Math.min(Math.floor(value), 0xffff_ffff);
+}
+
+export function flag(value: unknown, what: string): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw invalidArgument(`${what} is true or false`);
+}
+
+export function callable<F>(value: F, what: string): F {
+  if (value === undefined || typeof value === "function") return value;
+  throw invalidArgument(`${what} is a function`);
+}

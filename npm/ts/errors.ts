@@ -1,0 +1,286 @@
+// What can go wrong, told apart by what the caller can do about it.
+
+/** How an error crosses the border from wasm. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly isUnknown: boolean;
+  readonly remaining?: number | null;
+  readonly ahead?: number;
+  readonly retryAfter?: number | null;
+  readonly index?: number;
+}
+
+/**
+ * A failure of edgelock. No message holds a token or a credential.
+ *
+ * Three things that other clients mix up are different here: the lock is held by another ({@link HeldError}), the lease is lost
+ * ({@link LostError}), and nobody can say what happened ({@link EdgelockError.isUnknown}).
+ */
+export abstract class EdgelockError extends Error {
+  /** A name for this kind of error that does not change between versions. */
+  abstract readonly code: ErrorCode;
+  /** Whether the operation may have been executed although it failed here: unknown is not no. */
+  readonly isUnknown: boolean;
+
+  /** @internal */
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(failure.message, options);
+    this.isUnknown = failure.isUnknown;
+  }
+
+  /** What the caller can do about it, in a sentence. */
+  get advice(): string {
+    return ADVICE[this.code];
+  }
+}
+
+/** An argument that cannot work: a name that is empty or too long, a ttl out of range, a bad address. Nothing was sent. */
+export class InvalidArgumentError extends EdgelockError {
+  override readonly name = "InvalidArgumentError";
+  readonly code = "invalid_argument";
+}
+
+/** The host gives no random bytes here, as a Worker outside of a request. Nothing was sent. */
+export class NoRandomnessError extends EdgelockError {
+  override readonly name = "NoRandomnessError";
+  readonly code = "no_randomness";
+}
+
+/** Another holder has the lock, and had it for as long as this call was willing to wait. */
+export class HeldError extends EdgelockError {
+  override readonly name = "HeldError";
+  readonly code = "held";
+  /** Milliseconds that the holder has left unless it renews; `null` if it holds without end. */
+  readonly remaining: number | null;
+  /** How many others were waiting before this call when it last asked. */
+  readonly ahead: number;
+  /** Milliseconds to stay away: an estimate of when it would be this call's turn. */
+  readonly retryAfter: number;
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.remaining = failure.remaining ?? null;
+    this.ahead = failure.ahead ?? 0;
+    this.retryAfter = failure.retryAfter ?? 0;
+  }
+}
+
+/**
+ * The lease is over although nobody gave it back: Redis no longer has it (`lost`), its deadline has passed (`expired`), or its work
+ * was stopped after `maxHold` (`held_too_long`). Nothing of the call was executed.
+ */
+export class LostError extends EdgelockError {
+  override readonly name = "LostError";
+  readonly code: "lost" | "expired" | "held_too_long";
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.code = failure.code as LostError["code"];
+  }
+}
+
+/** The lease was released, committed or handed over before. */
+export class ReleasedError extends EdgelockError {
+  override readonly name = "ReleasedError";
+  readonly code = "released";
+}
+
+/** Another `exec`, `commit` or `release` of the same lease has not come back yet. Nothing was sent. */
+export class BusyError extends EdgelockError {
+  override readonly name = "BusyError";
+  readonly code = "busy";
+}
+
+/** A command failed. The operation itself was executed, and so were the other commands. */
+export class CommandFailedError extends EdgelockError {
+  override readonly name = "CommandFailedError";
+  readonly code = "command_failed";
+  /** Which of the given commands, from 0. */
+  readonly index: number;
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.index = failure.index ?? 0;
+  }
+}
+
+/** The key holds a value that is no lock of this kind. Nothing was changed. */
+export class WrongTypeError extends EdgelockError {
+  override readonly name = "WrongTypeError";
+  readonly code = "wrong_type";
+}
+
+/** The bridge or Redis does not accept the credential (`unauthorized`), or refuses for another reason that lasts (`refused`). */
+export class RefusedError extends EdgelockError {
+  override readonly name = "RefusedError";
+  readonly code: "unauthorized" | "refused";
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.code = failure.code as RefusedError["code"];
+  }
+}
+
+/** The bridge, or the Redis behind it, is away or overloaded. */
+export class UnavailableError extends EdgelockError {
+  override readonly name = "UnavailableError";
+  readonly code = "unavailable";
+  /** Milliseconds until the bridge wants to be asked again; `null` if it did not say. */
+  readonly retryAfter: number | null;
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.retryAfter = failure.retryAfter ?? null;
+  }
+}
+
+/** No answer within the request's time-out. The request was aborted, but may have been executed. */
+export class TimedOutError extends EdgelockError {
+  override readonly name = "TimedOutError";
+  readonly code = "timed_out";
+}
+
+/** What answers is no bridge, or something on the way spoils its answers. */
+export class BadAnswerError extends EdgelockError {
+  override readonly name = "BadAnswerError";
+  readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.code = failure.code as BadAnswerError["code"];
+  }
+}
+
+/** A fault in edgelock itself, or in a function that it was given; `cause` has it. Later calls work. */
+export class InternalError extends EdgelockError {
+  override readonly name = "InternalError";
+  readonly code = "internal";
+
+  /** @internal */
+  constructor(message: string, cause: unknown) {
+    super({ code: "internal", message, isUnknown: true }, { cause });
+  }
+}
+
+/** Every failure of edgelock, to be told apart by `code`. */
+export type AnyEdgelockError =
+  | InvalidArgumentError
+  | NoRandomnessError
+  | HeldError
+  | LostError
+  | ReleasedError
+  | BusyError
+  | CommandFailedError
+  | WrongTypeError
+  | RefusedError
+  | UnavailableError
+  | TimedOutError
+  | BadAnswerError
+  | InternalError;
+
+/** The names of the kinds of errors. They do not change between versions. */
+export type ErrorCode =
+  | "invalid_argument"
+  | "no_randomness"
+  | "held"
+  | "lost"
+  | "expired"
+  | "held_too_long"
+  | "released"
+  | "busy"
+  | "command_failed"
+  | "wrong_type"
+  | "unauthorized"
+  | "refused"
+  | "unavailable"
+  | "timed_out"
+  | "redirected"
+  | "not_json"
+  | "truncated"
+  | "too_large"
+  | "unexpected_reply"
+  | "internal";
+
+const COME_AGAIN = "Try again later; should the lock have been taken meanwhile, it frees itself after its ttl.";
+const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, and what lies between.";
+
+const ADVICE: Readonly<Record<ErrorCode, string>> = {
+  invalid_argument: "Correct the argument; the same call fails again.",
+  no_randomness: "Acquire inside a request handler; a client may be made outside.",
+  held: "Come back after `retryAfter` milliseconds, or wait longer.",
+  lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
+  expired: "Stop, and undo what was not written through the lease: another may hold the lock.",
+  held_too_long: "Stop, and do less under one lease, or raise `maxHold`.",
+  released: "Use a lease only until it is given back; acquire again.",
+  busy: "Await one write of a lease before the next.",
+  command_failed: "Look at the command with this `index`; the others were executed.",
+  wrong_type: "Lock another name: something else is stored under this one.",
+  unauthorized: "Check the credential, and that it may run scripts.",
+  refused: "Have it mended where the bridge or Redis is run; asking again does not help.",
+  unavailable: COME_AGAIN,
+  timed_out: COME_AGAIN,
+  redirected: "Use the address that the bridge redirects to.",
+  not_json: LOOK_AT_THE_ADDRESS,
+  truncated: COME_AGAIN,
+  too_large: LOOK_AT_THE_ADDRESS,
+  unexpected_reply: LOOK_AT_THE_ADDRESS,
+  internal: "Please report it, with its `cause`.",
+};
+
+/** The error that a failure stands for. */
+export function toError(failure: Failure): AnyEdgelockError {
+  switch (failure.code) {
+    case "invalid_argument":
+      return new InvalidArgumentError(failure);
+    case "no_randomness":
+      return new NoRandomnessError(failure);
+    case "held":
+      return new HeldError(failure);
+    case "lost":
+    case "expired":
+    case "held_too_long":
+      return new LostError(failure);
+    case "released":
+      return new ReleasedError(failure);
+    case "busy":
+      return new BusyError(failure);
+    case "command_failed":
+      return new CommandFailedError(failure);
+    case "wrong_type":
+      return new WrongTypeError(failure);
+    case "unauthorized":
+    case "refused":
+      return new RefusedError(failure);
+    case "unavailable":
+      return new UnavailableError(failure);
+    case "timed_out":
+      return new TimedOutError(failure);
+    case "redirected":
+    case "not_json":
+    case "truncated":
+    case "too_large":
+    case "unexpected_reply":
+      return new BadAnswerError(failure);
+    default:
+      return new InternalError(failure.message, failure);
+  }
+}
+
+export function invalidArgument(message: string): InvalidArgumentError {
+  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isUnknown: false });
+}
+
+export function released(): ReleasedError {
+  return new ReleasedError({ code: "released", message: "the lease was already released", isUnknown: false });
+}
+
+export function expired(): LostError {
+  return new LostError({ code: "expired", message: "the lease is past its deadline", isUnknown: false });
+}

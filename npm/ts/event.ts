@@ -1,0 +1,56 @@
+// What happens to a lock, for logs and metrics.
+import { type AnyEdgelockError, toError } from "./errors.js";
+import type { RawEvent } from "./raw.js";
+
+/** Something that happened to a lock; `lock` is its key. Durations are milliseconds by the host's clock. */
+export type LockEvent = { readonly lock: string } & (
+  | {
+      /** Another holds the lock, and this acquisition begins to wait. */
+      readonly type: "contended";
+      /** What the holder has left; `null` without end. */
+      readonly remaining: number | null;
+      /** How many wait before this one. */
+      readonly ahead: number;
+    }
+  | {
+      /** The lock was taken. */
+      readonly type: "acquired";
+      /** From the call to the grant. */
+      readonly waited: number;
+      /** How many requests were sent for it. */
+      readonly requests: number;
+    }
+  | {
+      /** The lease has its full ttl again. */
+      readonly type: "renewed";
+      /** How long the request took. */
+      readonly took: number;
+    }
+  | {
+      /** The lease is over although nobody gave it back. */
+      readonly type: "lost";
+      /** Since it was acquired, or resumed. */
+      readonly held: number;
+    }
+  | {
+      /** The lock was given back. */
+      readonly type: "released";
+      /** Since it was acquired, or resumed. */
+      readonly held: number;
+      /** How long the request took. */
+      readonly took: number;
+    }
+  | {
+      /** A request got lost, and is sent again after a pause. */
+      readonly type: "retried";
+      /** How it got lost. */
+      readonly error: AnyEdgelockError;
+      /** Until it is sent again. */
+      readonly pause: number;
+    }
+);
+
+export function toEvent(event: RawEvent): LockEvent {
+  const { error } = event;
+  return (error ? { ...event, error: toError(error) } : event) as LockEvent;
+}

@@ -1,0 +1,124 @@
+/// <reference path="./glue.d.ts" />
+// The wasm module at work, and what becomes of it when something in it fails.
+import { instantiate } from "edgelock-glue";
+import { type Failure, InternalError, toError } from "./errors.js";
+import type { Raw } from "./raw.js";
+
+/** What a function of a failed instance returns: the glue around it, in a callback of its own, must find nothing to throw in it. */
+const NOTHING: readonly never[] = [];
+
+let load: (() => WebAssembly.Module) | undefined;
+let current: Instance | undefined;
+
+/** Says where the compiled module is to be had: each kind of host has it from elsewhere. */
+export function use(source: () => WebAssembly.Module): void {
+  load = source;
+}
+
+/** The instance that new objects live in. */
+export function instance(): Instance {
+  return (current ??= new Instance());
+}
+
+/**
+ * An instance of the module. Wasm that was left by a trap is in a state that nobody can vouch for, so the first trap is the last: all
+ * calls that are under way fail, no other gets in, and the next object lives in a new instance. A trap inside of a promise would
+ * otherwise leave it pending for ever.
+ */
+export class Instance {
+  readonly raw: Raw;
+  #failure: InternalError | undefined;
+  readonly #pending = new Set<(failure: InternalError) => void>();
+
+  constructor() {
+    if (load === undefined) throw new InternalError("the wasm module is not loaded", undefined);
+    try {
+      this.raw = instantiate(load(), (exports) => this.#guard(exports));
+    } catch (error) {
+      throw new InternalError("this host does not run the wasm module", error);
+    }
+  }
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Calls into the module. */
+  call<T>(call: () => T): T {
+    if (this.#failure) throw this.#failure;
+    let result;
+    try {
+      result = call();
+    } catch (error) {
+      throw this.#failure ?? translated(error);
+    }
+    if (this.#failure) throw this.#failure;
+    return result;
+  }
+
+  /** Calls into the module, and waits for what comes of it. */
+  async wait<T>(call: () => Promise<T>): Promise<T> {
+    const promise = this.call(call);
+    let fail!: (failure: InternalError) => void;
+    const failed = new Promise<never>((_, reject) => (fail = reject));
+    this.#pending.add(fail);
+    try {
+      return await Promise.race([promise, failed]);
+    } catch (error) {
+      throw translated(error);
+    } finally {
+      this.#pending.delete(fail);
+    }
+  }
+
+  /** The module's functions, none of which throws: whoever called looks whether the instance has failed. */
+  #guard(exports: WebAssembly.Exports): WebAssembly.Exports {
+    const guarded: WebAssembly.Exports = {};
+    for (const [name, value] of Object.entries(exports)) {
+      guarded[name] = typeof value === "function" ? this.#guarded(value) : value;
+    }
+    return guarded;
+  }
+
+  #guarded(enter: Function): Function {
+    return (...values: unknown[]) => {
+      if (this.#failure) return NOTHING;
+      try {
+        return enter(...values);
+      } catch (error) {
+        this.#fail(error);
+        return NOTHING;
+      }
+    };
+  }
+
+  #fail(cause: unknown): void {
+    this.#failure = new InternalError("edgelock failed inside; what was under way may have been executed", cause);
+    if (current === this) current = undefined;
+    for (const fail of this.#pending) fail(this.#failure);
+  }
+}
+
+/** Something of the module's that is made anew when the module had to be. */
+export class Remade<T> {
+  readonly #make: () => T;
+  #made: { readonly instance: Instance; readonly value: T } | undefined;
+
+  constructor(make: () => T) {
+    this.#make = make;
+    // At once, for what is wrong with the arguments.
+    this.get();
+  }
+
+  get(): { readonly instance: Instance; readonly value: T } {
+    const now = instance();
+    if (this.#made?.instance !== now) this.#made = { instance: now, value: now.call(this.#make) };
+    return this.#made;
+  }
+}
+
+/** What the module threw, as an error of ours. An aborted call throws nothing, literally. */
+function translated(thrown: unknown): unknown {
+  if (typeof thrown !== "object" || thrown === null || thrown instanceof Error) return thrown;
+  return toError(thrown as Failure);
+}

@@ -1,0 +1,212 @@
+// A lock that is held, until a deadline.
+import { milliseconds } from "./check.js";
+import { type Command, toRaw } from "./command.js";
+import { CommandFailedError, EdgelockError, expired, LostError, released } from "./errors.js";
+import type { Instance } from "./instance.js";
+import type { RawLease, Reply } from "./raw.js";
+
+/** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * The proof of a held lock, and what may be done under it.
+ *
+ * A lease ends by {@link Lease.release} or {@link Lease.commit}, by its deadline, or by being lost. `await using` releases it at the
+ * end of its block; `using` alone does so too, in the background, which in a Worker needs `waitUntil`. One that is merely forgotten
+ * is left to its ttl.
+ *
+ * Calls may overlap, except that of `exec`, `commit` and `release` one at a time runs: the second gets a `BusyError`.
+ */
+export class Lease {
+  /** The lock's name. */
+  readonly name: string;
+  /**
+   * A number that is higher than that of every earlier lease of this name. Storage outside of Redis can refuse a write whose fence
+   * is lower than the last it saw, and so be safe from a holder that outlived its lease.
+   */
+  readonly fence: number;
+  readonly #instance: Instance;
+  readonly #raw: RawLease;
+  /** A resumed lease has none that is known until it was renewed. */
+  #hasDeadline: boolean;
+  #over: EdgelockError | undefined;
+  /** Given back or handed over: the module has it no more. */
+  #isGone = false;
+  #wasToldLost = false;
+  #controller: AbortController | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @internal */
+  constructor(name: string, instance: Instance, raw: RawLease, isResumed: boolean) {
+    this.name = name;
+    this.fence = instance.call(() => raw.fence);
+    this.#instance = instance;
+    this.#raw = raw;
+    this.#hasDeadline = !isResumed;
+  }
+
+  /** The proof of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
+  get token(): string {
+    if (this.#isGone) throw released();
+    return this.#instance.call(() => this.#raw.token);
+  }
+
+  /**
+   * Milliseconds that the lease surely lasts yet, by the local clock; 0 once it is over.
+   *
+   * In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
+   */
+  get remaining(): number {
+    if (this.#over || this.#instance.hasFailed) return 0;
+    return this.#instance.call(() => this.#raw.remaining);
+  }
+
+  /** Is aborted when the lease is over, with why as its reason: it was lost, it ran out, or it was given back. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#controller.abort(this.#over);
+      else this.#watch();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Gives the lease its full ttl again. After `lost` and `expired` it is over; after any other error it is as it was. */
+  async renew(): Promise<void> {
+    await this.#call(() => this.#raw.renew());
+    this.#hasDeadline = true;
+    this.#watch();
+  }
+
+  /**
+   * Runs commands if the lease is still held, and renews it, in one request. They are applied exactly once, or not at all; only an
+   * error that `isUnknown` leaves that open.
+   */
+  async exec(commands: readonly Command[]): Promise<Reply[]> {
+    const raw = toRaw(commands);
+    const replies = await this.#call(() => this.#raw.exec(raw));
+    this.#hasDeadline = true;
+    this.#watch();
+    return replies;
+  }
+
+  /** Runs commands if the lease is still held, and releases it, in one request. As with {@link Lease.exec}, exactly once or not. */
+  async commit(commands: readonly Command[]): Promise<Reply[]> {
+    const raw = toRaw(commands);
+    try {
+      const replies = await this.#call(() => this.#raw.commit(raw));
+      this.#end(released());
+      return replies;
+    } catch (error) {
+      if (error instanceof CommandFailedError) this.#end(released());
+      throw error;
+    }
+  }
+
+  /** Gives the lock back. After an error that is neither `lost` nor `released`, releasing again is safe, and worth trying. */
+  async release(): Promise<void> {
+    await this.#call(() => this.#raw.release());
+    this.#end(released());
+  }
+
+  /**
+   * Does `work` while the lease is renewed every third of its ttl, and releases it at the end whatever happened: what
+   * {@link Lock.run} does with the lease that it acquires.
+   *
+   * When the lease is lost, this rejects at once and the lease's `signal` is aborted; work that does not heed it goes on, but nothing
+   * it writes through the lease arrives.
+   */
+  async keep<T>(work: (lease: this) => T | PromiseLike<T>, options: { readonly maxHold?: number | undefined } = {}): Promise<T> {
+    const maxHold = milliseconds(options.maxHold, "maxHold");
+    let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
+    const done = (async () => {
+      try {
+        outcome = { value: await work(this) };
+      } catch (error) {
+        outcome = { error };
+      }
+    })();
+    let failure: { readonly error: unknown } | undefined;
+    try {
+      await this.#call(() => this.#raw.keep(done, maxHold));
+    } catch (error) {
+      failure = { error };
+    }
+    this.#end(failure?.error instanceof EdgelockError ? failure.error : released());
+    // Work that failed is to be told why it failed, whatever became of the lock.
+    if (outcome !== undefined && "error" in outcome) throw outcome.error;
+    if (failure !== undefined || outcome === undefined) throw failure?.error;
+    return outcome.value;
+  }
+
+  /** Hands the lease over, to whoever gets the token and resumes it. Sends nothing, and releases nothing. */
+  handOver(): string {
+    const { token } = this;
+    this.#leave();
+    return token;
+  }
+
+  /** @internal Gives the lock back in the background. */
+  giveBack(): void {
+    if (this.#isGone || this.#instance.hasFailed) return;
+    this.#instance.call(() => this.#raw.giveBack());
+    this.#leave();
+  }
+
+  /** @internal Gives the lock back, and tells of a loss that nobody was told of yet. */
+  async dispose(): Promise<void> {
+    if (this.#isGone) return;
+    const wasToldLost = this.#wasToldLost;
+    try {
+      await this.release();
+    } catch (error) {
+      if (error instanceof LostError && !wasToldLost) throw error;
+      // Whatever else may be, the block was done under the lock; a release that got lost goes on behind it.
+      this.giveBack();
+    }
+  }
+
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#isGone) throw released();
+    try {
+      return await this.#instance.wait(call);
+    } catch (error) {
+      if (error instanceof LostError) {
+        this.#wasToldLost = true;
+        this.#end(error);
+      }
+      throw error;
+    }
+  }
+
+  #leave(): void {
+    this.#isGone = true;
+    this.#end(released());
+  }
+
+  #end(why: EdgelockError): void {
+    this.#over ??= why;
+    clearTimeout(this.#timer);
+    this.#controller?.abort(this.#over);
+  }
+
+  /** Fires the signal at the deadline, wherever that has moved by then. */
+  #watch(): void {
+    clearTimeout(this.#timer);
+    if (this.#controller === undefined || this.#over || !this.#hasDeadline) return;
+    const { remaining } = this;
+    if (remaining === 0) return this.#end(expired());
+    const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(remaining), LONGEST_TIMER));
+    this.#timer = timer as ReturnType<typeof setTimeout>;
+    // In Node a timer alone would keep the process.
+    if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
+  }
+}
+
+export interface Lease extends Disposable, AsyncDisposable {}
+
+// Where the host does not know these symbols, compilers agree on the registered ones.
+Object.defineProperties(Lease.prototype, {
+  [Symbol.dispose ?? Symbol.for("Symbol.dispose")]: { value: Lease.prototype.giveBack },
+  [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]: { value: Lease.prototype.dispose },
+});

@@ -1,0 +1,114 @@
+// A name that can be locked.
+import { type Command, toRaw } from "./command.js";
+import { text } from "./check.js";
+import type { Instance, Remade } from "./instance.js";
+import { Lease } from "./lease.js";
+import type { Inspection, RawLease, RawLock, Reply } from "./raw.js";
+
+/** How to ask for a lock. Durations are milliseconds. */
+export interface LockOptions {
+  /** How long a lease lasts unless it is renewed: whole milliseconds up to 366 days. 10,000 by itself. */
+  readonly ttl?: number | undefined;
+  /** How long to wait for another holder, at most. 5,000 by itself; 0 is not to wait. */
+  readonly wait?: number | undefined;
+  /** Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by itself. */
+  readonly fair?: boolean | undefined;
+  /** How many requests one acquisition may send before it gives up. 40 by itself. */
+  readonly maxRequests?: number | undefined;
+  /** How long {@link Lock.run} keeps the lock by renewing it, at most. By itself 15 minutes, or the ttl if that is longer. */
+  readonly maxHold?: number | undefined;
+  /** Ends what waits: the call rejects with its reason, and leaves no lock and no place in the queue. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How to ask for a lock that its owner may take again. Those who wait for it do not queue, so it cannot be fair. */
+export type ReentrantOptions = Omit<LockOptions, "fair">;
+
+/** A name that one holder at a time may have, and how to ask for it. Made by a {@link Client}. */
+export class Lock {
+  /** The name that was asked for. */
+  readonly name: string;
+  readonly #raw: Remade<RawLock>;
+  readonly #options: LockOptions;
+
+  /** @internal */
+  constructor(name: string, raw: Remade<RawLock>, options: LockOptions) {
+    this.name = name;
+    this.#raw = raw;
+    this.#options = options;
+  }
+
+  /** Takes the lock if it is free, else throws a {@link HeldError}. One request, unless requests get lost. */
+  async tryAcquire(): Promise<Lease> {
+    return this.#lease(await this.#wait((lock, aborted) => lock.tryAcquire(aborted)));
+  }
+
+  /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}. */
+  async acquire(): Promise<Lease> {
+    return this.#lease(await this.#wait((lock, aborted) => lock.acquire(aborted)));
+  }
+
+  /** As {@link Lock.acquire}, and reads what the critical section needs in the same request, under the lock. */
+  async acquireAndRead(reads: readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
+    const commands = toRaw(reads);
+    const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAndRead(commands, aborted));
+    const [lease, replies] = value;
+    return [this.#lease({ instance, value: lease }), replies];
+  }
+
+  /**
+   * Takes the lock and does `work` under it; renews it for as long as that takes, up to `maxHold`, and gives it back at the end
+   * whatever happened. What the work returns or throws is returned or thrown as it is.
+   *
+   * When the lease is lost, this rejects at once and the lease's `signal` is aborted; pass it on to whatever the work awaits.
+   */
+  async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
+    const lease = await this.acquire();
+    return lease.keep(work, { maxHold: this.#options.maxHold });
+  }
+
+  /** Who holds the lock, for how long yet, and the last fence. For people and for monitoring: to decide by, acquire. */
+  async inspect(): Promise<Inspection> {
+    const { value } = await this.#wait((lock, aborted) => lock.inspect(aborted));
+    // Whoever has the token can release the lock: it must not get into a log by itself.
+    if (value.holder) Object.defineProperty(value.holder, "token", { enumerable: false });
+    return value;
+  }
+
+  /** Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call. For operators. */
+  async forceRelease(): Promise<boolean> {
+    return (await this.#wait((lock, aborted) => lock.forceRelease(aborted))).value;
+  }
+
+  /**
+   * The lease behind a token that was {@link Lease.handOver | handed over} from another handler. Sends nothing: renew it to learn
+   * whether it is still held; until then `remaining` and `fence` are 0.
+   */
+  resume(token: string): Lease {
+    const { instance, value: lock } = this.#raw.get();
+    text(token, "a token");
+    return new Lease(this.name, instance, instance.call(() => lock.resume(token)), true);
+  }
+
+  #lease({ instance, value }: { readonly instance: Instance; readonly value: RawLease }): Lease {
+    return new Lease(this.name, instance, value, false);
+  }
+
+  async #wait<T>(call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>): Promise<{ instance: Instance; value: T }> {
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const { instance, value: lock } = this.#raw.get();
+    if (signal === undefined) return { instance, value: await instance.wait(() => call(lock)) };
+    let settle!: () => void;
+    const aborted = new Promise<void>((resolve) => (settle = resolve));
+    signal.addEventListener("abort", settle, { once: true });
+    try {
+      return { instance, value: await instance.wait(() => call(lock, aborted)) };
+    } catch (error) {
+      throw error === undefined ? signal.reason : error;
+    } finally {
+      signal.removeEventListener("abort", settle);
+      settle();
+    }
+  }
+}

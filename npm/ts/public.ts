@@ -1,0 +1,25 @@
+// The contents page of the package.
+export { Client, type ClientOptions, type ClientSettings, type FetchInit, type FetchResponse } from "./client.js";
+export type { Command, Word } from "./command.js";
+export {
+  type AnyEdgelockError,
+  BadAnswerError,
+  BusyError,
+  CommandFailedError,
+  EdgelockError,
+  type ErrorCode,
+  HeldError,
+  InternalError,
+  InvalidArgumentError,
+  LostError,
+  NoRandomnessError,
+  RefusedError,
+  ReleasedError,
+  TimedOutError,
+  UnavailableError,
+  WrongTypeError,
+} from "./errors.js";
+export type { LockEvent } from "./event.js";
+export { Lease } from "./lease.js";
+export { Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
+export type { Holder, Inspection, Reply } from "./raw.js";

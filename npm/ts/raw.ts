@@ -1,0 +1,80 @@
+// The classes of npm/src, as this face calls them.
+import type { Failure } from "./errors.js";
+
+/** Commands as arrays of words, of which those that are keys are arrays of one. */
+export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]>>;
+
+/** What Redis answered: text that is not UTF-8 comes as bytes, and an error, which only a nested reply can be, as an object. */
+export type Reply = null | number | string | Uint8Array | { readonly error: string } | readonly Reply[];
+
+/** The state of a lock at one instant. */
+export interface Inspection {
+  /** Who holds it, if anybody. Its token does not show when it is printed, or made JSON. */
+  readonly holder: Holder | null;
+  /** The last fence that was issued, unless that was over a week ago. */
+  readonly fence: number | null;
+  /** How many stand in the queue, those included that died there a short while ago. */
+  readonly waiters: number;
+}
+
+/** Who holds a lock. */
+export interface Holder {
+  /** The holder's token, or whatever another program put there; of a reentrant lock, the owner. */
+  readonly token: string;
+  /** How often the owner of a reentrant lock entered it; else 1. */
+  readonly count: number;
+  /** Milliseconds that it has left, by Redis's clock; `null` without end. */
+  readonly remaining: number | null;
+}
+
+export type RawEvent = { readonly type: string; readonly error?: Failure };
+
+export interface RawSettings {
+  readonly prefix?: string | undefined;
+  readonly requestTimeoutMs?: number | undefined;
+  readonly attempts?: number | undefined;
+  readonly push?: boolean | undefined;
+  readonly scriptCache?: boolean | undefined;
+  readonly keyLocking?: boolean | undefined;
+  readonly plainHttp?: boolean | undefined;
+  readonly fetch?: ((url: string, init: never) => unknown) | undefined;
+  readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
+  readonly onEvent?: ((event: RawEvent) => void) | undefined;
+}
+
+export interface RawPatience {
+  readonly waitMs?: number | undefined;
+  readonly maxRequests?: number | undefined;
+  readonly fair?: boolean | undefined;
+}
+
+export interface RawClient {
+  lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
+  reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
+  read(reads: RawCommands): Promise<Reply[]>;
+}
+
+export interface RawLock {
+  tryAcquire(aborted?: Promise<void>): Promise<RawLease>;
+  acquire(aborted?: Promise<void>): Promise<RawLease>;
+  acquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
+  inspect(aborted?: Promise<void>): Promise<Inspection>;
+  forceRelease(aborted?: Promise<void>): Promise<boolean>;
+  resume(token: string): RawLease;
+}
+
+export interface RawLease {
+  readonly fence: number;
+  readonly token: string;
+  readonly remaining: number;
+  renew(): Promise<void>;
+  exec(commands: RawCommands): Promise<Reply[]>;
+  commit(commands: RawCommands): Promise<Reply[]>;
+  release(): Promise<void>;
+  keep(work: Promise<void>, maxHoldMs?: number): Promise<void>;
+  giveBack(): void;
+}
+
+export interface Raw {
+  readonly Client: new (url: string, credential: string, settings: RawSettings) => RawClient;
+}
