@@ -8,6 +8,5 @@ mod invariants;
 mod lost;
 mod outcomes;
 mod reentrant;
-mod sim;
 mod support;
 mod waiting;

@@ -3,18 +3,18 @@
 mod shipped;
 
 use redis::ConnectionLike;
+use xtask::stack::Bridge;
 
 use super::lua::Redis;
 use super::redis::{Reply, Value};
 use super::rng::Rng;
-use crate::support::Stack;
 
 /// Both, side by side.
 struct Pair {
     real: redis::Connection,
     model: Redis,
     steps: Vec<String>,
-    _stack: Stack,
+    _bridge: Bridge,
 }
 
 /// Channels that somebody listens to.
@@ -22,9 +22,9 @@ const HEARD: [&str; 2] = ["wake-1", "wake-2"];
 
 /// Runs `test` with a fresh pair.
 fn compare(test: impl FnOnce(&mut Pair)) {
-    let stack = Stack::spawn();
-    let client = stack.another_connection();
-    let mut listening = stack.another_connection();
+    // A bridge brings a Redis along.
+    let bridge = Bridge::spawn();
+    let (client, mut listening) = (connection(&bridge), connection(&bridge));
     let mut subscription = listening.as_pubsub();
     subscription.subscribe(&HEARD).expect("a subscription");
     let model = Redis::default();
@@ -37,8 +37,14 @@ fn compare(test: impl FnOnce(&mut Pair)) {
         real: client,
         model,
         steps: Vec::new(),
-        _stack: stack,
+        _bridge: bridge,
     });
+}
+
+fn connection(bridge: &Bridge) -> redis::Connection {
+    let socket = format!("unix://{}", bridge.redis_socket().display());
+    let client = redis::Client::open(socket).expect("an address");
+    client.get_connection().expect("redis")
 }
 
 impl Pair {

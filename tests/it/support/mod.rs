@@ -44,12 +44,11 @@ pub(crate) struct Stack {
 impl Stack {
     pub(crate) fn spawn() -> Self {
         let bridge = stack::Bridge::spawn();
-        let redis = connection(&bridge);
+        let socket = format!("unix://{}", bridge.redis_socket().display());
+        let redis = redis::Client::open(socket)
+            .and_then(|client| client.get_connection())
+            .expect("redis");
         Self { bridge, redis }
-    }
-
-    pub(crate) fn another_connection(&self) -> redis::Connection {
-        connection(&self.bridge)
     }
 
     pub(crate) fn client(&self) -> TestClient {
@@ -70,13 +69,6 @@ impl Stack {
         let value = self.redis.req_command(&cmd).expect("redis answers");
         redis::from_redis_value(value).expect("the type asked for")
     }
-}
-
-fn connection(bridge: &stack::Bridge) -> redis::Connection {
-    let socket = format!("unix://{}", bridge.redis_socket().display());
-    redis::Client::open(socket)
-        .and_then(|client| client.get_connection())
-        .expect("redis")
 }
 
 pub(crate) fn client(url: &str, credential: &str) -> TestClient {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::writes::{log_of, news};
 use super::{Check, Grant, Invariant};
-use crate::sim::redis::{Db, Reply, Value};
-use crate::sim::script::{Run, Script};
-use crate::sim::world::Time;
+use crate::redis::{Db, Reply, Value};
+use crate::script::{Run, Script};
+use crate::world::Time;
 
 /// What happened to one lock so far.
 #[derive(Default)]

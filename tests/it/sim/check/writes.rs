@@ -3,8 +3,8 @@
 use edgelock::Error;
 
 use super::{Check, Grant, Invariant};
-use crate::sim::redis::{Db, Value};
-use crate::sim::world::Time;
+use crate::redis::{Db, Value};
+use crate::world::Time;
 
 pub(super) struct Write {
     begun: Time,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{HEARD, compare};
-use crate::sim::lua::Redis;
-use crate::sim::rng::Rng;
-use crate::sim::script::{Script, script_of};
-use crate::sim::trace::Trace;
-use crate::sim::unbent;
+use crate::lua::Redis;
+use crate::rng::Rng;
+use crate::script::{Script, script_of};
+use crate::trace::Trace;
+use crate::unbent;
 
 #[test]
 fn the_model_runs_the_shipped_scripts_as_redis_does() {

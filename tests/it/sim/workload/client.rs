@@ -6,10 +6,10 @@ use std::time::Duration;
 use edgelock::{Command, Error};
 
 use super::Name;
-use crate::sim::case::Case;
-use crate::sim::check::{Hold, Invariant, Watch, log};
-use crate::sim::host::{Settings, SimClient, SimLease, SimLock, within};
-use crate::sim::world::{MS, Machine};
+use crate::case::Case;
+use crate::check::{Hold, Invariant, Watch, log};
+use crate::host::{Settings, SimClient, SimLease, SimLock, within};
+use crate::world::{MS, Machine};
 
 /// Longer than any call takes.
 const PATIENT: Duration = Duration::from_secs(600);

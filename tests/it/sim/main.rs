@@ -3,6 +3,7 @@
 //! The shipped client runs on a host that is made up ([`host`]), and the shipped scripts run in real Lua ([`lua`]) on a model of
 //! Redis ([`redis`]). All that happens follows from one number, the seed; what must hold is looked at after every step
 //! ([`check`]).
+#![cfg(not(target_family = "wasm"))]
 
 mod bridge;
 mod case;
