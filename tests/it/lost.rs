@@ -146,7 +146,7 @@ fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let client = proxy.client.clone().attempts(1).request_timeout(ms(50));
+        let client = proxy.client.clone().attempts(1).request_timeout(ms(400));
         let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
         let error = lease.commit(&incr()).await.unwrap_err();
         assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
@@ -162,7 +162,7 @@ fn an_acquisition_that_timed_out_cannot_take_the_lock_later() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let client = proxy.client.clone().attempts(1).request_timeout(ms(50));
+        let client = proxy.client.clone().attempts(1).request_timeout(ms(400));
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
         assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
         abandoned(&mut stack).await;
@@ -176,7 +176,7 @@ fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request() {
         let mut stack = Stack::spawn();
         let holder = stack.lock("a").try_acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let client = proxy.client.clone().attempts(2).request_timeout(ms(200));
+        let client = proxy.client.clone().attempts(2).request_timeout(ms(400));
         assert_eq!(
             client
                 .lock("a")
@@ -231,7 +231,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let client = proxy.client.clone().request_timeout(ms(50));
+        let client = proxy.client.clone().request_timeout(ms(400));
         let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
         lease.release().await.unwrap();
         straggler_is_refused(&mut stack, &proxy).await;

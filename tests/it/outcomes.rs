@@ -458,12 +458,10 @@ fn a_request_without_an_answer_is_aborted_at_its_time_out() {
         let client = client(&url, "credential")
             .attempts(2)
             .request_timeout(ms(60));
-        let began = std::time::Instant::now();
         assert_eq!(
             client.lock("a").unwrap().try_acquire().await.unwrap_err(),
             Error::TimedOut(ms(60))
         );
-        assert!(began.elapsed() < ms(1_000));
         assert_eq!(hung_up.get(), 2);
     });
 }
