@@ -15,7 +15,7 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 7] = [
+const BUNDLES: [(&str, &str, &str); 9] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     (
@@ -27,6 +27,8 @@ const BUNDLES: [(&str, &str, &str); 7] = [
     ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
     ("edge-runtime", "edge_runtime.ts", NODE),
+    ("browser", "browser.ts", "--platform=browser --format=esm"),
+    ("chromium", "chromium.ts", NODE),
 ];
 const NODE: &str = "--platform=node --format=esm --packages=external";
 const WORKERD: &str = "--format=esm --conditions=workerd --loader:.wasm=copy --asset-names=[name]";
@@ -85,6 +87,16 @@ pub(crate) fn prepare() -> Result<()> {
             .args(arguments.split(' '))
             .arg(format!("--outfile={}", bundle(name).display())))?;
     }
+    run(Command::new(paths::npm_bin("vite"))
+        .current_dir(project.join("test"))
+        .args([
+            "build",
+            "--logLevel=warn",
+            "--emptyOutDir",
+            "--outDir=../vite",
+        ]))?;
+    let page = r#"<script type="module" src="/index.js"></script>"#;
+    fs::write(project.join("browser/index.html"), page)?;
     // As the project says that scripts are ES modules.
     fs::write(
         project.join("cjs/package.json"),
@@ -151,6 +163,14 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
     deno.arg(bundle("esm")).current_dir(paths::root());
     let mut edge = script("node".into(), "edge-runtime");
     edge.arg(project().join("edge-light"));
+    let chromium = |folder: &str| {
+        let mut command = script("node".into(), "chromium");
+        // The browser is unpacked there, once.
+        let unpacked = paths::root().join("npm/build/chromium");
+        fs::create_dir_all(&unpacked)?;
+        command.arg(project().join(folder)).env("TMPDIR", unpacked);
+        anyhow::Ok(command)
+    };
     Ok(vec![
         ("npm: what is packed", packed),
         ("npm: in Node", script("node".into(), "esm")),
@@ -166,6 +186,8 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
             script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
         ),
         ("npm: in Deno", deno),
+        ("npm: in Chromium, by esbuild", chromium("browser")?),
+        ("npm: in Chromium, by Vite", chromium("vite")?),
     ])
 }
 
