@@ -1,7 +1,7 @@
 //! What crosses the border: plain objects, arrays, numbers of milliseconds.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -10,13 +10,20 @@ use js_sys::futures::{JsFuture, future_to_promise};
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
+type Work = dyn Future<Output = Result<JsValue, Error>>;
+
 /// What `work` comes to, as a promise; it is dropped when `aborted` is settled before.
 pub(crate) fn promise(
     aborted: Option<Promise>,
     work: impl Future<Output = Result<JsValue, Error>> + 'static,
 ) -> Promise {
+    boxed(aborted, Box::pin(work))
+}
+
+/// One for all kinds of work: each of its own would be a copy of what a promise needs.
+fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
     future_to_promise(async move {
-        let (mut work, mut aborted) = (pin!(work), aborted.map(JsFuture::from));
+        let mut aborted = aborted.map(JsFuture::from);
         poll_fn(|cx| {
             if let Poll::Ready(done) = work.as_mut().poll(cx) {
                 return Poll::Ready(done.map_err(|error| failure(&error)));

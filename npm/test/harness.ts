@@ -8,6 +8,8 @@ export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<voi
 export interface Bridge {
   readonly url: string;
   readonly token: string;
+  /** How many may wait at once, each with a connection that listens: browsers open six to one address. */
+  readonly waiters?: number;
 }
 
 const LIMIT_MS = 60_000;
@@ -46,7 +48,8 @@ export class Stack {
   }
 
   client(settings: ClientSettings = {}): Client {
-    return new Client({ ...this.bridge, prefix: this.mark, ...settings });
+    const { url, token } = this.bridge;
+    return new Client({ url, token, prefix: this.mark, ...settings });
   }
 
   lock(...args: Parameters<Client["lock"]>): ReturnType<Client["lock"]> {

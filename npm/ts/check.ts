@@ -27,3 +27,10 @@ export function callable<F>(value: F, what: string): F {
   if (value === undefined || typeof value === "function") return value;
   throw invalidArgument(`${what} is a function`);
 }
+
+/** Not by `instanceof`: on some hosts a request's signal is of another realm. */
+export function abortSignal(value: unknown, what: string): void {
+  if (value === undefined) return;
+  const isSignal = typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
+  if (!isSignal) throw invalidArgument(`${what} is an AbortSignal`);
+}

@@ -1,5 +1,5 @@
 // Where the bridge is, and how to reach it.
-import { callable, count, flag, milliseconds, text } from "./check.js";
+import { abortSignal, callable, count, flag, milliseconds, text } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
@@ -133,7 +133,7 @@ function toSettings(settings: ClientSettings): RawSettings {
 function checked(options: LockOptions): { readonly ttl: number | undefined; readonly patience: RawPatience } {
   if (typeof options !== "object" || options === null) throw invalidArgument("a lock's options are an object");
   milliseconds(options.maxHold, "maxHold");
-  if (!(options.signal === undefined || options.signal instanceof AbortSignal)) throw invalidArgument("signal is an AbortSignal");
+  abortSignal(options.signal, "signal");
   const patience = {
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),

@@ -1,7 +1,7 @@
 /// <reference path="./glue.d.ts" />
 // The wasm module at work, and what becomes of it when something in it fails.
 import { instantiate } from "edgelock-glue";
-import { type Failure, InternalError, toError } from "./errors.js";
+import { EdgelockError, type Failure, InternalError, toError } from "./errors.js";
 import type { Raw } from "./raw.js";
 
 /** What a function of a failed instance returns: the glue around it, in a callback of its own, must find nothing to throw in it. */
@@ -119,6 +119,6 @@ export class Remade<T> {
 
 /** What the module threw, as an error of ours. An aborted call throws nothing, literally. */
 function translated(thrown: unknown): unknown {
-  if (typeof thrown !== "object" || thrown === null || thrown instanceof Error) return thrown;
-  return toError(thrown as Failure);
+  const isFailure = typeof thrown === "object" && thrown !== null && "isUnknown" in thrown && !(thrown instanceof EdgelockError);
+  return isFailure ? toError(thrown as Failure) : thrown;
 }

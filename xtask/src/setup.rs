@@ -130,7 +130,7 @@ fn npm() -> Result<()> {
         return Ok(());
     }
     say(
-        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients",
+        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
     );
     let mut npm = Command::new("npm");
     // Only wrangler itself asks for a newer Node.js than 20, and no test runs it.

@@ -146,6 +146,7 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
 /// The npm package on its hosts, against one bridge.
 async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     const PREPARED: &str = "npm: package, installed and its tests built";
+    const FIRST_LOCK: &str = "npm: the README's Worker, served by workerd";
 
     let built = ours("npm: package, built", 10, xtask, "build-npm");
     let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
@@ -155,6 +156,7 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     let bridge = Bridge::options().binary(binary).start();
     match bridge.and_then(|bridge| Ok((bridge, npm_test::hosts()?))) {
         Ok((bridge, hosts)) => {
+            report.done(FIRST_LOCK, npm_test::first_lock(&bridge).await);
             for (name, mut command) in hosts {
                 command
                     .env("EDGELOCK_BRIDGE_URL", bridge.url())

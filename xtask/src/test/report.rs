@@ -107,6 +107,18 @@ impl Report {
         ))
     }
 
+    /// Records what was checked in this process.
+    pub(crate) fn done(&mut self, name: &'static str, outcome: anyhow::Result<()>) {
+        let error = outcome.err().map(|error| format!("{error:#}"));
+        self.push(Outcome::new(
+            name,
+            Duration::ZERO,
+            Counts::One,
+            Tally::default(),
+            error,
+        ));
+    }
+
     /// Records a step that could not even be started.
     pub(crate) fn failed(&mut self, name: &'static str, error: &Error) {
         self.push(Outcome::new(

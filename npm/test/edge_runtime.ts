@@ -1,0 +1,16 @@
+// Runs a handler's script in Vercel's edge runtime, which has no modules: what the script imports as wasm, it is given compiled.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EdgeRuntime } from "edge-runtime";
+
+const [folder = ""] = process.argv.slice(2);
+const module = new WebAssembly.Module(readFileSync(join(folder, "edgelock.wasm")));
+const { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_TOKEN } = process.env;
+
+const runtime = new EdgeRuntime({
+  extend: (context) => Object.assign(context, { require: () => module, process: { env: { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_TOKEN } } }),
+  initialCode: readFileSync(join(folder, "index.js"), "utf8"),
+});
+const response = await runtime.dispatchFetch("https://edge.example/");
+console.log(await response.text());
+process.exit(response.ok ? 0 : 1);
