@@ -228,7 +228,7 @@ export const contract: Suite = {
 
   async a_read_that_fails_gives_the_lock_back(stack) {
     await stack.redis("RPUSH ~list x");
-    const error = await fails("command_failed", stack.lock("a", { ttl: 60_000 }).acquireAndRead([["TIME"], get(`${stack.mark}list`)]));
+    const error = await fails("command_failed", stack.lock("a", { ttl: 600_000 }).acquireAndRead([["TIME"], get(`${stack.mark}list`)]));
     check("index" in error && error.index === 1 && error.message.includes("WRONGTYPE"), error.message);
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
   },

@@ -1,11 +1,13 @@
-// The examples, as their hosts call them.
+// The examples, as their hosts call them, and the neighbours that a service may come from.
+import { Lock as UpstashLock } from "@upstash/lock";
+import { Redis } from "@upstash/redis";
 import { handler as coupon } from "../examples/coupons.js";
 import cron from "../examples/cron.js";
 import { GET, POST } from "../examples/edge_route.js";
 import firstLock from "../examples/first_lock.js";
 import flashSale from "../examples/flash_sale.js";
 import hono from "../examples/hono_route.js";
-import { check, equal, type Stack, type Suite } from "./harness.js";
+import { check, equal, fails, type Stack, type Suite } from "./harness.js";
 
 const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
@@ -92,5 +94,16 @@ export const examples: Suite = {
     const outcomes = await times(4, () => cron.scheduled({ scheduledTime }, env(stack)));
     equal(outcomes.filter((outcome) => outcome === "done").length, 1);
     equal(await cron.scheduled({ scheduledTime }, env(stack)), "done before");
+  },
+
+  async a_lock_of_upstash_lock_excludes_and_is_excluded(stack) {
+    const id = `${stack.mark}a`;
+    const theirs = new UpstashLock({ id, redis: new Redis({ ...stack.bridge, enableTelemetry: false }), lease: 10_000, retry: { attempts: 1, delay: 1 } });
+    equal(await theirs.acquire(), true);
+    await fails("held", stack.lock("a").tryAcquire());
+    equal(await theirs.release(), true);
+    await using lease = await stack.lock("a").tryAcquire();
+    equal(await theirs.acquire(), false);
+    check(lease.remaining > 0, "it is ours");
   },
 };

@@ -3,6 +3,9 @@ import { Client, EdgelockError, InternalError, type LockEvent, LostError, Releas
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
+/** Past the limit of a test: what is free before was given back. */
+const LONG = { ttl: 600_000 };
+
 export const javascript: Suite = {
   async await_using_releases_at_the_end_of_the_block(stack) {
     {
@@ -56,7 +59,7 @@ export const javascript: Suite = {
 
   async using_without_await_and_without_wait_until_releases_too(stack) {
     {
-      using _lease = await stack.lock("a").acquire();
+      using _lease = await stack.lock("a", LONG).acquire();
     }
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
   },
@@ -64,7 +67,7 @@ export const javascript: Suite = {
   async using_while_a_write_is_under_way_releases_behind_it(stack) {
     let write;
     {
-      using lease = await stack.lock("a").acquire();
+      using lease = await stack.lock("a", LONG).acquire();
       write = lease.exec([["INCR", { key: `${stack.mark}n` }]]);
     }
     equal(await write, [1]);
@@ -166,6 +169,16 @@ export const javascript: Suite = {
     equal(lease.remaining, 0);
   },
 
+  async the_signal_of_a_resumed_lease_fires_once_its_deadline_is_known(stack) {
+    const lock = stack.lock("a", { ttl: 1_000 });
+    const lease = lock.resume((await lock.acquire()).handOver());
+    const { signal } = lease;
+    check(!signal.aborted, "nobody knows yet");
+    await lease.renew();
+    await eventually(() => signal.aborted);
+    equal(signal.reason.code, "expired");
+  },
+
   async the_signal_of_a_lease_fires_when_it_is_lost_or_given_back(stack) {
     const lock = stack.lock("a");
     const lost = await lock.acquire();
@@ -250,7 +263,7 @@ export const javascript: Suite = {
       throw new Error("not my day");
     };
     {
-      using lease = await stack.client({ onEvent: bad, waitUntil: bad }).lock("a").acquire();
+      using lease = await stack.client({ onEvent: bad, waitUntil: bad }).lock("a", LONG).acquire();
       await lease.renew();
     }
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);

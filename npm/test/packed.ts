@@ -65,6 +65,14 @@ const tests = {
     equal(read("index.d.ts"), read("index.d.cts"));
   },
 
+  types_need_nothing_but_what_every_project_has() {
+    const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false", "--target", "es2022"];
+    const declarations = ["index.d.ts", "index.d.cts"].map((name) => join(installed, name));
+    for (const host of [["--lib", "es2022,dom", "--typeRoots", installed], ["--lib", "es2022", "--types", "node"]]) {
+      execFileSync("node_modules/.bin/tsc", [...strict, ...host, "--module", "nodenext", ...declarations], { stdio: "inherit" });
+    }
+  },
+
   async publint_finds_nothing() {
     const { publint } = (await import("publint")) as { publint(options: object): Promise<{ messages: readonly Message[] }> };
     equal((await publint({ pkgDir: installed, pack: false, strict: true })).messages, []);
