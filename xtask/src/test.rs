@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use xtask::paths;
-use xtask::setup::tool;
+use xtask::setup::{self, tool};
 use xtask::stack::{Bridge, build_bridge};
 
 use self::report::{Counts, Report, Step};
@@ -28,6 +28,7 @@ pub(crate) fn run() -> Result<bool> {
 /// Whether everything about the npm package holds.
 pub(crate) fn run_npm() -> Result<bool> {
     let xtask = env::current_exe().context("xtask does not know where it is")?;
+    setup::run()?;
     let bridge = build_bridge("dev")?;
     interrupt::or(async {
         let mut report = Report::default();
