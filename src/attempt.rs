@@ -304,12 +304,13 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     /// A lease now answers for the token.
     fn settle(mut self, grant: Grant) -> (Lease<T, R>, Vec<Reply>) {
         self.exposed = false;
+        let now = self.claim.client.runtime().now();
         self.claim.observe(EventKind::Acquired {
-            waited: self.claim.age(),
+            waited: now.since(self.claim.since),
             requests: self.requests,
         });
         let claim = Claim {
-            since: self.claim.client.runtime().now(),
+            since: now,
             ..self.claim.clone()
         };
         let lease = Lease::new(claim, grant.fence, Some(grant.deadline));

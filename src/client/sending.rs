@@ -36,9 +36,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let mut backoff = Backoff::new(self.attempts.min(until.requests()));
         let mut lost = None;
         let mut requests = 0;
-        let begun_at = self.runtime().now();
+        let mut begun_at = None;
         loop {
             let asked_at = self.runtime().now();
+            let begun_at = *begun_at.get_or_insert(asked_at);
             let limit = until.limit(asked_at).min(self.request_timeout);
             let outcome = self
                 .send(call, session, limit, &mut requests)

@@ -31,27 +31,27 @@ impl Script {
     }
 
     pub(crate) fn text(&self, key_locking: bool) -> &str {
-        let (text, first) = if key_locking {
-            (&self.key_locking, KEY_LOCKING)
-        } else {
-            (&self.plain, "")
-        };
-        text.whole
+        let first = if key_locking { KEY_LOCKING } else { "" };
+        self.variant(key_locking)
+            .whole
             .get_or_init(|| [&[first], self.parts].concat().concat())
     }
 
     /// What `EVALSHA` knows it by.
     pub(crate) fn digest(&self, key_locking: bool) -> &str {
-        let text = if key_locking {
-            &self.key_locking
-        } else {
-            &self.plain
-        };
-        text.digest.get_or_init(|| {
+        self.variant(key_locking).digest.get_or_init(|| {
             sha1_smol::Sha1::from(self.text(key_locking))
                 .digest()
                 .to_string()
         })
+    }
+
+    const fn variant(&self, key_locking: bool) -> &Text {
+        if key_locking {
+            &self.key_locking
+        } else {
+            &self.plain
+        }
     }
 }
 
