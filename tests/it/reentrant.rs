@@ -125,7 +125,7 @@ fn the_last_release_wakes_those_who_wait_on_redissons_channel() {
     run(async {
         let mut stack = Stack::spawn();
         let channel = "redisson_lock__channel:{a}";
-        let mut theirs = redis_client(&stack).get_connection().unwrap();
+        let mut theirs = stack.bridge.redis().get_connection().unwrap();
         let mut messages = theirs.as_pubsub();
         messages.set_read_timeout(Some(ms(10_000))).unwrap();
         messages.subscribe(channel).unwrap();
@@ -272,9 +272,4 @@ fn what_it_cannot_do_is_refused() {
         assert_eq!(stack.count(OWNER), 1);
         lease.release().await.unwrap();
     });
-}
-
-fn redis_client(stack: &Stack) -> redis::Client {
-    let socket = stack.bridge.redis_socket().display();
-    redis::Client::open(format!("unix://{socket}")).unwrap()
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask <command>`: every development command, so that a laptop and CI run the same thing.
 
 mod bench;
+mod client_wasm;
 mod demo;
 mod dev;
 mod faulty;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use xtask::paths;
 use xtask::stack::{Bridge, Worker, WorkerConfig, workerd_config, workerd_modules};
 
+use crate::client_wasm::run;
 use crate::npm_build;
 
 /// What the tests are told of the bridge.
@@ -218,15 +219,6 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         let entry = entry?;
         fs::copy(entry.path(), to.join(entry.file_name()))?;
     }
-    Ok(())
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {program}"))?;
-    ensure!(status.success(), "{program} failed ({status})");
     Ok(())
 }
 

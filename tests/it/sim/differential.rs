@@ -24,7 +24,8 @@ const HEARD: [&str; 2] = ["wake-1", "wake-2"];
 fn compare(test: impl FnOnce(&mut Pair)) {
     // A bridge brings a Redis along.
     let bridge = Bridge::spawn();
-    let (client, mut listening) = (connection(&bridge), connection(&bridge));
+    let connection = || bridge.redis().get_connection().expect("redis");
+    let (client, mut listening) = (connection(), connection());
     let mut subscription = listening.as_pubsub();
     subscription.subscribe(&HEARD).expect("a subscription");
     let model = Redis::default();
@@ -39,12 +40,6 @@ fn compare(test: impl FnOnce(&mut Pair)) {
         steps: Vec::new(),
         _bridge: bridge,
     });
-}
-
-fn connection(bridge: &Bridge) -> redis::Connection {
-    let socket = format!("unix://{}", bridge.redis_socket().display());
-    let client = redis::Client::open(socket).expect("an address");
-    client.get_connection().expect("redis")
 }
 
 impl Pair {

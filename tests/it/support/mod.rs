@@ -44,10 +44,7 @@ pub(crate) struct Stack {
 impl Stack {
     pub(crate) fn spawn() -> Self {
         let bridge = stack::Bridge::spawn();
-        let socket = format!("unix://{}", bridge.redis_socket().display());
-        let redis = redis::Client::open(socket)
-            .and_then(|client| client.get_connection())
-            .expect("redis");
+        let redis = bridge.redis().get_connection().expect("redis");
         Self { bridge, redis }
     }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use xtask::{paths, setup::tool, worker_build};
+use xtask::{paths, worker_build};
+
+use crate::client_wasm::{self, bind};
 
 /// Where the bundles are.
 pub(super) struct Built {
@@ -17,35 +19,11 @@ pub(super) struct Built {
 pub(super) fn run(scripts: &[&str]) -> Result<Built> {
     let folder = paths::target().join("bench");
     let glue = folder.join("glue");
-    run_tool(paths::cargo().args(
+    client_wasm::run(paths::cargo().args(
         "build --quiet --release --target wasm32-unknown-unknown -p edgelock-js".split(' '),
     ))?;
-    let wasm = paths::target().join("wasm32-unknown-unknown/release/edgelock_js.wasm");
-    run_tool(
-        Command::new(tool("wasm-bindgen"))
-            .args(["--target", "bundler", "--out-dir"])
-            .arg(&glue)
-            .arg(wasm),
-    )?;
-    run_tool(
-        Command::new(paths::npm_bin("wasm-opt"))
-            .args([
-                "-O3",
-                "--strip-debug",
-                "--strip-producers",
-                // What wasm-bindgen's output needs, and every host has.
-                "--enable-bulk-memory",
-                "--enable-multivalue",
-                "--enable-mutable-globals",
-                "--enable-nontrapping-float-to-int",
-                "--enable-reference-types",
-                "--enable-sign-ext",
-            ])
-            .arg(glue.join("edgelock_js_bg.wasm"))
-            .arg("-o")
-            .arg(glue.join("edgelock.wasm")),
-    )?;
-    run_tool(
+    bind("release", "-O3", &glue)?;
+    client_wasm::run(
         Command::new(paths::npm_bin("esbuild"))
             .arg(glue.join("edgelock_js_bg.js"))
             .args([
@@ -69,7 +47,7 @@ fn bundle(script: &str, glue: &Path, out: &Path) -> Result<()> {
         "workerd" => &["--platform=browser", "--conditions=workerd"],
         _ => &["--platform=node"],
     };
-    run_tool(
+    client_wasm::run(
         Command::new(paths::npm_bin("esbuild"))
             .arg(sources.join(format!("{script}.js")))
             .args([
@@ -132,13 +110,4 @@ fn gzip(bytes: &[u8]) -> Result<usize> {
     writer.join().ok().context("gzip was fed")??;
     ensure!(output.status.success(), "gzip failed");
     Ok(output.stdout.len())
-}
-
-fn run_tool(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {program}: try `cargo xtask setup`"))?;
-    ensure!(status.success(), "{program} failed ({status})");
-    Ok(())
 }

@@ -80,6 +80,16 @@ impl Bridge {
             .expect("this bridge uses a Redis that it did not spawn")
     }
 
+    /// A client of the Redis that it spawned, past the bridge.
+    ///
+    /// # Panics
+    ///
+    /// When it was told to use another Redis.
+    pub fn redis(&self) -> redis::Client {
+        let socket = format!("unix://{}", self.redis_socket().display());
+        redis::Client::open(socket).expect("a socket is an address")
+    }
+
     /// What it wrote to standard output and standard error so far.
     pub fn log(&self) -> String {
         self.process.log()

@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo as _};
 use xtask::stack::{Bridge, NodeScript};
 
 use super::super::{cpu_ns, get, median};
@@ -71,7 +70,7 @@ struct Names {
 impl Names {
     fn start(binary: &Path, script: &Path, count: u64) -> Result<Self> {
         let bridge = Bridge::options().binary(binary).start()?;
-        let mut redis = connection(&bridge)?;
+        let mut redis = bridge.redis().get_connection()?;
         let mut created = 0;
         while created < count {
             let next = count.min(created + CREATED_AT_ONCE);
@@ -109,16 +108,11 @@ impl Names {
     }
 }
 
-fn connection(bridge: &Bridge) -> Result<Connection> {
-    let address = ConnectionAddr::Unix(bridge.redis_socket().into());
-    Ok(Client::open(address.into_connection_info()?)?.get_connection()?)
-}
-
 /// The process id of the Redis that a bridge spawned.
 pub(super) fn redis_id(bridge: &Bridge) -> Result<u32> {
     let about: String = redis::cmd("INFO")
         .arg("server")
-        .query(&mut connection(bridge)?)?;
+        .query(&mut bridge.redis().get_connection()?)?;
     let id = about
         .lines()
         .find_map(|line| line.strip_prefix("process_id:"));
