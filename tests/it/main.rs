@@ -6,6 +6,7 @@ mod examples;
 mod holding;
 mod invariants;
 mod lost;
+mod neighbours;
 mod outcomes;
 mod reentrant;
 mod support;

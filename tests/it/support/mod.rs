@@ -11,7 +11,7 @@ use std::time::Duration;
 use edgelock::{Bridge, Client, Lock};
 use redis::ConnectionLike;
 use tokio::task::LocalSet;
-use xtask::stack;
+use xtask::{paths, stack};
 
 pub(crate) use native::{Http, Tokio};
 
@@ -43,7 +43,23 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) fn spawn() -> Self {
-        let bridge = stack::Bridge::spawn();
+        Self::before(stack::Bridge::spawn())
+    }
+
+    /// With the oldest Redis that the scripts are held to.
+    pub(crate) fn on_redis_6_2() -> Self {
+        let options = stack::Bridge::options().redis_server(paths::python("redis-server"));
+        let mut stack = Self::before(
+            options
+                .start()
+                .expect("a bridge; else run `cargo xtask setup`"),
+        );
+        let info: String = stack.redis("INFO server");
+        assert!(info.contains("redis_version:6.2."), "{info}");
+        stack
+    }
+
+    fn before(bridge: stack::Bridge) -> Self {
         let redis = bridge.redis().get_connection().expect("redis");
         Self { bridge, redis }
     }

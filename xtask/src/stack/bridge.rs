@@ -31,6 +31,7 @@ pub struct BridgeOptions {
     binary: Option<PathBuf>,
     listen: String,
     redis: String,
+    redis_server: PathBuf,
 }
 
 impl Bridge {
@@ -51,6 +52,7 @@ impl Bridge {
             binary: None,
             listen: "127.0.0.1:0".to_owned(),
             redis: "spawn".to_owned(),
+            redis_server: "redis-server".into(),
         }
     }
 
@@ -118,6 +120,13 @@ impl BridgeOptions {
         self
     }
 
+    /// Spawns this `redis-server`, not the one on `PATH`.
+    #[must_use]
+    pub fn redis_server(mut self, program: impl Into<PathBuf>) -> Self {
+        self.redis_server = program.into();
+        self
+    }
+
     /// Starts it and waits until it listens.
     ///
     /// # Errors
@@ -128,6 +137,8 @@ impl BridgeOptions {
         let mut command = std::process::Command::new(self.binary.map_or_else(binary, Ok)?);
         command
             .args(["--listen", &self.listen, "--redis", &self.redis])
+            .arg("--redis-server")
+            .arg(&self.redis_server)
             .env("EDGELOCK_BRIDGE_TOKEN", &token);
         let process = Process::start(&mut command)?;
         let url = process.wait_for("address", START_LIMIT, |line| {

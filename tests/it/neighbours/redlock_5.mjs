@@ -1,0 +1,15 @@
+// npm redlock 5, a beta since 2021 that many use.
+import Redis from "ioredis";
+import Redlock from "redlock-5";
+import { serve, unless } from "./neighbour.mjs";
+
+const redlock = new Redlock([new Redis(process.env.REDIS_SOCKET)], { retryCount: 0 });
+// It tells of each vote against it, also where that is an answer.
+redlock.on("error", () => {});
+let lock;
+
+serve({
+  acquire: (name, ttl) => unless("ExecutionError", redlock.acquire([name], Number(ttl)).then((held) => (lock = held))),
+  extend: (ttl) => unless("ExecutionError", lock.extend(Number(ttl))),
+  release: () => unless("ExecutionError", lock.release()),
+});
