@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::text::{MUTEX, READ, REENTRANT, Script, Scripts};
+use super::text::{MUTEX, READ, REENTRANT, SIGNALLING, Script, Scripts};
 use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
 use crate::name::Name;
@@ -13,6 +13,11 @@ use crate::token::{Session, Token};
 pub(crate) enum Kind {
     /// The token of one holder.
     Mutex,
+    /// The same, and a list that is fed when it becomes free.
+    Signalling {
+        /// The list's key.
+        list: String,
+    },
     /// An owner, and how often it entered.
     Reentrant {
         /// Whoever says so may enter again.
@@ -24,19 +29,20 @@ impl Kind {
     const fn scripts(&self) -> &'static Scripts {
         match self {
             Self::Mutex => &MUTEX,
+            Self::Signalling { .. } => &SIGNALLING,
             Self::Reentrant { .. } => &REENTRANT,
         }
     }
 
     /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
     pub(crate) const fn queues(&self) -> bool {
-        matches!(self, Self::Mutex)
+        matches!(self, Self::Mutex | Self::Signalling { .. })
     }
 
     /// Where who waits with `session` hears that the lock is its, or free; `None` if no bridge could say so.
     pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
         match self {
-            Self::Mutex => Some(escaped(
+            Self::Mutex | Self::Signalling { .. } => Some(escaped(
                 &name.companion(&format!("wake:{}", session.as_str())),
             )),
             Self::Reentrant { .. } => {
@@ -85,7 +91,7 @@ impl Call {
     ) -> Self {
         let call = Self::about(&subject.kind.scripts().acquire, subject).args([millis(ttl)]);
         let call = match subject.kind {
-            Kind::Mutex => call.args([
+            Kind::Mutex | Kind::Signalling { .. } => call.args([
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 manner(fair).to_owned(),
@@ -151,6 +157,8 @@ impl Call {
         call.is_of_lock = true;
         match kind {
             Kind::Mutex => call,
+            // In each script, so that a cluster on which they do not share a slot refuses the first.
+            Kind::Signalling { list } => call.keys([list.clone()]),
             Kind::Reentrant { .. } => call.keys([
                 name.companion("hold"),
                 name.companion(&format!("entry:{id}")),
@@ -164,7 +172,7 @@ impl Call {
         let mut call = Self::of(script, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
         call.args([match subject.kind {
-            Kind::Mutex => token.to_owned(),
+            Kind::Mutex | Kind::Signalling { .. } => token.to_owned(),
             Kind::Reentrant { owner } => owner.clone(),
         }])
     }

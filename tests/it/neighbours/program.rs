@@ -73,7 +73,7 @@ impl Neighbour {
 }
 
 impl Program {
-    fn start(file: &str, stack: &Stack) -> Self {
+    pub(super) fn start(file: &str, stack: &Stack) -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/it/neighbours")
             .join(file);
@@ -102,7 +102,8 @@ impl Program {
         }
     }
 
-    async fn ask(&mut self, words: &str) -> Option<bool> {
+    /// What it answers; `None` if it does not say.
+    pub(super) async fn ask(&mut self, words: &str) -> Option<bool> {
         let line = format!("{words}\n");
         self.asked
             .write_all(line.as_bytes())
