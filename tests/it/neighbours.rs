@@ -3,6 +3,7 @@
 
 mod program;
 mod promises;
+mod redisson;
 mod signal_list;
 
 use crate::support::{Stack, TestLock};

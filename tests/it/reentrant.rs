@@ -1,6 +1,4 @@
-//! Locks that their owner may enter again, stored as Redisson stores its `RLock`.
-//!
-//! What Redisson does is done here by hand, after its published scripts: the jar is not at hand.
+//! Locks that their owner may enter again, stored as Redisson stores its `RLock`: `neighbours::redisson` has both on one key.
 
 use std::collections::HashMap;
 
@@ -77,92 +75,6 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has() {
         inner.release().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 9_000);
         outer.release().await.unwrap();
-    });
-}
-
-#[test]
-fn a_service_with_redisson_sees_the_same_lock() {
-    run(async {
-        let mut stack = Stack::spawn();
-        // Redisson's hold excludes ours, and is what our handler of the same owner enters.
-        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-        let _: () = stack.redis("PEXPIRE a 30000");
-        let other = stack.reentrant("other").try_acquire().await;
-        assert_eq!(other.unwrap_err().code(), "held");
-        let nested = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert_eq!(stack.count(OWNER), 2);
-        // Redisson's watchdog goes on for longer than our ttl.
-        assert!(stack.redis::<u64>("PTTL a") > 20_000);
-        nested.release().await.unwrap();
-        assert_eq!(stack.count(OWNER), 1);
-        // Ours excludes Redisson's: it takes what does not exist, or has its field.
-        let _: () = stack.redis("DEL a");
-        let ours = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert!(stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("HEXISTS a theirs:1"));
-        // Redisson's thread of the same owner enters ours, and leaves last: that frees it.
-        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-        ours.release().await.unwrap();
-        assert_eq!(stack.count(OWNER), 1);
-    });
-}
-
-#[test]
-fn a_hold_of_redissons_has_a_fence_above_all_before() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let before = stack.reentrant(OWNER).acquire().await.unwrap();
-        before.release().await.unwrap();
-        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-        let nested = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert!(nested.fence() > before.fence());
-        nested.release().await.unwrap();
-        let _: () = stack.redis("DEL a");
-    });
-}
-
-#[test]
-fn the_last_release_wakes_those_who_wait_on_redissons_channel() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let channel = "redisson_lock__channel:{a}";
-        let mut theirs = stack.bridge.redis().get_connection().unwrap();
-        let mut messages = theirs.as_pubsub();
-        messages.set_read_timeout(Some(ms(10_000))).unwrap();
-        messages.subscribe(channel).unwrap();
-        let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        let inner = stack.reentrant(OWNER).acquire().await.unwrap();
-        inner.release().await.unwrap();
-        let waiting = stack.reentrant("other");
-        let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
-        eventually(|| {
-            stack
-                .redis::<(String, u64)>(&format!("PUBSUB NUMSUB {channel}"))
-                .1
-                == 2
-        })
-        .await;
-        outer.release().await.unwrap();
-        // Not before, and with the message that Redisson understands.
-        let message = messages.get_message().unwrap();
-        assert_eq!(message.get_payload::<String>().unwrap(), "0");
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-    });
-}
-
-#[test]
-fn a_waiter_hears_of_redissons_release() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("HINCRBY a theirs:1 1");
-        let (client, seen) = stack.watched();
-        let lock = client.reentrant("a", OWNER).unwrap();
-        let waiter = tokio::task::spawn_local(async move { lock.acquire().await });
-        eventually(|| seen.waits_quietly(3)).await;
-        let _: () = stack.redis("DEL a");
-        let heard: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
-        assert_eq!(heard, 1);
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-        assert_eq!(seen.requests_of_grants(), [4]);
     });
 }
 

@@ -70,6 +70,17 @@ async fn steps(xtask: &Path) -> Report {
         ))
         .await;
 
+    // The whole workspace again, since that is what was compiled; only the client has tests of these names.
+    let promises = "contract:: holding:: lost:: reentrant:: waiting::";
+    let mut older = cargo(&format!("test --workspace --test it -- {promises}"));
+    older.env("EDGELOCK_BRIDGE_BIN", &bridge).env(
+        "EDGELOCK_BRIDGE_REDIS_SERVER",
+        paths::python("redis-server"),
+    );
+    report
+        .run(tests("the client's promises on Redis 6.2", 10, older))
+        .await;
+
     wasm(xtask, &bridge, &mut report).await;
     npm(xtask, &bridge, &mut report).await;
     report.run(ours("the demo", 10, xtask, "demo")).await;

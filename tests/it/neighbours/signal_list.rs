@@ -16,44 +16,35 @@ fn signalling(client: TestClient) -> TestLock {
     lock.signal_list(LIST).unwrap()
 }
 
-async fn who_blocks_on_it_gets_the_lock_however_ours_ends_it(mut stack: Stack) {
-    let ours = signalling(stack.client());
-    let mut theirs = Program::start("python_redis_lock.py", &stack);
-    for end in ["release", "commit", "drop", "force"] {
-        let lease = ours.try_acquire().await.unwrap();
-        // It blocks without end: it has no expiry of its own.
-        let waiter = tokio::task::spawn_local(async move {
-            let acquired = theirs.ask(&format!("wait {NAME}")).await;
-            (theirs, acquired)
-        });
-        is_blocked(&mut stack).await;
-        match end {
-            "release" => lease.release().await.unwrap(),
-            "commit" => drop(lease.commit(&[Command::new("PING")]).await.unwrap()),
-            "drop" => drop(lease),
-            _ => assert!(ours.force_release().await.unwrap()),
+#[test]
+fn who_blocks_on_it_gets_the_lock_however_ours_ends_it() {
+    run(async {
+        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+            let ours = signalling(stack.client());
+            let mut theirs = Program::start("python_redis_lock.py", &stack);
+            for end in ["release", "commit", "drop", "force"] {
+                let lease = ours.try_acquire().await.unwrap();
+                // It blocks without end: it has no expiry of its own.
+                let waiter = tokio::task::spawn_local(async move {
+                    let acquired = theirs.ask(&format!("wait {NAME}")).await;
+                    (theirs, acquired)
+                });
+                is_blocked(&mut stack).await;
+                match end {
+                    "release" => lease.release().await.unwrap(),
+                    "commit" => drop(lease.commit(&[Command::new("PING")]).await.unwrap()),
+                    "drop" => drop(lease),
+                    _ => assert!(ours.force_release().await.unwrap()),
+                }
+                let (back, acquired) = waiter.await.unwrap();
+                theirs = back;
+                assert_eq!(acquired, Some(true), "{end}");
+                assert_eq!(theirs.ask("release").await, Some(true));
+                // Theirs feeds it, too.
+                let _: () = stack.redis(&format!("DEL {LIST}"));
+            }
         }
-        let (back, acquired) = waiter.await.unwrap();
-        theirs = back;
-        assert_eq!(acquired, Some(true), "{end}");
-        assert_eq!(theirs.ask("release").await, Some(true));
-        // Theirs feeds it, too.
-        let _: () = stack.redis(&format!("DEL {LIST}"));
-    }
-}
-
-#[test]
-fn who_blocks_on_it_gets_the_lock_however_ours_ends_it_on_the_installed_redis() {
-    run(who_blocks_on_it_gets_the_lock_however_ours_ends_it(
-        Stack::spawn(),
-    ));
-}
-
-#[test]
-fn who_blocks_on_it_gets_the_lock_however_ours_ends_it_on_redis_6_2() {
-    run(who_blocks_on_it_gets_the_lock_however_ours_ends_it(
-        Stack::on_redis_6_2(),
-    ));
+    });
 }
 
 /// What somebody who blocks on the list is given.

@@ -31,7 +31,7 @@ pub struct BridgeOptions {
     binary: Option<PathBuf>,
     listen: String,
     redis: String,
-    redis_server: PathBuf,
+    redis_server: Option<PathBuf>,
 }
 
 impl Bridge {
@@ -52,7 +52,7 @@ impl Bridge {
             binary: None,
             listen: "127.0.0.1:0".to_owned(),
             redis: "spawn".to_owned(),
-            redis_server: "redis-server".into(),
+            redis_server: None,
         }
     }
 
@@ -123,7 +123,7 @@ impl BridgeOptions {
     /// Spawns this `redis-server`, not the one on `PATH`.
     #[must_use]
     pub fn redis_server(mut self, program: impl Into<PathBuf>) -> Self {
-        self.redis_server = program.into();
+        self.redis_server = Some(program.into());
         self
     }
 
@@ -137,9 +137,10 @@ impl BridgeOptions {
         let mut command = std::process::Command::new(self.binary.map_or_else(binary, Ok)?);
         command
             .args(["--listen", &self.listen, "--redis", &self.redis])
-            .arg("--redis-server")
-            .arg(&self.redis_server)
             .env("EDGELOCK_BRIDGE_TOKEN", &token);
+        if let Some(program) = &self.redis_server {
+            command.arg("--redis-server").arg(program);
+        }
         let process = Process::start(&mut command)?;
         let url = process.wait_for("address", START_LIMIT, |line| {
             Some(
