@@ -12,6 +12,7 @@ use crate::lease::{self, Lease};
 use crate::line::{Came, Line, Mailbox};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Acquired, Call, Contended, Waiter};
+use crate::token::Session;
 use crate::transport::Transport;
 use crate::wait::{self, Wait};
 
@@ -127,7 +128,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             .observe(EventKind::Contended { remaining, ahead });
         let client = self.claim.client.clone();
         let liveness = wait::liveness(self.claim.ttl, wait, self.patience.max_requests);
-        let mut plan = Wait::new(give_up, wait, liveness, self.patience.max_requests);
+        let tries = self.patience.max_requests / self.claim.kind.requests_of_a_try();
+        let mut plan = Wait::new(give_up, wait, liveness, tries);
 
         let mailbox = Mailbox::default();
         let mut hear = |push| mailbox.put(push);
@@ -237,10 +239,14 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             .call(&self.call, &self.claim.session, until, script::acquired)
             .await;
         self.requests += requests;
-        let now = self.claim.client.runtime().now();
+        let mut now = self.claim.client.runtime().now();
         match outcome {
             Ok(Acquired::Granted { fence, replies }) => {
                 let deadline = lease::deadline(asked_at, self.claim.ttl);
+                if self.claim.kind.is_voted() {
+                    self.raise(fence, deadline).await?;
+                    now = self.claim.client.runtime().now();
+                }
                 if deadline <= now {
                     return Err(Error::Expired);
                 }
@@ -252,6 +258,9 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             }
             Ok(Acquired::Held(contended)) => {
                 self.exposed = was_exposed || strays || self.waiter.is_some();
+                if self.claim.kind.is_voted() {
+                    self.start_over()?;
+                }
                 Ok(Asked::Held(Found {
                     contended,
                     asked_at,
@@ -264,6 +273,43 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 self.exposed = was_exposed || strays || ran;
                 Err(error)
             }
+        }
+    }
+
+    /// Of several bridges each issued a fence of its own. The highest counts, once a majority will never issue one below it:
+    /// any later majority has one of those.
+    async fn raise(&mut self, fence: u64, deadline: Moment) -> Result<(), Error> {
+        let Claim {
+            client, session, ..
+        } = &self.claim;
+        let call = Call::raise(self.claim.subject(), fence);
+        let until = Until::Deadline(deadline);
+        let settled = client.call(&call, session, until, script::yes_or_no).await;
+        self.requests += settled.requests;
+        if settled.outcome? {
+            Ok(())
+        } else {
+            Err(Error::Lost)
+        }
+    }
+
+    /// Gives back what it got of several bridges, so that a vote that was split does not stay so, and goes on with a token that
+    /// none of them has heard of.
+    fn start_over(&mut self) -> Result<(), Error> {
+        self.abandon();
+        self.requests += 1;
+        let (session, token) = Session::with_token(self.claim.client.runtime())?;
+        self.claim.session = session;
+        self.claim.token = token;
+        self.call = Call::acquire(self.claim.subject(), self.claim.ttl, None, false, &[]);
+        Ok(())
+    }
+
+    fn abandon(&mut self) {
+        if std::mem::take(&mut self.exposed) {
+            let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
+            self.claim
+                .call_in_background(call, script::written, |_, _| {});
         }
     }
 
@@ -320,10 +366,6 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
 
 impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
     fn drop(&mut self) {
-        if self.exposed {
-            let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            self.claim
-                .call_in_background(call, script::yes_or_no, |_, _| {});
-        }
+        self.abandon();
     }
 }
