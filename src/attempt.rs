@@ -1,10 +1,12 @@
 //! One acquisition under way: asks, waits for its turn, and cleans up after itself.
 
+mod voted;
+
 use std::pin::pin;
 use std::time::Duration;
 
 use crate::claim::Claim;
-use crate::client::{Settled, Until};
+use crate::client::{Client, Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
@@ -12,7 +14,6 @@ use crate::lease::{self, Lease};
 use crate::line::{Came, Line, Mailbox};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Acquired, Call, Contended, Waiter};
-use crate::token::Session;
 use crate::transport::Transport;
 use crate::wait::{self, Wait};
 
@@ -39,6 +40,8 @@ pub(crate) struct Attempt<T: Transport, R: Runtime> {
     /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
     exposed: bool,
     requests: u32,
+    /// How often it asked several bridges.
+    tries: u32,
 }
 
 /// The lock was granted.
@@ -100,6 +103,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             takes_over: whole && reads.is_empty(),
             exposed: false,
             requests: 0,
+            tries: 0,
             claim,
             patience,
             waiter,
@@ -148,7 +152,14 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             let connecting = line.is_connecting() && now < connected_by;
             let hears = line.is_listening() || connecting;
             let pause = if self.requests_left() > 0 {
-                plan.pause(client.runtime(), &found.contended, found.round_trip, hears)
+                let left = self.requests_left() / self.claim.kind.requests_of_a_try();
+                plan.pause(
+                    client.runtime(),
+                    &found.contended,
+                    found.round_trip,
+                    hears,
+                    left,
+                )
             } else {
                 plan.rest(now).filter(|_| hears && self.takes_over)
             };
@@ -222,7 +233,16 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 
     async fn ask(&mut self) -> Result<Asked, Error> {
-        let client = &self.claim.client;
+        if self.claim.kind.is_voted() {
+            self.ask_several().await
+        } else {
+            let client = self.claim.client.clone();
+            self.ask_by(&client).await
+        }
+    }
+
+    /// Asks once by `client`, however often that sends.
+    async fn ask_by(&mut self, client: &Client<T, R>) -> Result<Asked, Error> {
         let was_exposed = std::mem::replace(&mut self.exposed, true);
         let until = Until::Ttl {
             ttl: self.claim.ttl,
@@ -239,14 +259,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             .call(&self.call, &self.claim.session, until, script::acquired)
             .await;
         self.requests += requests;
-        let mut now = self.claim.client.runtime().now();
+        let now = client.runtime().now();
         match outcome {
             Ok(Acquired::Granted { fence, replies }) => {
                 let deadline = lease::deadline(asked_at, self.claim.ttl);
-                if self.claim.kind.is_voted() {
-                    self.raise(fence, deadline).await?;
-                    now = self.claim.client.runtime().now();
-                }
                 if deadline <= now {
                     return Err(Error::Expired);
                 }
@@ -258,9 +274,6 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             }
             Ok(Acquired::Held(contended)) => {
                 self.exposed = was_exposed || strays || self.waiter.is_some();
-                if self.claim.kind.is_voted() {
-                    self.start_over()?;
-                }
                 Ok(Asked::Held(Found {
                     contended,
                     asked_at,
@@ -276,35 +289,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         }
     }
 
-    /// Of several bridges each issued a fence of its own. The highest counts, once a majority will never issue one below it:
-    /// any later majority has one of those.
-    async fn raise(&mut self, fence: u64, deadline: Moment) -> Result<(), Error> {
-        let Claim {
-            client, session, ..
-        } = &self.claim;
-        let call = Call::raise(self.claim.subject(), fence);
-        let until = Until::Deadline(deadline);
-        let settled = client.call(&call, session, until, script::yes_or_no).await;
-        self.requests += settled.requests;
-        if settled.outcome? {
-            Ok(())
-        } else {
-            Err(Error::Lost)
-        }
-    }
-
-    /// Gives back what it got of several bridges, so that a vote that was split does not stay so, and goes on with a token that
-    /// none of them has heard of.
-    fn start_over(&mut self) -> Result<(), Error> {
-        self.abandon();
-        self.requests += 1;
-        let (session, token) = Session::with_token(self.claim.client.runtime())?;
-        self.claim.session = session;
-        self.claim.token = token;
-        self.call = Call::acquire(self.claim.subject(), self.claim.ttl, None, false, &[]);
-        Ok(())
-    }
-
+    /// Gives up what was asked for with its token, whatever became of it.
     fn abandon(&mut self) {
         if std::mem::take(&mut self.exposed) {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());

@@ -19,6 +19,7 @@ use crate::script::{self, Call, Kind};
 use crate::shard;
 use crate::token::Session;
 use crate::transport::Transport;
+use crate::wait::Backoff;
 
 pub(crate) use sending::{Settled, Until};
 
@@ -253,9 +254,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     fn for_name(&self, name: &Name) -> Self {
         match &self.reach {
-            Reach::ByName(ids) => self.of(shard::place(ids, name.tag())),
+            Reach::ByName(ids) => self.of(shard::place(ids.iter().map(String::as_str), name.tag())),
             Reach::One(_) | Reach::Majority => self.clone(),
         }
+    }
+
+    /// Of a quorum, the client of the bridge that all who want `name` ask first.
+    pub(crate) fn first_of(&self, name: &Name) -> Self {
+        let urls = self.host.nodes.iter().map(|node| node.bridge.url());
+        self.of(shard::place(urls, name.key()))
     }
 
     /// The client of one of its bridges alone.
@@ -294,6 +301,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     pub(crate) const fn request_limit(&self) -> Duration {
         self.request_timeout
+    }
+
+    /// When to try again what got lost.
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff::new(self.attempts)
     }
 
     pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {

@@ -88,7 +88,7 @@ fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere() {
             state.holder.map(|holder| holder.token),
             Some(lease.token().clone())
         );
-        assert_eq!(state.fence, Some(lease.fence()));
+        assert!(state.fence >= Some(lease.fence()));
         lease.release().await.expect("held");
         bridges.no_vote_is_left().await;
         assert_eq!(lease.renew().await, Err(Error::Released));
@@ -255,16 +255,25 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
             "one bridge",
         );
         refused(
-            client.read(&[get.clone()]).await.expect_err("which?"),
+            client
+                .read(std::slice::from_ref(&get))
+                .await
+                .expect_err("which?"),
             "`at`",
         );
         let error = bridges.lock().fair(true).acquire().await;
         refused(error.expect_err("no queue"), "fair");
-        let error = bridges.lock().acquire_and_read(&[get.clone()]).await;
+        let error = bridges
+            .lock()
+            .acquire_and_read(std::slice::from_ref(&get))
+            .await;
         refused(error.expect_err("no data"), "fence");
         let lease = bridges.lock().acquire().await.expect("free");
         refused(
-            lease.exec(&[get.clone()]).await.expect_err("no data"),
+            lease
+                .exec(std::slice::from_ref(&get))
+                .await
+                .expect_err("no data"),
             "fence",
         );
         refused(lease.commit(&[get]).await.expect_err("no data"), "fence");
