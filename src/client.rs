@@ -19,7 +19,6 @@ use crate::script::{self, Call, Kind};
 use crate::shard;
 use crate::token::Session;
 use crate::transport::Transport;
-use crate::wait::Backoff;
 
 pub(crate) use sending::{Settled, Until};
 
@@ -303,9 +302,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.request_timeout
     }
 
-    /// When to try again what got lost.
-    pub(crate) fn backoff(&self) -> Backoff {
-        Backoff::new(self.attempts)
+    pub(crate) const fn attempt_limit(&self) -> u32 {
+        self.attempts
     }
 
     pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {

@@ -9,6 +9,7 @@ use crate::runtime::Runtime;
 use crate::script::{self, Call};
 use crate::token::Session;
 use crate::transport::Transport;
+use crate::wait::Backoff;
 
 /// One try in so many asks all bridges at once, even if it was in vain before.
 const ALL_AT_ONCE: u32 = 4;
@@ -27,7 +28,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 return Ok(held);
             }
         }
-        let mut backoff = several.backoff();
+        let mut backoff = Backoff::new(several.attempt_limit());
         loop {
             let asked = match self.ask_by(&several).await {
                 Ok(Asked::Granted(grant)) => return self.raise(grant).await.map(Asked::Granted),
