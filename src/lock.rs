@@ -104,8 +104,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// lock's hash tag. It is not called `signal`, since that is an `AbortSignal` in JavaScript.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the key is empty or the lock's own, or the lock is reentrant: nobody else's waiters could have
-    /// it.
+    /// [`Error::InvalidArgument`] if the key is empty or the lock's own; if the lock is reentrant, or lives behind several bridges.
     pub fn signal_list(mut self, key: impl Into<String>) -> Result<Self, Error> {
         let list = key.into();
         if list.is_empty() || list == self.name.key() {
@@ -115,8 +114,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
         if !self.kind.queues() {
             return Err(Error::InvalidArgument(
-                "a reentrant lock has no signal list: its waiters are told by Redisson's channel"
-                    .into(),
+                "neither a reentrant lock nor one over several bridges has a signal list".into(),
             ));
         }
         self.kind = Kind::Signalling { list };
@@ -205,11 +203,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        if self.fair && !self.kind.queues() {
-            return Err(Error::InvalidArgument(
-                "a reentrant lock cannot be fair: those who wait for it do not queue".into(),
-            ));
+        if self.fair {
+            self.kind.check_fair()?;
         }
+        self.kind.check_commands(reads)?;
         let (session, token) = Session::with_token(self.client.runtime())?;
         let patience = Patience {
             wait: wait.filter(|wait| !wait.is_zero()),

@@ -3,10 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Client;
+use super::{Client, Reach};
+use crate::bridge::Bridge;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::event::{Event, EventKind};
+use crate::quorum::Judged;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Verdict};
 use crate::token::Session;
@@ -15,25 +17,58 @@ use crate::wait::Backoff;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// Has a call executed that belongs to no acquisition.
-    pub(crate) async fn call_once<O>(
+    pub(crate) async fn call_once<O: Judged + 'static>(
         &self,
         call: &Call,
         session: &Session,
-        read: impl Fn(Verdict) -> Result<O, Error>,
+        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Result<O, Error> {
         self.call(call, session, Until::Timeout, read).await.outcome
     }
 
-    /// Has `call` executed, and sends it again with the same token while requests get lost, until `until`. The only place that
-    /// sends again.
-    pub(crate) async fn call<O>(
+    /// Has `call` executed where the lock lives, for what `read` makes of the answer.
+    pub(crate) async fn call<O: Judged + 'static>(
         &self,
         call: &Call,
         session: &Session,
         until: Until,
-        read: impl Fn(Verdict) -> Result<O, Error>,
+        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
-        let mut backoff = Backoff::new(self.attempts.min(until.requests()));
+        match self.reach {
+            Reach::One(node) => self.call_at(node, call, session, until, read).await,
+            // A lock that lives behind one by its name has a client of that one.
+            Reach::Majority | Reach::ByName(_) => {
+                self.call_majority(call, session, until, read).await
+            }
+        }
+    }
+
+    /// Has `call` executed behind one bridge.
+    pub(super) async fn call_at<O: 'static>(
+        &self,
+        node: usize,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        read: fn(&Verdict) -> Result<O, Error>,
+    ) -> Settled<O> {
+        let bridge = &self.host.nodes[node].bridge;
+        let check = move |verdict: &Verdict| read(verdict).map(drop);
+        let settled = self.deliver(bridge, call, session, until, &check).await;
+        settled.and_then(|verdict| read(&verdict))
+    }
+
+    /// Sends `call`, and again with the same token while requests get lost or answers do not pass `check`, until `until`. The only
+    /// place that sends again, and one for all outcomes: in wasm each more would be another copy of it.
+    async fn deliver(
+        &self,
+        bridge: &Bridge,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        check: &Check,
+    ) -> Settled<Verdict> {
+        let mut backoff = Backoff::new(until.attempts(self.attempts));
         let mut lost = None;
         let mut requests = 0;
         let mut begun_at = None;
@@ -42,10 +77,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let begun_at = *begun_at.get_or_insert(asked_at);
             let limit = until.limit(asked_at).min(self.request_timeout);
             let outcome = self
-                .send(call, session, limit, &mut requests)
+                .send(bridge, call, session, limit, &mut requests)
                 .await
-                .and_then(&read)
-                .map_err(|error| error.quoting(|text| self.clean(call, text)));
+                .and_then(|verdict| check(&verdict).map(|()| verdict))
+                .map_err(|error| error.quoting(|text| bridge.quote(&call.redact(text))));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
                     if error.is_unknown() {
@@ -87,12 +122,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
     async fn send(
         &self,
+        bridge: &Bridge,
         call: &Call,
         session: &Session,
         limit: Duration,
         requests: &mut u32,
     ) -> Result<Verdict, Error> {
-        let bridge = &self.host.bridge;
         let mut left = limit;
         let nonce = session.nonce(self.host.requests.fetch_add(1, Ordering::Relaxed));
         *requests += 1;
@@ -100,7 +135,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let deadline = self.runtime().now() + limit;
             let digest = call.script().digest(bridge.key_locks());
             let reply = self
-                .execute(&call.words("EVALSHA", digest, &nonce), limit)
+                .execute(bridge, &call.words("EVALSHA", digest, &nonce), limit)
                 .await?;
             if !script::is_unknown_script(&reply) {
                 return script::verdict(reply, &nonce);
@@ -110,13 +145,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
         let text = call.script().text(bridge.key_locks());
         let reply = self
-            .execute(&call.words("EVAL", text, &nonce), left)
+            .execute(bridge, &call.words("EVAL", text, &nonce), left)
             .await?;
         script::verdict(reply, &nonce)
     }
 
-    async fn execute(&self, words: &[&str], timeout: Duration) -> Result<Reply, Error> {
-        let request = self.host.bridge.encode(words, timeout);
+    async fn execute(
+        &self,
+        bridge: &Bridge,
+        words: &[&str],
+        timeout: Duration,
+    ) -> Result<Reply, Error> {
+        let request = bridge.encode(words, timeout);
         let response = self
             .host
             .transport
@@ -132,16 +172,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 TransportError::TooLarge => Error::TooLarge,
                 TransportError::TimedOut => Error::TimedOut(timeout),
             })?;
-        self.host
-            .bridge
-            .decode(&response, script::is_error_of_redis)
-    }
-
-    /// `text` from outside, as an error may quote it.
-    fn clean(&self, call: &Call, text: &str) -> String {
-        self.host.bridge.quote(&call.redact(text))
+        bridge.decode(&response, script::is_error_of_redis)
     }
 }
+
+/// Whether an answer is one to this call.
+type Check = dyn Fn(&Verdict) -> Result<(), Error> + Send + Sync;
 
 /// How an operation ended.
 pub(crate) struct Settled<O> {
@@ -154,6 +190,18 @@ pub(crate) struct Settled<O> {
     pub(crate) strays: bool,
     /// How often it was sent.
     pub(crate) requests: u32,
+}
+
+impl<O> Settled<O> {
+    fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Settled<P> {
+        Settled {
+            outcome: self.outcome.and_then(read),
+            begun_at: self.begun_at,
+            asked_at: self.asked_at,
+            strays: self.strays,
+            requests: self.requests,
+        }
+    }
 }
 
 /// How long an answer is of use.
@@ -183,10 +231,19 @@ impl Until {
         }
     }
 
-    const fn requests(self) -> u32 {
+    /// What one of several bridges may take of it: if it is mute, the others must still find an acquisition worth having.
+    pub(super) fn share(self, now: Moment) -> Duration {
         match self {
-            Self::Ttl { requests, .. } => requests,
-            Self::Deadline(_) | Self::Timeout => u32::MAX,
+            Self::Ttl { .. } => self.limit(now) / 4,
+            Self::Deadline(_) | Self::Timeout => self.limit(now),
+        }
+    }
+
+    /// How often to send, of `attempts` that are allowed.
+    pub(super) fn attempts(self, attempts: u32) -> u32 {
+        match self {
+            Self::Ttl { requests, .. } => attempts.min(requests),
+            Self::Deadline(_) | Self::Timeout => attempts,
         }
     }
 }

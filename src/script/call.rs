@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::text::{MUTEX, READ, REENTRANT, SIGNALLING, Script, Scripts};
+use super::reads::check_size;
+use super::text::{MUTEX, RAISE, READ, REENTRANT, SIGNALLING, Script, Scripts, VOTED};
 use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
+use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
 
@@ -18,6 +20,11 @@ pub(crate) enum Kind {
         /// The list's key.
         list: String,
     },
+    /// The same at each of several servers, of which a majority decides.
+    Voted {
+        /// How long a server must have been up to have a say.
+        quarantine: Duration,
+    },
     /// An owner, and how often it entered.
     Reentrant {
         /// Whoever says so may enter again.
@@ -30,8 +37,42 @@ impl Kind {
         match self {
             Self::Mutex => &MUTEX,
             Self::Signalling { .. } => &SIGNALLING,
+            Self::Voted { .. } => &VOTED,
             Self::Reentrant { .. } => &REENTRANT,
         }
+    }
+
+    /// Whether several servers have it.
+    pub(crate) const fn is_voted(&self) -> bool {
+        matches!(self, Self::Voted { .. })
+    }
+
+    /// What asking in vain costs: asking, and giving back what was had.
+    pub(crate) const fn requests_of_a_try(&self) -> u32 {
+        if self.is_voted() { 2 } else { 1 }
+    }
+
+    pub(crate) fn check_fair(&self) -> Result<(), Error> {
+        let why = match self {
+            Self::Mutex | Self::Signalling { .. } => return Ok(()),
+            Self::Voted { .. } => {
+                "a lock over several bridges cannot be fair: they have no queue in common"
+            }
+            Self::Reentrant { .. } => {
+                "a reentrant lock cannot be fair: those who wait for it do not queue"
+            }
+        };
+        Err(Error::InvalidArgument(why.into()))
+    }
+
+    /// Whether `commands` may run where the lock is.
+    pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
+        if self.is_voted() && !commands.is_empty() {
+            return Err(Error::InvalidArgument(
+                "a lock over several bridges runs no commands: they have no data in common; use the fence where the data is".into(),
+            ));
+        }
+        check_size(commands)
     }
 
     /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
@@ -45,6 +86,7 @@ impl Kind {
             Self::Mutex | Self::Signalling { .. } => Some(escaped(
                 &name.companion(&format!("wake:{}", session.as_str())),
             )),
+            Self::Voted { .. } => None,
             Self::Reentrant { .. } => {
                 let channel = name.redisson_channel();
                 (escaped(&channel) == channel).then_some(channel)
@@ -62,6 +104,7 @@ pub(crate) struct Subject<'a> {
 }
 
 /// One run of a script, without the nonce: each request draws its own.
+#[derive(Clone)]
 pub(crate) struct Call {
     script: &'static Script,
     key_count: String,
@@ -96,6 +139,7 @@ impl Call {
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 manner(fair).to_owned(),
             ]),
+            Kind::Voted { quarantine } => call.args([millis(ttl.max(*quarantine))]),
             Kind::Reentrant { .. } => call,
         };
         call.commands(reads)
@@ -118,6 +162,13 @@ impl Call {
         let waiter = waiter.map_or_else(String::new, |waiter| waiter.text.clone());
         Self::about(&subject.kind.scripts().abandon, subject)
             .args([waiter])
+            .commands(&[])
+    }
+
+    /// Makes the next fence everywhere higher than `fence`.
+    pub(crate) fn raise(subject: Subject<'_>, fence: u64) -> Self {
+        Self::about(&RAISE, subject)
+            .args([fence.to_string()])
             .commands(&[])
     }
 
@@ -156,7 +207,7 @@ impl Call {
         ]);
         call.is_of_lock = true;
         match kind {
-            Kind::Mutex => call,
+            Kind::Mutex | Kind::Voted { .. } => call,
             // In each script, so that a cluster on which they do not share a slot refuses the first.
             Kind::Signalling { list } => call.keys([list.clone()]),
             Kind::Reentrant { .. } => call.keys([
@@ -172,7 +223,7 @@ impl Call {
         let mut call = Self::of(script, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
         call.args([match subject.kind {
-            Kind::Mutex | Kind::Signalling { .. } => token.to_owned(),
+            Kind::Mutex | Kind::Signalling { .. } | Kind::Voted { .. } => token.to_owned(),
             Kind::Reentrant { owner } => owner.clone(),
         }])
     }

@@ -8,6 +8,7 @@ mod invariants;
 mod lost;
 mod neighbours;
 mod outcomes;
+mod quorum;
 mod reentrant;
 mod support;
 mod waiting;
