@@ -3,16 +3,18 @@
 
 mod program;
 mod promises;
+mod quorum;
 mod redisson;
 mod signal_list;
 
-use crate::support::{Stack, TestLock};
+use xtask::stack::Bridge;
 
 use self::program::Neighbour;
+use crate::support::{Stack, TestLock};
 
 /// A client of another library.
 struct Client {
-    start: fn(&Stack) -> Neighbour,
+    start: fn(&[&Bridge]) -> Neighbour,
     /// What it puts before each name.
     prefix: &'static str,
 }
@@ -24,7 +26,11 @@ impl Client {
     /// Theirs, ours, and the key of both.
     fn beside(&self, stack: &Stack) -> (Neighbour, TestLock, String) {
         let ours = stack.client().prefix(self.prefix).lock(NAME).unwrap();
-        ((self.start)(stack), ours, format!("{}{NAME}", self.prefix))
+        (
+            (self.start)(&[&stack.bridge]),
+            ours,
+            format!("{}{NAME}", self.prefix),
+        )
     }
 }
 
@@ -50,7 +56,7 @@ macro_rules! neighbours {
         mod $name {
             use super::{Client, Neighbour, Stack};
 
-            const CLIENT: Client = Client { start: $start, prefix: $prefix };
+            pub(super) const CLIENT: Client = Client { start: $start, prefix: $prefix };
 
             mod on_the_installed_redis {
                 promises!(super::Stack::spawn());
@@ -64,12 +70,12 @@ macro_rules! neighbours {
 }
 
 neighbours! {
-    redlock_py: "", |stack| Neighbour::script("redlock_py.py", stack);
-    python_redis_lock: "lock:", |stack| Neighbour::script("python_redis_lock.py", stack);
-    pottery: "redlock:", |stack| Neighbour::script("pottery_redlock.py", stack);
-    redlock_4: "", |stack| Neighbour::script("redlock_4.mjs", stack);
-    redlock_5: "", |stack| Neighbour::script("redlock_5.mjs", stack);
-    redis_semaphore: "mutex:", |stack| Neighbour::script("redis_semaphore.mjs", stack);
-    upstash_lock: "", |stack| Neighbour::script("upstash_lock.mjs", stack);
+    redlock_py: "", |bridges| Neighbour::script("redlock_py.py", bridges);
+    python_redis_lock: "lock:", |bridges| Neighbour::script("python_redis_lock.py", bridges);
+    pottery: "redlock:", |bridges| Neighbour::script("pottery_redlock.py", bridges);
+    redlock_4: "", |bridges| Neighbour::script("redlock_4.mjs", bridges);
+    redlock_5: "", |bridges| Neighbour::script("redlock_5.mjs", bridges);
+    redis_semaphore: "mutex:", |bridges| Neighbour::script("redis_semaphore.mjs", bridges);
+    upstash_lock: "", |bridges| Neighbour::script("upstash_lock.mjs", bridges);
     rslock: "", Neighbour::rslock;
 }

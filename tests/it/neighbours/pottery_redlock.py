@@ -8,8 +8,8 @@ from redis import Redis
 
 
 class Client:
-    def __init__(self, socket):
-        self.masters = {Redis(unix_socket_path=socket)}
+    def __init__(self, sockets):
+        self.masters = {Redis(unix_socket_path=socket) for socket in sockets}
 
     def acquire(self, name, ttl):
         self.lock = Redlock(key=name, masters=self.masters, auto_release_time=int(ttl) / 1000)
@@ -30,4 +30,4 @@ def not_lost(call):
         return False
 
 
-serve(Client(os.environ["REDIS_SOCKET"]))
+serve(Client(os.environ["REDIS_SOCKETS"].split(",")))

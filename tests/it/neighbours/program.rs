@@ -7,8 +7,9 @@ use rslock::{Lock, LockError, LockManager};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use xtask::paths;
+use xtask::stack::Bridge;
 
-use crate::support::{Stack, ms};
+use crate::support::ms;
 
 /// One client, which has one lock at most.
 pub(super) enum Neighbour {
@@ -23,13 +24,14 @@ pub(super) struct Program {
 }
 
 impl Neighbour {
-    /// A script of this folder, by the Redis or the bridge of `stack`.
-    pub(super) fn script(file: &str, stack: &Stack) -> Self {
-        Self::Program(Program::start(file, stack))
+    /// A script of this folder, over the Redis behind each of `bridges`, or over the first of them.
+    pub(super) fn script(file: &str, bridges: &[&Bridge]) -> Self {
+        Self::Program(Program::start(file, bridges))
     }
 
-    pub(super) fn rslock(stack: &Stack) -> Self {
-        let mut manager = LockManager::from_clients(vec![stack.bridge.redis()]);
+    pub(super) fn rslock(bridges: &[&Bridge]) -> Self {
+        let servers = bridges.iter().map(|bridge| bridge.redis()).collect();
+        let mut manager = LockManager::from_clients(servers);
         manager.set_retry(1, ms(1));
         Self::Rslock(manager, None)
     }
@@ -73,7 +75,11 @@ impl Neighbour {
 }
 
 impl Program {
-    pub(super) fn start(file: &str, stack: &Stack) -> Self {
+    pub(super) fn start(file: &str, bridges: &[&Bridge]) -> Self {
+        let sockets: Vec<_> = bridges
+            .iter()
+            .map(|bridge| bridge.redis_socket().display().to_string())
+            .collect();
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/it/neighbours")
             .join(file);
@@ -87,9 +93,9 @@ impl Program {
         };
         let mut child = command
             .arg(script)
-            .env("REDIS_SOCKET", stack.bridge.redis_socket())
-            .env("BRIDGE_URL", stack.bridge.url())
-            .env("BRIDGE_TOKEN", stack.bridge.token())
+            .env("REDIS_SOCKETS", sockets.join(","))
+            .env("BRIDGE_URL", bridges[0].url())
+            .env("BRIDGE_TOKEN", bridges[0].token())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -35,4 +35,4 @@ def not_lost(call):
         return False
 
 
-serve(Client(os.environ["REDIS_SOCKET"]))
+serve(Client(os.environ["REDIS_SOCKETS"]))

@@ -3,7 +3,7 @@ import Redis from "ioredis";
 import { Mutex } from "redis-semaphore";
 import { serve } from "./neighbour.mjs";
 
-const redis = new Redis(process.env.REDIS_SOCKET);
+const redis = new Redis(process.env.REDIS_SOCKETS);
 let mutex;
 
 serve({

@@ -3,7 +3,8 @@ import Redis from "ioredis";
 import Redlock from "redlock-5";
 import { serve, unless } from "./neighbour.mjs";
 
-const redlock = new Redlock([new Redis(process.env.REDIS_SOCKET)], { retryCount: 0 });
+const servers = process.env.REDIS_SOCKETS.split(",").map((socket) => new Redis(socket));
+const redlock = new Redlock(servers, { retryCount: 0 });
 // It tells of each vote against it, also where that is an answer.
 redlock.on("error", () => {});
 let lock;

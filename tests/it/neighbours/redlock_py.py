@@ -7,8 +7,9 @@ from redlock import Redlock
 
 
 class Client:
-    def __init__(self, socket):
-        self.redlock = Redlock([{"unix_socket_path": socket}], retry_count=1, retry_delay=0.001)
+    def __init__(self, sockets):
+        servers = [{"unix_socket_path": socket} for socket in sockets]
+        self.redlock = Redlock(servers, retry_count=1, retry_delay=0.001)
 
     def acquire(self, name, ttl):
         self.lock = self.redlock.lock(name, int(ttl))
@@ -21,4 +22,4 @@ class Client:
         self.redlock.unlock(self.lock)
 
 
-serve(Client(os.environ["REDIS_SOCKET"]))
+serve(Client(os.environ["REDIS_SOCKETS"].split(",")))

@@ -21,7 +21,7 @@ fn who_blocks_on_it_gets_the_lock_however_ours_ends_it() {
     run(async {
         for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
             let ours = signalling(stack.client());
-            let mut theirs = Program::start("python_redis_lock.py", &stack);
+            let mut theirs = Program::start("python_redis_lock.py", &[&stack.bridge]);
             for end in ["release", "commit", "drop", "force"] {
                 let lease = ours.try_acquire().await.unwrap();
                 // It blocks without end: it has no expiry of its own.
