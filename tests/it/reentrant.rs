@@ -1,6 +1,7 @@
 //! Locks that their owner may enter again, stored as Redisson stores its `RLock`: `neighbours::redisson` has both on one key.
 
 use std::collections::HashMap;
+use std::future::pending;
 
 use edgelock::{Command, Error};
 
@@ -75,6 +76,30 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has() {
         inner.release().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 9_000);
         outer.release().await.unwrap();
+    });
+}
+
+#[test]
+fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.reentrant("a", OWNER).unwrap().ttl(ms(300)).unwrap();
+        let renewals = || {
+            seen.events()
+                .iter()
+                .filter(|code| *code == "renewed")
+                .count()
+        };
+        let stopped = lock.run(async |_| {
+            // One every third of its ttl: without them it would be over.
+            eventually(|| renewals() >= 4).await;
+            assert_eq!(stack.count(OWNER), 1);
+            let _: () = stack.redis("DEL a");
+            pending::<Result<(), Error>>().await
+        });
+        assert!(matches!(stopped.await, Err(Error::Lost | Error::Expired)));
+        assert!(!stack.redis::<bool>("EXISTS a"));
     });
 }
 

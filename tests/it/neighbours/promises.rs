@@ -16,6 +16,8 @@ pub(super) async fn each_excludes_the_other_until_it_releases(stack: Stack, clie
         (ms(15_000)..=ms(20_000)).contains(&remaining),
         "{remaining:?}"
     );
+    let seen = ours.inspect().await.unwrap().holder.expect("a holder");
+    assert_eq!(seen.count, 1);
     assert_ne!(theirs.release().await, Some(false));
 
     let lease = ours.try_acquire().await.unwrap();
@@ -65,7 +67,7 @@ pub(super) async fn who_waits_with_ours_gets_the_lock_that_they_release(
 ) {
     let (mut theirs, ours, key) = client.beside(&stack);
     assert!(theirs.acquire(NAME, 60_000).await);
-    let waiting = ours.ttl(ms(2_000)).unwrap().wait(ms(60_000));
+    let waiting = ours.ttl(ms(2_000)).unwrap().wait(ms(20_000));
     let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
     eventually(|| stack.redis(&format!("EXISTS {{{key}}}:queue"))).await;
     assert_ne!(theirs.release().await, Some(false));
