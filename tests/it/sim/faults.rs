@@ -45,7 +45,7 @@ impl Net {
         half_open: 0,
     };
 
-    fn draw(rng: &Rng) -> Self {
+    pub(crate) fn draw(rng: &Rng) -> Self {
         let rate = || match rng.chance(400) {
             true => rng.pick(&[20, 60, 200]),
             false => 0,
