@@ -12,9 +12,13 @@ use crate::bridge::Push;
 pub(crate) struct Mailbox(Mutex<Option<Push>>);
 
 impl Mailbox {
-    /// A later message says all that an earlier one did.
+    /// A later message says all that an earlier one did, and whoever has heard one listens: bridges have been seen to say the
+    /// two in reverse.
     pub(crate) fn put(&self, push: Push) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(push);
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if push != Push::Listening || heard.is_none() {
+            *heard = Some(push);
+        }
     }
 
     fn take(&self) -> Option<Push> {
