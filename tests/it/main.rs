@@ -7,6 +7,7 @@ mod holding;
 mod invariants;
 mod lost;
 mod outcomes;
+mod push;
 mod reentrant;
 mod support;
 mod waiting;

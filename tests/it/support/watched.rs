@@ -109,10 +109,9 @@ impl Transport for Watched<Http> {
 
 pub(crate) type WatchedClient = Client<Watched<Http>, Watched<Tokio>>;
 
-/// A client of the bridge at `url`, and what it does.
-pub(crate) fn watch(url: &str, credential: &str) -> (WatchedClient, Seen) {
+/// A client that has this bridge, and what it does.
+pub(crate) fn watch(bridge: Bridge) -> (WatchedClient, Seen) {
     let seen = Seen::default();
-    let bridge = Bridge::upstash(url, credential).expect("a bridge");
     let transport = Watched(Http::default(), seen.clone());
     let runtime = Watched(Tokio::default(), seen.clone());
     (Client::new(bridge, transport, runtime), seen)
@@ -120,6 +119,6 @@ pub(crate) fn watch(url: &str, credential: &str) -> (WatchedClient, Seen) {
 
 impl Stack {
     pub(crate) fn watched(&self) -> (WatchedClient, Seen) {
-        watch(self.bridge.url(), self.bridge.token())
+        watch(self.route())
     }
 }
