@@ -109,3 +109,19 @@ impl<'a, F: Future<Output = ()>> Line<'a, F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confirmation_does_not_hide_the_message_before_it() {
+        let mailbox = Mailbox::default();
+        mailbox.put(Push::Listening);
+        mailbox.put(Push::Message("7 8".into()));
+        mailbox.put(Push::Listening);
+        assert_eq!(mailbox.take(), Some(Push::Message("7 8".into())));
+        mailbox.put(Push::Listening);
+        assert_eq!(mailbox.take(), Some(Push::Listening));
+    }
+}

@@ -53,8 +53,12 @@ impl Stack {
 
     /// Clients have Debian's webdis.
     pub(crate) fn webdis() -> Self {
+        Self::webdis_that_allows(&["EVAL", "EVALSHA", "SUBSCRIBE"])
+    }
+
+    pub(crate) fn webdis_that_allows(commands: &[&str]) -> Self {
         let mut stack = Self::spawn();
-        let webdis = stack::Webdis::start(stack.bridge.redis_socket());
+        let webdis = stack::Webdis::start(stack.bridge.redis_socket(), commands);
         stack.other = Some(Other::Webdis(webdis.expect("a webdis")));
         stack
     }
@@ -89,6 +93,19 @@ impl Stack {
             Some(Other::HumanWhoCodes(bridge)) => Bridge::upstash(url, bridge.token()),
         };
         route.expect("a bridge")
+    }
+
+    /// The header with which clients show webdis who they are.
+    pub(crate) fn basic(&self) -> String {
+        let Some(Other::Webdis(webdis)) = &self.other else {
+            panic!("this is no webdis")
+        };
+        let request = reqwest::Client::new()
+            .post(webdis.url())
+            .basic_auth(webdis.user(), Some(webdis.password()));
+        let request = request.build().expect("a request");
+        let header = request.headers()["authorization"].to_str();
+        header.expect("ASCII").to_owned()
     }
 
     pub(crate) fn client(&self) -> TestClient {
