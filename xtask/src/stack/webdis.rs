@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 5;
 /// Long enough for a secret, and short enough for webdis, which breaks the line behind 53 bytes of user and password.
 const USER: &str = "edgelock";
 
-/// A running webdis that lets nobody but its one user have what a lock needs. Dropping it kills it.
+/// A running webdis that lets nobody but its one user have anything. Dropping it kills it.
 pub struct Webdis {
     process: Process,
     port: u16,
@@ -31,21 +31,13 @@ pub struct Webdis {
 }
 
 impl Webdis {
-    /// One before the Redis at this unix socket, on a free port.
+    /// One before the Redis at this unix socket, on a free port, whose user may use these commands; and, as webdis has it, whatever
+    /// one of them begins with.
     ///
     /// # Errors
     ///
     /// It is not installed, or does not listen within 20 s; what it said is in the error.
-    pub fn start(redis_socket: &Path) -> Result<Self> {
-        Self::start_allowing(redis_socket, &["EVAL", "EVALSHA", "SUBSCRIBE"])
-    }
-
-    /// As [`Webdis::start`], with other commands that its user may use. It takes one that begins another for that one, too.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Webdis::start`].
-    pub fn start_allowing(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
+    pub fn start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
         let mut started = Self::try_start(redis_socket, commands);
         for _ in 1..ATTEMPTS {
             if started.is_ok() {
