@@ -1,12 +1,14 @@
 //! What the client promises, on real parts.
 #![cfg(not(target_family = "wasm"))]
 
+mod bridges;
 mod contract;
 mod examples;
 mod holding;
 mod invariants;
 mod lost;
 mod outcomes;
+mod push;
 mod quorum;
 mod reentrant;
 mod support;

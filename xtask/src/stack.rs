@@ -5,13 +5,17 @@
 
 mod bridge;
 mod config;
+mod humanwhocodes;
 mod node;
 mod process;
+mod webdis;
 mod worker;
 
 pub use bridge::{Bridge, BridgeOptions, build_bridge};
 pub use config::{workerd_config, workerd_modules};
+pub use humanwhocodes::HumanWhoCodes;
 pub use node::NodeScript;
+pub use webdis::Webdis;
 pub use worker::{Worker, WorkerConfig};
 
 /// A fresh credential: 128 random bits in hexadecimal.
