@@ -10,6 +10,17 @@ pub struct RedisCluster {
     nodes: Vec<RedisServer>,
 }
 
+fn start_node(bus: u16) -> RedisServer {
+    RedisServer::start(&[
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        &bus.to_string(),
+        "--cluster-node-timeout",
+        "2000",
+    ])
+}
+
 impl RedisCluster {
     /// Started, joined, and in agreement.
     ///
@@ -18,17 +29,7 @@ impl RedisCluster {
     /// When that does not come about; the message says why.
     pub fn start() -> Self {
         let buses: Vec<u16> = (0..3).map(|_| free_port().expect("a port")).collect();
-        let start = |bus: &u16| {
-            RedisServer::start(&[
-                "--cluster-enabled",
-                "yes",
-                "--cluster-port",
-                &bus.to_string(),
-                "--cluster-node-timeout",
-                "2000",
-            ])
-        };
-        let nodes: Vec<RedisServer> = buses.iter().map(start).collect();
+        let nodes: Vec<RedisServer> = buses.iter().map(|&bus| start_node(bus)).collect();
         let share = SLOTS / 3 + 1;
         for (index, node) in nodes.iter().enumerate() {
             let first = share * u16::try_from(index).expect("three");
@@ -49,6 +50,37 @@ impl RedisCluster {
             });
         }
         cluster
+    }
+
+    /// A replica of one of its servers, which has copied it, and is known to all.
+    ///
+    /// # Panics
+    ///
+    /// When that does not come about; the message says why.
+    pub fn add_replica_of(&self, index: usize) -> RedisServer {
+        let bus = free_port().expect("a port");
+        let replica = start_node(bus);
+        let port = replica.port();
+        let _: () = self.nodes[0].ask(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
+        let primary = myself(&self.nodes[index]).id;
+        replica.wait_until("it knows its primary", |replica| {
+            replica
+                .try_ask::<()>(&["CLUSTER", "REPLICATE", &primary])
+                .is_ok()
+        });
+        replica.wait_until("it is in step", |replica| {
+            let info: String = replica.ask("INFO replication");
+            info.contains("master_link_status:up")
+        });
+        for node in &self.nodes {
+            node.wait_until("it is known", |node| {
+                let nodes: String = node.ask("CLUSTER NODES");
+                nodes
+                    .lines()
+                    .any(|line| line.contains(&format!(":{port}@")) && line.contains(" slave "))
+            });
+        }
+        replica
     }
 
     /// For a bridge.
