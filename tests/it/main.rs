@@ -9,5 +9,6 @@ mod invariants;
 mod lost;
 mod outcomes;
 mod reentrant;
+mod refusals;
 mod support;
 mod waiting;
