@@ -1,6 +1,8 @@
 //! What the client promises, on real parts.
 #![cfg(not(target_family = "wasm"))]
 
+mod bridges;
+mod cluster;
 mod contract;
 mod examples;
 mod holding;
@@ -8,7 +10,9 @@ mod invariants;
 mod lost;
 mod neighbours;
 mod outcomes;
+mod push;
 mod quorum;
 mod reentrant;
+mod refusals;
 mod support;
 mod waiting;

@@ -1,4 +1,6 @@
-//! Locks that their owner may enter again, stored as Redisson stores its `RLock`: `neighbours::redisson` has both on one key.
+//! Locks that their owner may enter again, stored as Redisson stores its `RLock`.
+//!
+//! What Redisson does is done here by single commands; `neighbours/redisson.rs` does all of it, by scripts as it has them.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -7,7 +9,7 @@ use edgelock::{Command, Error};
 
 use crate::support::faulty::Fault::{Duplicate, LoseReply};
 use crate::support::faulty::Proxy;
-use crate::support::{Stack, TestLock, eventually, ms, run};
+use crate::support::{Spawn, Stack, TestLock, eventually, ms, over, run};
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
@@ -25,10 +27,38 @@ impl Stack {
     }
 }
 
-#[test]
-fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl() {
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+        it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl,
+        its_owner_enters_again_and_only_the_last_release_frees_it,
+        entering_again_for_less_does_not_shorten_what_the_outer_entry_has,
+        a_service_with_redisson_sees_the_same_lock,
+        a_hold_of_redissons_has_a_fence_above_all_before,
+        it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners,
+        a_lost_reply_or_a_repeat_counts_once,
+        an_entry_that_was_given_up_is_not_counted,
+        an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
+        it_can_be_inspected_and_forced,
+        an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner,
+        what_it_cannot_do_is_refused,
+    }
+}
+
+/// What takes a bridge that has subscriptions.
+mod push {
+    use super::*;
+
+    over! {
+        [upstash, webdis, on_redis_6_2] {
+            the_last_release_wakes_those_who_wait_on_redissons_channel,
+            a_waiter_hears_of_redissons_release,
+        }
+    }
+}
+
+fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lease = stack.reentrant(OWNER).acquire().await.unwrap();
         assert_eq!(stack.counts(), HashMap::from([(OWNER.to_owned(), 1)]));
         assert!((9_000..=10_000).contains(&stack.redis::<u64>("PTTL a")));
@@ -42,10 +72,9 @@ fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl() {
     });
 }
 
-#[test]
-fn its_owner_enters_again_and_only_the_last_release_frees_it() {
+fn its_owner_enters_again_and_only_the_last_release_frees_it(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         // From another handler: nothing is shared but the owner.
         let inner = stack.reentrant(OWNER).acquire().await.unwrap();
@@ -64,10 +93,9 @@ fn its_owner_enters_again_and_only_the_last_release_frees_it() {
     });
 }
 
-#[test]
-fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has() {
+fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         let short = stack.reentrant(OWNER).ttl(ms(500)).unwrap();
         let inner = short.acquire().await.unwrap();
@@ -79,12 +107,94 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has() {
     });
 }
 
-#[test]
-fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners() {
+fn a_service_with_redisson_sees_the_same_lock(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
+        // Redisson's hold excludes ours, and is what our handler of the same owner enters.
+        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
+        let _: () = stack.redis("PEXPIRE a 30000");
+        let other = stack.reentrant("other").try_acquire().await;
+        assert_eq!(other.unwrap_err().code(), "held");
+        let nested = stack.reentrant(OWNER).acquire().await.unwrap();
+        assert_eq!(stack.count(OWNER), 2);
+        // Redisson's watchdog goes on for longer than our ttl.
+        assert!(stack.redis::<u64>("PTTL a") > 20_000);
+        nested.release().await.unwrap();
+        assert_eq!(stack.count(OWNER), 1);
+        // Ours excludes Redisson's: it takes what does not exist, or has its field.
+        let _: () = stack.redis("DEL a");
+        let ours = stack.reentrant(OWNER).acquire().await.unwrap();
+        assert!(stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("HEXISTS a theirs:1"));
+        // Redisson's thread of the same owner enters ours, and leaves last: that frees it.
+        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
+        ours.release().await.unwrap();
+        assert_eq!(stack.count(OWNER), 1);
+    });
+}
+
+fn a_hold_of_redissons_has_a_fence_above_all_before(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let before = stack.reentrant(OWNER).acquire().await.unwrap();
+        before.release().await.unwrap();
+        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
+        let nested = stack.reentrant(OWNER).acquire().await.unwrap();
+        assert!(nested.fence() > before.fence());
+        nested.release().await.unwrap();
+        let _: () = stack.redis("DEL a");
+    });
+}
+
+fn the_last_release_wakes_those_who_wait_on_redissons_channel(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let channel = "redisson_lock__channel:{a}";
+        let mut theirs = stack.bridge.redis().get_connection().unwrap();
+        let mut messages = theirs.as_pubsub();
+        messages.set_read_timeout(Some(ms(10_000))).unwrap();
+        messages.subscribe(channel).unwrap();
+        let outer = stack.reentrant(OWNER).acquire().await.unwrap();
+        let inner = stack.reentrant(OWNER).acquire().await.unwrap();
+        inner.release().await.unwrap();
+        let waiting = stack.reentrant("other");
+        let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
+        eventually(|| {
+            stack
+                .redis::<(String, u64)>(&format!("PUBSUB NUMSUB {channel}"))
+                .1
+                == 2
+        })
+        .await;
+        outer.release().await.unwrap();
+        // Not before, and with the message that Redisson understands.
+        let message = messages.get_message().unwrap();
+        assert_eq!(message.get_payload::<String>().unwrap(), "0");
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+    });
+}
+
+fn a_waiter_hears_of_redissons_release(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("HINCRBY a theirs:1 1");
         let (client, seen) = stack.watched();
-        let lock = client.reentrant("a", OWNER).unwrap().ttl(ms(300)).unwrap();
+        let lock = client.reentrant("a", OWNER).unwrap();
+        let waiter = tokio::task::spawn_local(async move { lock.acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        let _: () = stack.redis("DEL a");
+        let heard: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
+        assert_eq!(heard, 1);
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+        assert_eq!(seen.requests_of_grants(), [4]);
+    });
+}
+
+fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.reentrant("a", OWNER).unwrap();
+        let lock = lock.ttl(ms(300)).unwrap();
         let renewals = || {
             seen.events()
                 .iter()
@@ -103,10 +213,9 @@ fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners() {
     });
 }
 
-#[test]
-fn a_lost_reply_or_a_repeat_counts_once() {
+fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         for fault in [LoseReply, Duplicate] {
             let proxy = Proxy::before(&stack, [fault, fault]).await;
             let outer = stack.reentrant(OWNER).acquire().await.unwrap();
@@ -120,10 +229,9 @@ fn a_lost_reply_or_a_repeat_counts_once() {
     });
 }
 
-#[test]
-fn an_entry_that_was_given_up_is_not_counted() {
+fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [LoseReply]).await;
         let client = proxy.client.clone().attempts(1);
@@ -135,10 +243,9 @@ fn an_entry_that_was_given_up_is_not_counted() {
     });
 }
 
-#[test]
-fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner() {
+fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let short = stack.reentrant(OWNER).ttl(ms(50)).unwrap();
         let stale = short.acquire().await.unwrap();
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
@@ -150,10 +257,9 @@ fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner() {
     });
 }
 
-#[test]
-fn it_can_be_inspected_and_forced() {
+fn it_can_be_inspected_and_forced(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.reentrant(OWNER);
         assert_eq!(lock.inspect().await.unwrap().holder, None);
         let first = lock.acquire().await.unwrap();
@@ -170,10 +276,9 @@ fn it_can_be_inspected_and_forced() {
     });
 }
 
-#[test]
-fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner() {
+fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.reentrant(OWNER);
         let forced = lock.acquire().await.unwrap();
         assert!(lock.force_release().await.unwrap());
@@ -187,10 +292,9 @@ fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner() 
     });
 }
 
-#[test]
-fn what_it_cannot_do_is_refused() {
+fn what_it_cannot_do_is_refused(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let fair = stack.reentrant(OWNER).fair(true);
         assert_eq!(fair.acquire().await.unwrap_err().code(), "invalid_argument");
         let client = stack.client();
