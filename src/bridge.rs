@@ -147,7 +147,7 @@ impl Bridge {
     }
 
     pub(crate) fn url(&self) -> &str {
-        &self.dialect.url
+        &self.url
     }
 
     pub(crate) const fn pushes(&self) -> bool {
