@@ -13,7 +13,7 @@ use tokio::task::{spawn_blocking, spawn_local};
 use xtask::stack::{self, RedisCluster, RedisServer};
 
 use crate::support::watched::{Seen, WatchedClient, watch};
-use crate::support::{Http, TestClient, TestLock, Tokio, client, eventually, run};
+use crate::support::{TestClient, TestLock, Tokio, client, client_of, eventually, run};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -31,16 +31,19 @@ impl Stack {
     }
 
     fn client(&self) -> TestClient {
-        client(self.bridge.url(), self.bridge.token())
+        client_of(self.route())
+    }
+
+    fn route(&self) -> Bridge {
+        Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap()
     }
 
     fn caching_client(&self) -> TestClient {
-        let bridge = Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap();
-        Client::new(bridge.script_cache(true), Http::default(), Tokio::default())
+        client_of(self.route().script_cache(true))
     }
 
     fn watched(&self) -> (WatchedClient, Seen) {
-        watch(Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap())
+        watch(self.route())
     }
 
     /// The slot of a key, who has it, and who is to have it.
@@ -171,12 +174,15 @@ struct Section {
 impl Section {
     async fn enter(&self, fence: u64) {
         assert!(!self.is_entered.swap(true, Relaxed), "two at once");
+        self.note(fence);
+        tokio::task::yield_now().await;
+        self.is_entered.store(false, Relaxed);
+    }
+
+    fn note(&self, fence: u64) {
         let mut fences = self.fences.lock().unwrap();
         assert!(fences.last().is_none_or(|last| *last < fence));
         fences.push(fence);
-        drop(fences);
-        tokio::task::yield_now().await;
-        self.is_entered.store(false, Relaxed);
     }
 
     fn count(&self) -> usize {
@@ -327,6 +333,21 @@ impl Transport for Noted {
 const PARTS: [&str; 12] = [
     "{", "}", "{}", "{a}", "a", ":", ",", "%", " ", "\r\n", "\"", "ü",
 ];
+
+#[test]
+fn a_signal_list_in_another_slot_is_refused_before_the_lock_is_taken() {
+    run(async {
+        let stack = Stack::start();
+        let lock = |list: &str| stack.client().lock("{a}").unwrap().signal_list(list);
+        let refused = lock("signal").unwrap().try_acquire().await.unwrap_err();
+        assert!(
+            !refused.is_unknown() && refused.code() != "held",
+            "{refused}"
+        );
+        let lease = lock("{a}:signal").unwrap().try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
 
 #[test]
 fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {

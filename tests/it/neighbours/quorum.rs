@@ -3,7 +3,7 @@
 use edgelock::{Bridge, Client, Error};
 use xtask::stack;
 
-use super::{NAME, pottery, redlock_4, redlock_5, redlock_py, rslock};
+use super::{NAME, pottery, redis_semaphore, redlock_4, redlock_5, redlock_py, rslock};
 use crate::support::{Http, Tokio, ms, run};
 
 #[test]
@@ -20,6 +20,7 @@ fn each_excludes_the_other_over_the_same_servers() {
             pottery::CLIENT,
             redlock_4::CLIENT,
             redlock_5::CLIENT,
+            redis_semaphore::CLIENT,
             rslock::CLIENT,
         ] {
             let lock = ours.clone().prefix(theirs.prefix).lock(NAME).unwrap();

@@ -1,14 +1,15 @@
-// npm redis-semaphore's Mutex: `mutex:` before each name, no extend, and a release that says nothing.
+// npm redis-semaphore's Mutex, or RedlockMutex: `mutex:` before each name, no extend, and a release that says nothing.
 import Redis from "ioredis";
-import { Mutex } from "redis-semaphore";
+import { Mutex, RedlockMutex } from "redis-semaphore";
 import { serve } from "./neighbour.mjs";
 
-const redis = new Redis(process.env.REDIS_SOCKETS);
+const servers = process.env.REDIS_SOCKETS.split(",").map((socket) => new Redis(socket));
 let mutex;
 
 serve({
   acquire(name, ttl) {
-    mutex = new Mutex(redis, name, { lockTimeout: Number(ttl), acquireAttemptsLimit: 1, refreshInterval: 0 });
+    const options = { lockTimeout: Number(ttl), acquireAttemptsLimit: 1, refreshInterval: 0 };
+    mutex = servers.length > 1 ? new RedlockMutex(servers, name, options) : new Mutex(servers[0], name, options);
     return mutex.tryAcquire();
   },
   extend: () => null,
