@@ -54,7 +54,7 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
     pub(crate) fn call_in_background<O: 'static>(
         &self,
         call: Call,
-        read: fn(script::Verdict) -> Result<O, Error>,
+        read: fn(&script::Verdict) -> Result<O, Error>,
         tell: impl FnOnce(&Self, Settled<O>) + 'static,
     ) {
         let claim = self.clone();

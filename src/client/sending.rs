@@ -15,24 +15,37 @@ use crate::wait::Backoff;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// Has a call executed that belongs to no acquisition.
-    pub(crate) async fn call_once<O>(
+    pub(crate) async fn call_once<O: 'static>(
         &self,
         call: &Call,
         session: &Session,
-        read: impl Fn(Verdict) -> Result<O, Error>,
+        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Result<O, Error> {
         self.call(call, session, Until::Timeout, read).await.outcome
     }
 
-    /// Has `call` executed, and sends it again with the same token while requests get lost, until `until`. The only place that
-    /// sends again.
-    pub(crate) async fn call<O>(
+    /// Has `call` executed, for what `read` makes of the answer.
+    pub(crate) async fn call<O: 'static>(
         &self,
         call: &Call,
         session: &Session,
         until: Until,
-        read: impl Fn(Verdict) -> Result<O, Error>,
+        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
+        let check = move |verdict: &Verdict| read(verdict).map(drop);
+        let settled = self.deliver(call, session, until, &check).await;
+        settled.and_then(|verdict| read(&verdict))
+    }
+
+    /// Sends `call`, and again with the same token while requests get lost or answers do not pass `check`, until `until`. The only
+    /// place that sends again, and one for all outcomes: in wasm each more would be another copy of it.
+    async fn deliver(
+        &self,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        check: &Check,
+    ) -> Settled<Verdict> {
         let mut backoff = Backoff::new(self.attempts.min(until.requests()));
         let mut lost = None;
         let mut requests = 0;
@@ -44,7 +57,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let outcome = self
                 .send(call, session, limit, &mut requests)
                 .await
-                .and_then(&read)
+                .and_then(|verdict| check(&verdict).map(|()| verdict))
                 .map_err(|error| error.quoting(|text| self.clean(call, text)));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
@@ -143,6 +156,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 }
 
+/// Whether an answer is one to this call.
+type Check = dyn Fn(&Verdict) -> Result<(), Error> + Send + Sync;
+
 /// How an operation ended.
 pub(crate) struct Settled<O> {
     pub(crate) outcome: Result<O, Error>,
@@ -154,6 +170,18 @@ pub(crate) struct Settled<O> {
     pub(crate) strays: bool,
     /// How often it was sent.
     pub(crate) requests: u32,
+}
+
+impl<O> Settled<O> {
+    fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Settled<P> {
+        Settled {
+            outcome: self.outcome.and_then(read),
+            begun_at: self.begun_at,
+            asked_at: self.asked_at,
+            strays: self.strays,
+            requests: self.requests,
+        }
+    }
 }
 
 /// How long an answer is of use.

@@ -30,7 +30,7 @@ pub(crate) struct Contended {
     pub(crate) redis_us: u64,
 }
 
-pub(crate) fn acquired(reply: Verdict) -> Result<Acquired, Error> {
+pub(crate) fn acquired(reply: &Verdict) -> Result<Acquired, Error> {
     match (reply.verdict, reply.rest.as_slice()) {
         (1, [fence, results]) => Ok(Acquired::Granted {
             fence: number(fence).ok_or(SHAPE)?,
@@ -46,7 +46,7 @@ pub(crate) fn acquired(reply: Verdict) -> Result<Acquired, Error> {
     }
 }
 
-pub(crate) fn read(reply: Verdict) -> Result<Vec<Reply>, Error> {
+pub(crate) fn read(reply: &Verdict) -> Result<Vec<Reply>, Error> {
     match (reply.verdict, reply.rest.as_slice()) {
         (1, [results]) => results_of(results),
         _ => Err(SHAPE),
@@ -54,7 +54,7 @@ pub(crate) fn read(reply: Verdict) -> Result<Vec<Reply>, Error> {
 }
 
 /// The replies of the commands, or `None` if the lease is lost.
-pub(crate) fn written(reply: Verdict) -> Result<Option<Vec<Reply>>, Error> {
+pub(crate) fn written(reply: &Verdict) -> Result<Option<Vec<Reply>>, Error> {
     match (reply.verdict, reply.rest.as_slice()) {
         (1, [results]) => results_of(results).map(Some),
         (0, []) => Ok(None),
@@ -62,7 +62,7 @@ pub(crate) fn written(reply: Verdict) -> Result<Option<Vec<Reply>>, Error> {
     }
 }
 
-pub(crate) fn yes_or_no(reply: Verdict) -> Result<bool, Error> {
+pub(crate) fn yes_or_no(reply: &Verdict) -> Result<bool, Error> {
     match (reply.verdict, reply.rest.as_slice()) {
         (1, []) => Ok(true),
         (0, []) => Ok(false),
@@ -94,7 +94,7 @@ pub struct Holder {
     pub remaining: Option<Duration>,
 }
 
-pub(crate) fn inspected(reply: Verdict) -> Result<Inspection, Error> {
+pub(crate) fn inspected(reply: &Verdict) -> Result<Inspection, Error> {
     let replies = read(reply)?;
     let [holder, count, left, fence, waiters] = replies.as_slice() else {
         return Err(SHAPE);
