@@ -6,9 +6,7 @@
 
 use std::time::Duration;
 
-use miniserde::{Deserialize, json};
-
-use super::{BODY_LIMIT, endpoint};
+use super::{BODY_LIMIT, endpoint, json};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::transport::{Request, Response};
@@ -53,7 +51,7 @@ impl Upstash {
         Request {
             url: &self.url,
             headers: &self.headers,
-            body: json::to_string(words),
+            body: json::array(words),
             body_limit: BODY_LIMIT,
             timeout,
         }
@@ -77,10 +75,22 @@ impl Upstash {
 }
 
 /// `{"result": …}` or `{"error": "…"}`.
-#[derive(Deserialize)]
 struct Answer {
     result: Option<Reply>,
     error: Option<String>,
+}
+
+impl Answer {
+    fn read(response: &Response) -> Option<Self> {
+        let text = String::from_utf8_lossy(&response.body);
+        let [result, error] = json::members(&text, ["result", "error"])?
+            .map(|member| member.filter(|reply| !reply.is_nil()));
+        let error = match error {
+            Some(error) => Some(error.text()?.to_owned()),
+            None => None,
+        };
+        Some(Self { result, error })
+    }
 }
 
 pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
@@ -111,9 +121,9 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
 }
 
 fn parse(response: &Response) -> Result<Answer, Error> {
-    let status = response.status;
-    let text = String::from_utf8_lossy(&response.body);
-    json::from_str(&text).map_err(|_| {
+    Answer::read(response).ok_or_else(|| {
+        let status = response.status;
+        let text = String::from_utf8_lossy(&response.body);
         let text = text.trim();
         if status >= 500 {
             unavailable(response, true)
@@ -143,9 +153,8 @@ fn unavailable(response: &Response, may_have_run: bool) -> Error {
 /// What the bridge says for itself: the status, and its error if it speaks JSON. No page of a proxy.
 fn said(response: &Response) -> String {
     let status = response.status;
-    let text = String::from_utf8_lossy(&response.body);
-    match json::from_str::<Answer>(&text) {
-        Ok(Answer {
+    match Answer::read(response) {
+        Some(Answer {
             error: Some(error), ..
         }) => format!("the bridge says \"{error}\" (status {status})"),
         _ => format!("the bridge answers with status {status}"),
