@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::command::Reply;
 use crate::error::Error;
+use crate::quoted;
 use crate::transport::{Request, Response};
 use events::Events;
 use upstash::Upstash;
@@ -137,8 +138,10 @@ impl Bridge {
 
     /// `text` from outside as part of a message: without the credential, and cut short after that, so that none is cut in two.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let text = text.replace(&self.dialect.credential, "…");
-        text.chars().take(200).collect()
+        quoted::without(&self.dialect.credential, text)
+            .chars()
+            .take(200)
+            .collect()
     }
 }
 

@@ -87,6 +87,7 @@ mod lease;
 mod line;
 mod lock;
 mod name;
+mod quoted;
 mod race;
 mod resp;
 mod runtime;

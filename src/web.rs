@@ -273,9 +273,8 @@ impl Host {
 
 impl Runtime for Host {
     fn now(&self) -> Moment {
-        Moment::from_origin(Duration::from_secs_f64(
-            (performance_now() / 1000.0).max(0.0),
-        ))
+        // A cast takes what is below 0 for 0.
+        Moment::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
     }
 
     async fn sleep(&self, duration: Duration) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::{BODY_LIMIT, endpoint, json};
 use crate::command::Reply;
 use crate::error::Error;
+use crate::quoted;
 use crate::transport::{Request, Response};
 
 #[derive(Clone)]
@@ -110,7 +111,7 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
     }
     let answer = parse(response)?;
     match (answer.error, answer.result) {
-        (Some(text), _) if status < 500 && text.contains("authorization header") => {
+        (Some(text), _) if status < 500 && quoted::contains(&text, "authorization header") => {
             Err(Error::Unauthorized(text))
         }
         (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
