@@ -1,6 +1,6 @@
 //! The hosts of the edge: `fetch`, timers, clock and randomness of Workers, Node, Deno, Bun, browsers.
 //!
-//! The only file that knows JavaScript, with `web/exchange.js`. It declares what it needs itself, because hosts differ in
+//! The only file that knows JavaScript, with those in `web/`. It declares what it needs itself, because hosts differ in
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use js_sys::futures::spawn_local;
-use js_sys::{Function, Object, Uint8Array};
+use js_sys::futures::{JsFuture, spawn_local};
+use js_sys::{Function, Object, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::bridge::Bridge;
@@ -49,14 +49,19 @@ extern "C" {
     ) -> Stream;
 }
 
+#[wasm_bindgen(module = "/src/web/timer.js")]
+extern "C" {
+    type Timer;
+    #[wasm_bindgen(constructor)]
+    fn new(ms: f64) -> Timer;
+    #[wasm_bindgen(method, getter)]
+    fn over(this: &Timer) -> Promise;
+    #[wasm_bindgen(method)]
+    fn stop(this: &Timer);
+}
+
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(js_name = setTimeout, catch)]
-    fn set_timeout(callback: &Function, ms: f64) -> Result<JsValue, JsValue>;
-
-    #[wasm_bindgen(js_name = clearTimeout)]
-    fn clear_timeout(timer: &JsValue);
-
     #[wasm_bindgen(js_namespace = performance, js_name = now)]
     fn performance_now() -> f64;
 
@@ -281,7 +286,9 @@ impl Runtime for Host {
         let mut left = duration;
         loop {
             let part = left.min(LONGEST_TIMER);
-            Timer::set(part).elapsed().await;
+            let timer = StopOnDrop(Timer::new(timer_ms(part)));
+            // A timer that the host refuses is over at once.
+            let _ = JsFuture::from(timer.0.over()).await;
             left -= part;
             if left.is_zero() {
                 return;
@@ -316,56 +323,10 @@ fn timer_ms(duration: Duration) -> f64 {
 }
 
 /// A timer of the host that stops when it is dropped.
-struct Timer {
-    state: Rc<RefCell<TimerState>>,
-    id: JsValue,
-    _callback: Closure<dyn FnMut()>,
-}
+struct StopOnDrop(Timer);
 
-#[derive(Default)]
-struct TimerState {
-    fired: bool,
-    waker: Option<Waker>,
-}
-
-impl Timer {
-    fn set(duration: Duration) -> Self {
-        let state = Rc::new(RefCell::new(TimerState::default()));
-        let fires = state.clone();
-        let callback = Closure::new(move || {
-            let waker = {
-                let mut state = fires.borrow_mut();
-                state.fired = true;
-                state.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        });
-        let id = set_timeout(callback.as_ref().unchecked_ref(), timer_ms(duration))
-            .unwrap_or(JsValue::NULL);
-        Self {
-            state,
-            id,
-            _callback: callback,
-        }
-    }
-
-    async fn elapsed(&self) {
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            if state.fired {
-                return Poll::Ready(());
-            }
-            state.waker = Some(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-impl Drop for Timer {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        clear_timeout(&self.id);
+        self.0.stop();
     }
 }

@@ -126,7 +126,7 @@ function toSettings(settings: ClientSettings): RawSettings {
     plainHttp: flag(settings.plainHttp, "plainHttp"),
     fetch: callable(settings.fetch, "fetch"),
     waitUntil: callable(settings.waitUntil, "waitUntil"),
-    onEvent: onEvent && ((event) => onEvent(toEvent(event))),
+    onEvent: onEvent && ((event) => void Promise.resolve(event).then(toEvent).then(onEvent).catch(() => {})),
   };
 }
 
