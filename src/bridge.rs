@@ -86,6 +86,10 @@ impl Bridge {
         self
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.dialect.url
+    }
+
     pub(crate) const fn pushes(&self) -> bool {
         self.dialect.push
     }

@@ -7,6 +7,7 @@ mod holding;
 mod invariants;
 mod lost;
 mod outcomes;
+mod quorum;
 mod reentrant;
 mod support;
 mod waiting;
