@@ -4,7 +4,7 @@
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -190,15 +190,30 @@ impl Drop for AbortOnDrop {
 
 type Answer = Result<Response, TransportError>;
 
+thread_local! {
+    static THROWN: Cell<JsValue> = const { Cell::new(JsValue::UNDEFINED) };
+}
+
+/// What the host's `fetch`, or the one in its place, threw, if an exchange failed by that since this was last asked: an
+/// [`Error`](crate::Error) has the message of it only. Who asks before and after a poll learns what came out of that poll.
+pub fn take_thrown() -> JsValue {
+    THROWN.take()
+}
+
 /// What an exchange tells its end.
 struct Ear {
     heard: Rc<RefCell<Heard>>,
-    done: Closure<dyn FnMut(u8, u16, Option<String>, String)>,
+    done: Closure<Done>,
 }
+
+/// Failure, status, when to come back, text, what was thrown.
+type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
 
 #[derive(Default)]
 struct Heard {
     answer: Option<Answer>,
+    /// What the host threw, if it did.
+    thrown: JsValue,
     /// Of a response that goes on.
     pieces: Vec<u8>,
     waker: Option<Waker>,
@@ -216,7 +231,7 @@ impl Ear {
     fn new() -> Self {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let hears = heard.clone();
-        let done = Closure::new(move |failure, status, retry_after, text: String| {
+        let done = Closure::new(move |failure, status, retry_after, text: String, thrown| {
             // The numbers are those of exchange.js.
             let answer = match failure {
                 0 => Ok(Response {
@@ -229,7 +244,11 @@ impl Ear {
                 3 => Err(TransportError::TooLarge),
                 _ => Err(TransportError::TimedOut),
             };
-            hears.borrow_mut().answer = Some(answer);
+            {
+                let mut heard = hears.borrow_mut();
+                heard.answer = Some(answer);
+                heard.thrown = thrown;
+            }
             wake(&hears);
         });
         Self { heard, done }
@@ -242,6 +261,7 @@ impl Ear {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Answer> {
         let mut heard = self.heard.borrow_mut();
         if let Some(answer) = heard.answer.take() {
+            THROWN.set(std::mem::take(&mut heard.thrown));
             return Poll::Ready(answer);
         }
         heard.waker = Some(cx.waker().clone());

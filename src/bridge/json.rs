@@ -14,12 +14,32 @@ pub(super) fn array(words: &[&str]) -> String {
     let mut separator = '[';
     for word in words {
         json.extend([separator, '"']);
-        word.chars().for_each(|char| escape(char, &mut json));
+        append(word, &mut json);
         json.push('"');
         separator = ',';
     }
     json.push(']');
     json
+}
+
+fn append(word: &str, json: &mut String) {
+    let mut rest = word;
+    // A script is long, and few of its characters are special.
+    while let Some((plain, behind)) = rest
+        .bytes()
+        .position(is_special)
+        .and_then(|at| rest.split_at_checked(at))
+    {
+        json.push_str(plain);
+        let mut chars = behind.chars();
+        chars.next().into_iter().for_each(|char| escape(char, json));
+        rest = chars.as_str();
+    }
+    json.push_str(rest);
+}
+
+const fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..b' ')
 }
 
 fn escape(char: char, json: &mut String) {
@@ -145,8 +165,7 @@ impl Reader<'_> {
     fn string(&mut self) -> Option<Vec<u8>> {
         let mut string = Vec::new();
         loop {
-            let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0..b' ');
-            let end = self.0.iter().position(|byte| !is_plain(byte))?;
+            let end = self.0.iter().copied().position(is_special)?;
             let (plain, rest) = self.0.split_at_checked(end)?;
             string.extend_from_slice(plain);
             self.0 = rest;
