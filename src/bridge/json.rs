@@ -128,10 +128,19 @@ impl Reader<'_> {
         }
         let mut elements = Vec::new();
         self.list([b'[', b']'], &mut |reader| {
-            elements.push(reader.scalar()?);
+            elements.push(reader.element()?);
             Some(())
         })?;
         Some(Reply::Array(elements))
+    }
+
+    fn element(&mut self) -> Option<Reply> {
+        if self.peek()? != b'f' {
+            return self.scalar();
+        }
+        // Webdis's mark of an error, behind which comes its text.
+        self.0 = self.0.strip_prefix(b"false")?;
+        Some(Reply::Error(String::new()))
     }
 
     fn scalar(&mut self) -> Option<Reply> {
@@ -272,6 +281,8 @@ mod tests {
             "{}",
             "[{}]",
             "true",
+            "false",
+            "[true]",
             "[1.5]",
             "1e3",
             "01",

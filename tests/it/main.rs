@@ -1,13 +1,17 @@
 //! What the client promises, on real parts.
 #![cfg(not(target_family = "wasm"))]
 
+mod bridges;
+mod cluster;
 mod contract;
 mod examples;
 mod holding;
 mod invariants;
 mod lost;
 mod outcomes;
+mod push;
 mod quorum;
 mod reentrant;
+mod refusals;
 mod support;
 mod waiting;

@@ -5,11 +5,12 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Mutex;
 
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use super::{Stack, TestClient, client};
+use super::{Stack, TestClient, client_of};
 
 /// The headers and the body of a request.
 pub(crate) struct Asked {
@@ -18,9 +19,19 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The words of the command that was posted.
+    /// The words of the command that was posted, in either dialect.
     pub(crate) fn words(&self) -> Vec<String> {
-        serde_json::from_str(&self.body).expect("a command as a JSON array of strings")
+        if self.body.starts_with('[') {
+            return serde_json::from_str(&self.body).expect("a command as a JSON array of strings");
+        }
+        let words = self.body.split('/').map(percent_decode_str);
+        words
+            .map(|word| word.decode_utf8().expect("UTF-8").into_owned())
+            .collect()
+    }
+
+    fn is_subscription(&self) -> bool {
+        self.head.starts_with("POST /subscribe/") || self.body.starts_with("SUBSCRIBE/")
     }
 
     /// The first argument behind the keys.
@@ -119,7 +130,7 @@ struct State {
 impl Proxy {
     pub(crate) async fn before(stack: &Stack, faults: impl IntoIterator<Item = Fault>) -> Self {
         let state = Rc::new(State {
-            bridge: stack.bridge.url().to_owned(),
+            bridge: stack.url(),
             faults: Mutex::new(faults.into_iter().collect()),
             seen: Mutex::default(),
             deliver: Notify::new(),
@@ -128,7 +139,7 @@ impl Proxy {
         let served = state.clone();
         let url = serve(move |asked| served.clone().pass(asked)).await;
         Self {
-            client: client(&url, stack.bridge.token()),
+            client: client_of(stack.route_by(&url)),
             url,
             state,
         }
@@ -148,7 +159,7 @@ impl Proxy {
 
 impl State {
     async fn pass(self: Rc<Self>, asked: Asked) -> Option<Vec<u8>> {
-        if asked.head.starts_with("POST /subscribe/") {
+        if asked.is_subscription() {
             self.see(vec!["SUBSCRIBE".to_owned()]);
             return Some(json(404, r#"{"error":"no subscriptions"}"#));
         }
