@@ -34,7 +34,7 @@ function randomToken() {
 // A case is made once, and gives a function that acquires and returns the one that releases.
 export async function prepare(module, redis, url, token) {
   instantiate(module);
-  const client = new glue.Client(url, token);
+  const client = new glue.Client([{ url, secret: token }], false, {});
   const [acquire, release] = await recordBodies(client);
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 

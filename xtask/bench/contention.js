@@ -36,7 +36,7 @@ const kinds = {
 };
 
 function edgelock({ push, fair }) {
-  const client = new glue.Client(url, token, { push });
+  const client = new glue.Client([{ url, secret: token }], false, { push });
   return (name) => {
     const lock = client.lock(name, TTL_MS, { waitMs: 60_000, maxRequests: 1_000, fair });
     return async () => {
@@ -103,7 +103,7 @@ async function ping({ count }) {
 
 // Turns of one client alone, each on one of many names at random; milliseconds of all of them.
 async function roam({ names, turns }) {
-  const client = new glue.Client(url, token, { push: false });
+  const client = new glue.Client([{ url, secret: token }], false, { push: false });
   const start = performance.now();
   for (let i = 0; i < turns; i++) {
     const lease = await client.lock(`lock-${Math.floor(Math.random() * names)}`, TTL_MS).tryAcquire();
