@@ -13,5 +13,6 @@ mod push;
 mod quorum;
 mod reentrant;
 mod refusals;
+mod sharding;
 mod support;
 mod waiting;
