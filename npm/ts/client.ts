@@ -200,6 +200,7 @@ function checked(options: LockOptions): { readonly ttl: number | undefined; read
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),
     fair: flag(options.fair, "fair"),
+    signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
   };
   return { ttl: milliseconds(options.ttl, "ttl"), patience };
 }

@@ -335,6 +335,21 @@ const PARTS: [&str; 12] = [
 ];
 
 #[test]
+fn a_signal_list_in_another_slot_is_refused_before_the_lock_is_taken() {
+    run(async {
+        let stack = Stack::start();
+        let lock = |list: &str| stack.client().lock("{a}").unwrap().signal_list(list);
+        let refused = lock("signal").unwrap().try_acquire().await.unwrap_err();
+        assert!(
+            !refused.is_unknown() && refused.code() != "held",
+            "{refused}"
+        );
+        let lease = lock("{a}:signal").unwrap().try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
 fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
     run(async {
         let redis = RedisServer::start(&["--cluster-enabled", "yes"]);

@@ -16,7 +16,7 @@ fn code<V: std::fmt::Debug>(result: Result<V, Error>) -> &'static str {
 }
 
 over! {
-    [upstash, webdis, humanwhocodes] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
         a_free_lock_is_the_token_under_its_name_for_the_ttl,
         a_ttl_is_not_truncated_to_seconds,
         a_lock_that_another_holds_is_held_for_what_is_left,
