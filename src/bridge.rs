@@ -85,6 +85,10 @@ impl Bridge {
         self
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.dialect.url
+    }
+
     pub(crate) const fn pushes(&self) -> bool {
         self.dialect.push
     }
@@ -100,6 +104,27 @@ impl Bridge {
     /// A Redis command as the request that has it executed.
     pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
         self.dialect.encode(words, timeout)
+    }
+
+    /// Two commands as one request: the second runs behind the first, on the same connection to Redis.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where the dialect has nothing of the kind.
+    pub(crate) fn encode_both(
+        &self,
+        commands: [&[&str]; 2],
+        timeout: Duration,
+    ) -> Result<Request<'_>, Error> {
+        Ok(self.dialect.encode_both(commands, timeout))
+    }
+
+    /// What Redis answered to each of two commands, as [`Bridge::decode`].
+    pub(crate) fn decode_both(
+        &self,
+        response: &Response,
+        is_of_redis: fn(&str) -> bool,
+    ) -> Result<[Reply; 2], Error> {
+        upstash::decode_both(response, is_of_redis)
     }
 
     /// The request that listens to `channel` for as long as `timeout`, and what takes its response apart.

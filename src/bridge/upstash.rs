@@ -20,6 +20,7 @@ pub(super) struct Upstash {
     pub(super) key_locking: bool,
     pub(super) script_cache: bool,
     pub(super) push: bool,
+    pipeline: String,
     headers: [(&'static str, String); 2],
     listening_headers: [(&'static str, String); 2],
 }
@@ -45,6 +46,7 @@ impl Upstash {
                 ("accept", "text/event-stream".to_owned()),
             ],
             credential: credential.to_owned(),
+            pipeline: format!("{url}/pipeline"),
             url,
         })
     }
@@ -54,6 +56,16 @@ impl Upstash {
             url: &self.url,
             headers: &self.headers,
             body: json::to_string(words),
+            body_limit: BODY_LIMIT,
+            timeout,
+        }
+    }
+
+    pub(super) fn encode_both(&self, commands: [&[&str]; 2], timeout: Duration) -> Request<'_> {
+        Request {
+            url: &self.pipeline,
+            headers: &self.headers,
+            body: json::to_string(&commands),
             body_limit: BODY_LIMIT,
             timeout,
         }
@@ -83,6 +95,15 @@ struct Answer {
     error: Option<String>,
 }
 
+const NEITHER: Error = Error::UnexpectedReply("neither a result nor an error");
+const NO_LIST: Error = Error::UnexpectedReply("not an answer for each of two commands");
+
+impl Answer {
+    fn reply(self) -> Result<Reply, Error> {
+        self.error.map(Reply::Error).or(self.result).ok_or(NEITHER)
+    }
+}
+
 pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
     let status = response.status;
     match status {
@@ -106,8 +127,25 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
         (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
         _ if status >= 500 => Err(unavailable(response, true)),
         (None, Some(reply)) if status < 300 => Ok(reply),
-        _ => Err(Error::UnexpectedReply("neither a result nor an error")),
+        _ => Err(NEITHER),
     }
+}
+
+/// As [`decode`], for a list of two; what is no list is the answer to both.
+pub(super) fn decode_both(
+    response: &Response,
+    is_of_redis: fn(&str) -> bool,
+) -> Result<[Reply; 2], Error> {
+    let text = String::from_utf8_lossy(&response.body);
+    if response.status != 200 || !text.trim_start().starts_with('[') {
+        return decode(response, is_of_redis).map(|reply| [reply, Reply::Nil]);
+    }
+    if !text.trim_end().ends_with(']') {
+        return Err(Error::Truncated);
+    }
+    let answers: Vec<Answer> = json::from_str(&text).map_err(|_| NO_LIST)?;
+    let replies: Result<Vec<_>, _> = answers.into_iter().map(Answer::reply).collect();
+    replies?.try_into().map_err(|_| NO_LIST)
 }
 
 fn parse(response: &Response) -> Result<Answer, Error> {

@@ -310,6 +310,35 @@ fn a_replica_that_took_over_is_found() {
     });
 }
 
+#[test]
+fn a_replica_of_the_locks_node_is_waited_for() {
+    run(async {
+        let stack = Stack::start();
+        let replica = stack.cluster.add_replica_of(stack.road("a").1);
+        let lock = stack.client().lock("a").unwrap();
+        let lock = lock.replicas(1, Duration::from_secs(4)).unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let copy: String = {
+            // A replica answers for what it has only to who says that it may be late.
+            let mut direct = redis::Client::open(replica.url())
+                .unwrap()
+                .get_connection()
+                .unwrap();
+            redis::cmd("READONLY").exec(&mut direct).unwrap();
+            redis::cmd("GET").arg("a").query(&mut direct).unwrap()
+        };
+        assert_eq!(copy, lease.token().expose());
+        // The others have none.
+        let other = stack.client().lock("b").unwrap();
+        let other = other.replicas(1, Duration::from_millis(10)).unwrap();
+        assert_eq!(
+            other.try_acquire().await.unwrap_err().code(),
+            "unreplicated"
+        );
+        lease.release().await.unwrap();
+    });
+}
+
 /// Notes the keys of every request, and has none answered.
 #[derive(Clone, Default)]
 struct Noted(Rc<Mutex<Vec<Vec<String>>>>);

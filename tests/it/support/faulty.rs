@@ -9,6 +9,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
+use xtask::stack::Bridge;
+
 use super::{Stack, TestClient, client};
 
 /// The headers and the body of a request.
@@ -18,9 +20,17 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The words of the command that was posted.
+    /// The words of the command that was posted, or of the first of several.
     pub(crate) fn words(&self) -> Vec<String> {
-        serde_json::from_str(&self.body).expect("a command as a JSON array of strings")
+        let several = serde_json::from_str::<Vec<Vec<String>>>(&self.body);
+        several.map_or_else(
+            |_| serde_json::from_str(&self.body).expect("a command as a JSON array of strings"),
+            |commands| commands.into_iter().next().expect("a command"),
+        )
+    }
+
+    fn path(&self) -> &str {
+        self.head.split(' ').nth(1).expect("a request line")
     }
 
     /// The first argument behind the keys.
@@ -118,8 +128,12 @@ struct State {
 
 impl Proxy {
     pub(crate) async fn before(stack: &Stack, faults: impl IntoIterator<Item = Fault>) -> Self {
+        Self::to(&stack.bridge, faults).await
+    }
+
+    pub(crate) async fn to(bridge: &Bridge, faults: impl IntoIterator<Item = Fault>) -> Self {
         let state = Rc::new(State {
-            bridge: stack.bridge.url().to_owned(),
+            bridge: bridge.url().to_owned(),
             faults: Mutex::new(faults.into_iter().collect()),
             seen: Mutex::default(),
             deliver: Notify::new(),
@@ -128,10 +142,15 @@ impl Proxy {
         let served = state.clone();
         let url = serve(move |asked| served.clone().pass(asked)).await;
         Self {
-            client: client(&url, stack.bridge.token()),
+            client: client(&url, bridge.token()),
             url,
             state,
         }
+    }
+
+    /// One more fault, behind those that were given.
+    pub(crate) fn next(&self, fault: Fault) {
+        self.state.faults.lock().expect("faults").push_back(fault);
     }
 
     /// The words of each request so far.
@@ -187,7 +206,9 @@ impl State {
 
 /// What the bridge at `url` answers.
 pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
-    let mut post = reqwest::Client::new().post(url).body(asked.body.clone());
+    let mut post = reqwest::Client::new()
+        .post(format!("{url}{}", asked.path()))
+        .body(asked.body.clone());
     for line in asked.head.lines().skip(1) {
         if let Some((name @ ("authorization" | "content-type"), value)) = line.split_once(": ") {
             post = post.header(name, value);
