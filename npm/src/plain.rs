@@ -91,6 +91,12 @@ pub(crate) fn failure(error: &Error) -> JsValue {
             plain.with("retryAfter", perhaps_milliseconds(*retry_after))
         }
         Error::CommandFailed { index, .. } => plain.with("index", *index as f64),
+        Error::Unreplicated {
+            asked,
+            acknowledged,
+        } => plain
+            .with("asked", *asked)
+            .with("acknowledged", *acknowledged),
         _ => plain,
     };
     plain.0.into()

@@ -17,6 +17,11 @@ export interface LockOptions {
   readonly maxRequests?: number | undefined;
   /** How long {@link Lock.run} keeps the lock by renewing it, at most. By itself 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;
+  /**
+   * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
+   * {@link UnreplicatedError}. None by itself. The bridge must have Upstash's `/pipeline`.
+   */
+  readonly replicas?: { readonly count: number; readonly within: number } | undefined;
   /** Ends what waits: the call rejects with its reason, and leaves no lock and no place in the queue. */
   readonly signal?: AbortSignal | undefined;
 }

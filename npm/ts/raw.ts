@@ -46,6 +46,8 @@ export interface RawPatience {
   readonly waitMs?: number | undefined;
   readonly maxRequests?: number | undefined;
   readonly fair?: boolean | undefined;
+  readonly replicas?: number | undefined;
+  readonly replicasWithinMs?: number | undefined;
 }
 
 export interface RawClient {
