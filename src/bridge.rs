@@ -1,9 +1,13 @@
 //! A script call as an HTTP request, and the HTTP response as a Redis reply.
 
+mod answer;
 mod endpoint;
 mod events;
 mod json;
+mod objects;
+mod percent;
 mod upstash;
+mod webdis;
 
 use std::fmt;
 use std::time::Duration;
@@ -11,8 +15,9 @@ use std::time::Duration;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::transport::{Request, Response};
+use endpoint::PlainHttp;
 use events::Events;
-use upstash::Upstash;
+use objects::Objects;
 
 /// No reply of a lock operation comes near; whatever does is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;
@@ -31,8 +36,30 @@ const BODY_LIMIT: usize = 1 << 20;
 /// ```
 #[derive(Clone)]
 pub struct Bridge {
-    dialect: Upstash,
+    dialect: Dialect,
+    url: String,
+    access: Access,
+    key_locking: bool,
+    script_cache: bool,
+    push: bool,
 }
+
+#[derive(Clone, Copy)]
+enum Dialect {
+    Upstash,
+    Webdis,
+}
+
+/// How a dialect shows that it may use the bridge.
+#[derive(Clone)]
+struct Access {
+    headers: Headers,
+    listening_headers: Headers,
+    /// What no message may quote.
+    secrets: Vec<String>,
+}
+
+type Headers = [(&'static str, String); 2];
 
 impl Bridge {
     /// A bridge that speaks Upstash's REST dialect: Upstash itself, `edgelock-bridge`, serverless-redis-http and others.
@@ -43,10 +70,8 @@ impl Bridge {
     /// # Errors
     /// [`Error::InvalidArgument`] if either cannot be one.
     pub fn upstash(url: &str, credential: &str) -> Result<Self, Error> {
-        let url = endpoint::parse(url, endpoint::PlainHttp::ToLoopback)?;
-        Ok(Self {
-            dialect: Upstash::new(url, credential)?,
-        })
+        let access = upstash::access(credential)?;
+        Self::new(Dialect::Upstash, url, PlainHttp::ToLoopback, access)
     }
 
     /// As [`Bridge::upstash`], and allows plain `http:` to any host, for networks that encrypt by other means. Elsewhere,
@@ -55,9 +80,45 @@ impl Bridge {
     /// # Errors
     /// [`Error::InvalidArgument`] if either cannot be one.
     pub fn upstash_over_plain_http(url: &str, credential: &str) -> Result<Self, Error> {
-        let url = endpoint::parse(url, endpoint::PlainHttp::Anywhere)?;
+        let access = upstash::access(credential)?;
+        Self::new(Dialect::Upstash, url, PlainHttp::Anywhere, access)
+    }
+
+    /// A [webdis](https://webd.is), whose `acl` lets `user` with `password` have `EVAL`, and `SUBSCRIBE` for those who wait. One that
+    /// lets everybody have everything takes any user and password.
+    ///
+    /// `url` is as for [`Bridge::upstash`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if one of them cannot be one: a user has no colon, and neither is empty.
+    pub fn webdis(url: &str, user: &str, password: &str) -> Result<Self, Error> {
+        let access = webdis::access(user, password)?;
+        Self::new(Dialect::Webdis, url, PlainHttp::ToLoopback, access)
+    }
+
+    /// As [`Bridge::webdis`], and allows plain `http:` to any host, as [`Bridge::upstash_over_plain_http`] does.
+    ///
+    /// # Errors
+    /// As those of [`Bridge::webdis`].
+    pub fn webdis_over_plain_http(url: &str, user: &str, password: &str) -> Result<Self, Error> {
+        let access = webdis::access(user, password)?;
+        Self::new(Dialect::Webdis, url, PlainHttp::Anywhere, access)
+    }
+
+    fn new(
+        dialect: Dialect,
+        url: &str,
+        plain_http: PlainHttp,
+        access: Access,
+    ) -> Result<Self, Error> {
+        let url = endpoint::parse(url, plain_http)?;
         Ok(Self {
-            dialect: Upstash::new(url, credential)?,
+            key_locking: endpoint::is_host_under(&url, "upstash.io"),
+            script_cache: false,
+            push: true,
+            dialect,
+            url,
+            access,
         })
     }
 
@@ -65,7 +126,7 @@ impl Bridge {
     /// database. Set by itself for Upstash's own hosts; real Redis refuses that line.
     #[must_use]
     pub fn key_locking(mut self, on: bool) -> Self {
-        self.dialect.key_locking = on;
+        self.key_locking = on;
         self
     }
 
@@ -73,7 +134,7 @@ impl Bridge {
     /// request. Off by itself: some bridges refuse `EVALSHA`, and where scripts get lost often it costs requests.
     #[must_use]
     pub fn script_cache(mut self, on: bool) -> Self {
-        self.dialect.script_cache = on;
+        self.script_cache = on;
         self
     }
 
@@ -81,46 +142,67 @@ impl Bridge {
     /// from time to time instead. Off where subscriptions are not wanted, or a proxy on the way holds them back.
     #[must_use]
     pub fn push(mut self, on: bool) -> Self {
-        self.dialect.push = on;
+        self.push = on;
         self
     }
 
     pub(crate) fn url(&self) -> &str {
-        &self.dialect.url
+        &self.url
     }
 
     pub(crate) const fn pushes(&self) -> bool {
-        self.dialect.push
+        self.push
     }
 
     pub(crate) const fn key_locks(&self) -> bool {
-        self.dialect.key_locking
+        self.key_locking
     }
 
     pub(crate) const fn caches_scripts(&self) -> bool {
-        self.dialect.script_cache
+        self.script_cache
     }
 
     /// A Redis command as the request that has it executed.
     pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
-        self.dialect.encode(words, timeout)
+        Request {
+            url: &self.url,
+            headers: &self.access.headers,
+            body: match self.dialect {
+                Dialect::Upstash => upstash::body(words),
+                Dialect::Webdis => webdis::body(words),
+            },
+            body_limit: BODY_LIMIT,
+            timeout,
+        }
     }
 
     /// Two commands as one request: the second runs behind the first, on the same connection to Redis.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] where the dialect has nothing of the kind.
-    pub(crate) fn encode_both(
-        &self,
+    pub(crate) fn encode_both<'a>(
+        &'a self,
+        url: &'a mut String,
         commands: [&[&str]; 2],
         timeout: Duration,
-    ) -> Result<Request<'_>, Error> {
-        Ok(self.dialect.encode_both(commands, timeout))
+    ) -> Result<Request<'a>, Error> {
+        let Dialect::Upstash = self.dialect else {
+            return Err(Error::InvalidArgument(
+                "webdis cannot wait for replicas: it has no requests of two commands".into(),
+            ));
+        };
+        *url = upstash::pipeline(&self.url);
+        Ok(Request {
+            url,
+            headers: &self.access.headers,
+            body: upstash::pipeline_body(commands),
+            body_limit: BODY_LIMIT,
+            timeout,
+        })
     }
 
     /// What Redis answered to each of two commands, as [`Bridge::decode`].
     pub(crate) fn decode_both(
-        &self,
         response: &Response,
         is_of_redis: fn(&str) -> bool,
     ) -> Result<[Reply; 2], Error> {
@@ -134,15 +216,26 @@ impl Bridge {
         channel: &str,
         timeout: Duration,
     ) -> (Request<'a>, Listening) {
-        *url = self.dialect.subscription(channel);
+        let heard = channel.to_owned();
+        let (body, stream) = match self.dialect {
+            Dialect::Upstash => {
+                *url = upstash::subscription(&self.url, channel);
+                (String::new(), Stream::Upstash(Events::new(heard)))
+            }
+            Dialect::Webdis => {
+                url.clone_from(&self.url);
+                let body = webdis::body(&["SUBSCRIBE", channel]);
+                (body, Stream::Webdis(Objects::new(heard)))
+            }
+        };
         let request = Request {
             url,
-            headers: self.dialect.listening_headers(),
-            body: String::new(),
+            headers: &self.access.listening_headers,
+            body,
             body_limit: BODY_LIMIT,
             timeout,
         };
-        (request, Listening(Events::new(channel.to_owned())))
+        (request, Listening(stream))
     }
 
     /// Whether a response with this status means that the bridge has no subscriptions at all.
@@ -157,12 +250,16 @@ impl Bridge {
         response: &Response,
         is_of_redis: fn(&str) -> bool,
     ) -> Result<Reply, Error> {
-        upstash::decode(response, is_of_redis)
+        match self.dialect {
+            Dialect::Upstash => upstash::decode(response, is_of_redis),
+            Dialect::Webdis => webdis::decode(response),
+        }
     }
 
-    /// `text` from outside as part of a message: without the credential, and cut short after that, so that none is cut in two.
+    /// `text` from outside as part of a message: without what proves who we are, and cut short after that, so that none is cut in two.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let text = text.replace(&self.dialect.credential, "…");
+        let clean = |text: String, secret: &String| text.replace(secret, "…");
+        let text = self.access.secrets.iter().fold(text.to_owned(), clean);
         text.chars().take(200).collect()
     }
 }
@@ -177,11 +274,19 @@ pub(crate) enum Push {
 }
 
 /// A subscription's response, taken apart piece by piece.
-pub(crate) struct Listening(Events);
+pub(crate) struct Listening(Stream);
+
+enum Stream {
+    Upstash(Events),
+    Webdis(Objects),
+}
 
 impl Listening {
     pub(crate) fn read(&mut self, piece: &[u8], hear: &mut dyn FnMut(Push)) {
-        self.0.read(piece, hear);
+        match &mut self.0 {
+            Stream::Upstash(events) => events.read(piece, hear),
+            Stream::Webdis(objects) => objects.read(piece, hear),
+        }
     }
 }
 
@@ -189,7 +294,7 @@ impl Listening {
 impl fmt::Debug for Bridge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bridge")
-            .field("url", &self.dialect.url)
+            .field("url", &self.url)
             .finish_non_exhaustive()
     }
 }

@@ -12,9 +12,13 @@ use crate::bridge::Push;
 pub(crate) struct Mailbox(Mutex<Option<Push>>);
 
 impl Mailbox {
-    /// A later message says all that an earlier one did.
+    /// A later message says all that an earlier one did, and whoever has heard one listens: bridges have been seen to say the
+    /// two in reverse.
     pub(crate) fn put(&self, push: Push) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(push);
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if push != Push::Listening || heard.is_none() {
+            *heard = Some(push);
+        }
     }
 
     fn take(&self) -> Option<Push> {
@@ -103,5 +107,21 @@ impl<'a, F: Future<Output = ()>> Line<'a, F> {
             }
             None => Poll::Pending,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confirmation_does_not_hide_the_message_before_it() {
+        let mailbox = Mailbox::default();
+        mailbox.put(Push::Listening);
+        mailbox.put(Push::Message("7 8".into()));
+        mailbox.put(Push::Listening);
+        assert_eq!(mailbox.take(), Some(Push::Message("7 8".into())));
+        mailbox.put(Push::Listening);
+        assert_eq!(mailbox.take(), Some(Push::Listening));
     }
 }

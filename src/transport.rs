@@ -10,7 +10,7 @@ pub struct Request<'a> {
     pub url: &'a str,
     /// Names in lower case, and values.
     pub headers: &'a [(&'static str, String)],
-    /// What to post.
+    /// What to post; nothing where it is empty.
     pub body: String,
     /// A response body over this many bytes is refused with [`TransportError::TooLarge`], not read to its end.
     pub body_limit: usize,

@@ -28,6 +28,9 @@ pub struct Client(edgelock::Client<Fetch, Host>);
 extern "C" {
     /// How a client is to be; what is left out is as the client has it by itself.
     pub type Settings;
+    /// Of webdis, whose password is the credential; without one, the bridge is of Upstash's dialect.
+    #[wasm_bindgen(method, getter)]
+    fn user(this: &Settings) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn prefix(this: &Settings) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = requestTimeoutMs)]
@@ -52,7 +55,7 @@ extern "C" {
 
 #[wasm_bindgen]
 impl Client {
-    /// A client of the Upstash-style bridge at `url`.
+    /// A client of the bridge at `url`.
     ///
     /// # Errors
     /// `invalid_argument` for an address, a credential or a setting that cannot be one.
@@ -121,10 +124,11 @@ impl Client {
 
 impl Settings {
     fn bridge(&self, url: &str, credential: &str) -> Result<Bridge, Error> {
-        let mut bridge = if self.plain_http().unwrap_or(false) {
-            Bridge::upstash_over_plain_http(url, credential)?
-        } else {
-            Bridge::upstash(url, credential)?
+        let mut bridge = match (self.user(), self.plain_http().unwrap_or(false)) {
+            (None, false) => Bridge::upstash(url, credential)?,
+            (None, true) => Bridge::upstash_over_plain_http(url, credential)?,
+            (Some(user), false) => Bridge::webdis(url, &user, credential)?,
+            (Some(user), true) => Bridge::webdis_over_plain_http(url, &user, credential)?,
         };
         if let Some(on) = self.push() {
             bridge = bridge.push(on);

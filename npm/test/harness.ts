@@ -8,6 +8,8 @@ export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<voi
 export interface Bridge {
   readonly url: string;
   readonly token: string;
+  /** What clients have in its place; the bridge is before the same Redis, and says what is there. */
+  readonly webdis?: { readonly url: string; readonly user: string; readonly password: string };
   /** How many may wait at once, each with a connection that listens: browsers open six to one address. */
   readonly waiters?: number;
 }
@@ -48,8 +50,9 @@ export class Stack {
   }
 
   client(settings: ClientSettings = {}): Client {
-    const { url, token } = this.bridge;
-    return new Client({ url, token, prefix: this.mark, ...settings });
+    const { url, token, webdis } = this.bridge;
+    const bridge = webdis ? { url: webdis.url, webdis } : { url, token };
+    return new Client({ ...bridge, prefix: this.mark, ...settings });
   }
 
   lock(...args: Parameters<Client["lock"]>): ReturnType<Client["lock"]> {
@@ -80,8 +83,9 @@ export class Network {
   }
 
   readonly fetch = async (url: string, init: FetchInit): Promise<FetchResponse> => {
-    if (init.body === undefined) return fetch(url, init);
-    this.seen.push(JSON.parse(init.body) as string[]);
+    const words = toWords(init.body);
+    if (words === undefined || words[0] === "SUBSCRIBE") return fetch(url, init);
+    this.seen.push(words);
     const fate = this.#fates.shift() ?? "pass";
     if (fate === "lose the request") throw new TypeError("lost");
     if (fate === "hang") return new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
@@ -90,6 +94,11 @@ export class Network {
     await response.text();
     throw new TypeError("lost");
   };
+}
+
+/** A command in either dialect. */
+function toWords(body: string | undefined): string[] | undefined {
+  return body?.startsWith("[") ? (JSON.parse(body) as string[]) : body?.split("/").map(decodeURIComponent);
 }
 
 /** What `promise` failed with, which must be one of ours, with that code. */

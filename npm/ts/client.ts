@@ -52,13 +52,26 @@ export interface ClientSettings {
   readonly onEvent?: ((event: LockEvent) => void) | undefined;
 }
 
-/** A client's settings, and its bridge. */
-export interface ClientOptions extends ClientSettings {
-  /** The address of an Upstash-style bridge: `https:`, or `http:` to the local machine. */
+/** A bridge of Upstash's dialect. */
+export interface UpstashOptions {
+  /** Its address: `https:`, or `http:` to the local machine. */
   readonly url: string;
   /** Its credential. */
   readonly token: string;
+  readonly webdis?: undefined;
 }
+
+/** A webdis. */
+export interface WebdisOptions {
+  /** Its address: `https:`, or `http:` to the local machine. */
+  readonly url: string;
+  /** Whom its `acl` lets have `EVAL`, and `SUBSCRIBE` for those who wait. One that lets everybody have everything takes any. */
+  readonly webdis: { readonly user: string; readonly password: string };
+  readonly token?: undefined;
+}
+
+/** A client's settings, and its bridge. */
+export type ClientOptions = ClientSettings & (UpstashOptions | WebdisOptions);
 
 /**
  * Hands out locks that live behind one bridge.
@@ -70,10 +83,11 @@ export class Client {
 
   constructor(options: ClientOptions) {
     if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, token }");
+    const { webdis } = options;
     const url = text(options.url, "url");
-    const token = text(options.token, "token");
-    const settings = toSettings(options);
-    this.#raw = new Remade(() => new (instance().raw.Client)(url, token, settings));
+    const secret = webdis ? text(webdis.password, "webdis.password") : text(options.token, "token");
+    const settings = { ...toSettings(options), user: webdis && text(webdis.user, "webdis.user") };
+    this.#raw = new Remade(() => new (instance().raw.Client)(url, secret, settings));
   }
 
   /**

@@ -1,5 +1,13 @@
 // The contents page of the package.
-export { Client, type ClientOptions, type ClientSettings, type FetchInit, type FetchResponse } from "./client.js";
+export {
+  Client,
+  type ClientOptions,
+  type ClientSettings,
+  type FetchInit,
+  type FetchResponse,
+  type UpstashOptions,
+  type WebdisOptions,
+} from "./client.js";
 export type { Command, Word } from "./command.js";
 export {
   type AnyEdgelockError,

@@ -30,6 +30,8 @@ export interface Holder {
 export type RawEvent = { readonly type: string; readonly error?: Failure };
 
 export interface RawSettings {
+  /** Of webdis; without one, the bridge is of Upstash's dialect. */
+  readonly user?: string | undefined;
   readonly prefix?: string | undefined;
   readonly requestTimeoutMs?: number | undefined;
   readonly attempts?: number | undefined;

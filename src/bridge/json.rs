@@ -23,6 +23,14 @@ impl Visitor for Place<Scalar> {
         self.set(Reply::Nil)
     }
 
+    /// Webdis's mark of an error, behind which comes its text.
+    fn boolean(&mut self, is_status: bool) -> Result<()> {
+        if is_status {
+            return Err(Error);
+        }
+        self.set(Reply::Error(String::new()))
+    }
+
     fn string(&mut self, text: &str) -> Result<()> {
         self.set(Reply::Text(text.as_bytes().to_vec()))
     }
@@ -136,6 +144,8 @@ mod tests {
             "{}",
             "[{}]",
             "true",
+            "false",
+            "[true]",
             "[1.5]",
             "18446744073709551615",
             "[1,]",

@@ -4,88 +4,46 @@
 //! bridges print numbers as floats. `application/json` to the letter, `Bearer` with a capital B, no base64: each is the
 //! only form that some bridge takes.
 
-use std::time::Duration;
-
 use miniserde::{Deserialize, json};
 
-use super::{BODY_LIMIT, endpoint};
+use super::{Access, answer, percent};
 use crate::command::Reply;
 use crate::error::Error;
-use crate::transport::{Request, Response};
+use crate::transport::Response;
 
-#[derive(Clone)]
-pub(super) struct Upstash {
-    pub(super) url: String,
-    pub(super) credential: String,
-    pub(super) key_locking: bool,
-    pub(super) script_cache: bool,
-    pub(super) push: bool,
-    pipeline: String,
-    headers: [(&'static str, String); 2],
-    listening_headers: [(&'static str, String); 2],
+pub(super) fn access(credential: &str) -> Result<Access, Error> {
+    let credential = credential.trim();
+    if credential.is_empty() || !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Error::InvalidArgument(
+            "the bridge's credential is empty, or no bearer token".into(),
+        ));
+    }
+    let bearer = || ("authorization", format!("Bearer {credential}"));
+    Ok(Access {
+        headers: [bearer(), ("content-type", "application/json".to_owned())],
+        listening_headers: [bearer(), ("accept", "text/event-stream".to_owned())],
+        secrets: vec![credential.to_owned()],
+    })
 }
 
-impl Upstash {
-    pub(super) fn new(url: String, credential: &str) -> Result<Self, Error> {
-        let credential = credential.trim();
-        if credential.is_empty() || !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Error::InvalidArgument(
-                "the bridge's credential is empty, or no bearer token".into(),
-            ));
-        }
-        Ok(Self {
-            key_locking: endpoint::is_host_under(&url, "upstash.io"),
-            script_cache: false,
-            push: true,
-            headers: [
-                ("authorization", format!("Bearer {credential}")),
-                ("content-type", "application/json".to_owned()),
-            ],
-            listening_headers: [
-                ("authorization", format!("Bearer {credential}")),
-                ("accept", "text/event-stream".to_owned()),
-            ],
-            credential: credential.to_owned(),
-            pipeline: format!("{url}/pipeline"),
-            url,
-        })
-    }
+pub(super) fn body(words: &[&str]) -> String {
+    json::to_string(words)
+}
 
-    pub(super) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
-        Request {
-            url: &self.url,
-            headers: &self.headers,
-            body: json::to_string(words),
-            body_limit: BODY_LIMIT,
-            timeout,
-        }
-    }
+/// Where several commands are posted, to run one after the other on one connection.
+pub(super) fn pipeline(url: &str) -> String {
+    format!("{url}/pipeline")
+}
 
-    pub(super) fn encode_both(&self, commands: [&[&str]; 2], timeout: Duration) -> Request<'_> {
-        Request {
-            url: &self.pipeline,
-            headers: &self.headers,
-            body: json::to_string(&commands),
-            body_limit: BODY_LIMIT,
-            timeout,
-        }
-    }
+pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
+    json::to_string(&commands)
+}
 
-    pub(super) fn subscription(&self, channel: &str) -> String {
-        let mut url = format!("{}/subscribe/", self.url);
-        for byte in channel.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                url.push(char::from(byte));
-            } else {
-                url.push_str(&format!("%{byte:02X}"));
-            }
-        }
-        url
-    }
-
-    pub(super) const fn listening_headers(&self) -> &[(&'static str, String)] {
-        &self.listening_headers
-    }
+/// Where `channel` is listened to, by a request without a body.
+pub(super) fn subscription(url: &str, channel: &str) -> String {
+    let mut url = format!("{url}/subscribe/");
+    percent::encode(channel, &mut url);
+    url
 }
 
 /// `{"result": …}` or `{"error": "…"}`.
@@ -96,7 +54,7 @@ struct Answer {
 }
 
 const NEITHER: Error = Error::UnexpectedReply("neither a result nor an error");
-const NO_LIST: Error = Error::UnexpectedReply("not an answer for each of two commands");
+const NO_PAIR: Error = Error::UnexpectedReply("not an answer for each of two commands");
 
 impl Answer {
     fn reply(self) -> Result<Reply, Error> {
@@ -105,27 +63,17 @@ impl Answer {
 }
 
 pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
-    let status = response.status;
-    match status {
-        0 | 300..=399 => return Err(Error::Redirected { status }),
-        401 | 403 => return Err(Error::Unauthorized(said(response))),
-        404 | 405 | 413 | 415 => {
-            return Err(Error::Refused {
-                message: said(response),
-                may_have_run: false,
-            });
-        }
-        // Shed before it reached Redis.
-        429 => return Err(unavailable(response, false)),
-        _ => {}
+    if let Some(refusal) = answer::refusal(response) {
+        return Err(refusal);
     }
-    let answer = parse(response)?;
-    match (answer.error, answer.result) {
+    let status = response.status;
+    let Answer { result, error } = answer::parse(response)?;
+    match (error, result) {
         (Some(text), _) if status < 500 && text.contains("authorization header") => {
             Err(Error::Unauthorized(text))
         }
         (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
-        _ if status >= 500 => Err(unavailable(response, true)),
+        _ if status >= 500 => Err(answer::unavailable(response, true)),
         (None, Some(reply)) if status < 300 => Ok(reply),
         _ => Err(NEITHER),
     }
@@ -136,56 +84,11 @@ pub(super) fn decode_both(
     response: &Response,
     is_of_redis: fn(&str) -> bool,
 ) -> Result<[Reply; 2], Error> {
-    let text = String::from_utf8_lossy(&response.body);
-    if response.status != 200 || !text.trim_start().starts_with('[') {
+    let is_list = response.body.trim_ascii_start().starts_with(b"[");
+    if response.status != 200 || !is_list {
         return decode(response, is_of_redis).map(|reply| [reply, Reply::Nil]);
     }
-    if !text.trim_end().ends_with(']') {
-        return Err(Error::Truncated);
-    }
-    let answers: Vec<Answer> = json::from_str(&text).map_err(|_| NO_LIST)?;
+    let answers: Vec<Answer> = answer::parse(response)?;
     let replies: Result<Vec<_>, _> = answers.into_iter().map(Answer::reply).collect();
-    replies?.try_into().map_err(|_| NO_LIST)
-}
-
-fn parse(response: &Response) -> Result<Answer, Error> {
-    let status = response.status;
-    let text = String::from_utf8_lossy(&response.body);
-    json::from_str(&text).map_err(|_| {
-        let text = text.trim();
-        if status >= 500 {
-            unavailable(response, true)
-        } else if text.is_empty() || text.starts_with('{') && !text.ends_with('}') {
-            Error::Truncated
-        } else if text.starts_with(['{', '[', '"']) {
-            Error::UnexpectedReply("not the JSON of a bridge")
-        } else {
-            Error::NotJson { status }
-        }
-    })
-}
-
-fn unavailable(response: &Response, may_have_run: bool) -> Error {
-    // The header's other form, a date, would need a wall clock.
-    let seconds = response
-        .retry_after
-        .as_deref()
-        .and_then(|value| value.trim().parse().ok());
-    Error::Unavailable {
-        message: said(response),
-        retry_after: seconds.map(Duration::from_secs),
-        may_have_run,
-    }
-}
-
-/// What the bridge says for itself: the status, and its error if it speaks JSON. No page of a proxy.
-fn said(response: &Response) -> String {
-    let status = response.status;
-    let text = String::from_utf8_lossy(&response.body);
-    match json::from_str::<Answer>(&text) {
-        Ok(Answer {
-            error: Some(error), ..
-        }) => format!("the bridge says \"{error}\" (status {status})"),
-        _ => format!("the bridge answers with status {status}"),
-    }
+    replies?.try_into().map_err(|_| NO_PAIR)
 }

@@ -156,9 +156,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         words: &[&str],
         timeout: Duration,
     ) -> Result<Answer, Error> {
+        let mut url = String::new();
         let request = match call.replicas() {
             None => bridge.encode(words, timeout),
-            Some(replicas) => bridge.encode_both([words, &replicas.wait()], timeout)?,
+            Some(replicas) => bridge.encode_both(&mut url, [words, &replicas.wait()], timeout)?,
         };
         let response = self
             .host
@@ -182,7 +183,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 waited: Reply::Nil,
             },
             Some(_) => {
-                let [reply, waited] = bridge.decode_both(&response, of_redis)?;
+                let [reply, waited] = Bridge::decode_both(&response, of_redis)?;
                 Answer { reply, waited }
             }
         })

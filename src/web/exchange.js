@@ -59,8 +59,8 @@ export class Exchange {
 
 // A response that goes on: `hear` is called with each piece of its body as it comes.
 export class Stream extends Exchange {
-  constructor(send, url, headers, timeoutMs, hear, done) {
-    super(send, url, headers, undefined, 0, timeoutMs, done);
+  constructor(send, url, headers, body, timeoutMs, hear, done) {
+    super(send, url, headers, body || undefined, 0, timeoutMs, done);
     this.hear = hear;
   }
 

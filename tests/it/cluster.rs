@@ -40,7 +40,7 @@ impl Stack {
     }
 
     fn watched(&self) -> (WatchedClient, Seen) {
-        watch(self.bridge.url(), self.bridge.token())
+        watch(Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap())
     }
 
     /// The slot of a key, who has it, and who is to have it.
@@ -171,12 +171,15 @@ struct Section {
 impl Section {
     async fn enter(&self, fence: u64) {
         assert!(!self.is_entered.swap(true, Relaxed), "two at once");
+        self.note(fence);
+        tokio::task::yield_now().await;
+        self.is_entered.store(false, Relaxed);
+    }
+
+    fn note(&self, fence: u64) {
         let mut fences = self.fences.lock().unwrap();
         assert!(fences.last().is_none_or(|last| *last < fence));
         fences.push(fence);
-        drop(fences);
-        tokio::task::yield_now().await;
-        self.is_entered.store(false, Relaxed);
     }
 
     fn count(&self) -> usize {

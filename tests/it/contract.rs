@@ -3,22 +3,56 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::{Bridge, Client, Command, Error, Reply, Token};
+use edgelock::{Command, Error, Reply, Token};
 use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Http, Stack, Tokio, client, eventually, ms, run};
+use crate::support::{Spawn, Stack, client, client_of, eventually, ms, over, run};
 
 #[track_caller]
 fn code<V: std::fmt::Debug>(result: Result<V, Error>) -> &'static str {
     result.expect_err("an error").code()
 }
 
-#[test]
-fn a_free_lock_is_the_token_under_its_name_for_the_ttl() {
+over! {
+    [upstash, webdis, humanwhocodes] {
+        a_free_lock_is_the_token_under_its_name_for_the_ttl,
+        a_ttl_is_not_truncated_to_seconds,
+        a_lock_that_another_holds_is_held_for_what_is_left,
+        a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded,
+        a_key_of_another_type_is_told_apart_and_left_alone,
+        a_waiter_gets_the_lock_when_it_is_released,
+        a_wait_of_nothing_is_one_try,
+        a_wait_sends_no_more_requests_than_it_may,
+        a_wait_gets_the_lock_of_a_holder_that_died,
+        a_wait_ends_by_its_deadline_and_leaves_nothing_behind,
+        fences_grow_with_every_lease_and_across_lost_data,
+        every_companion_key_expires,
+        a_renewed_lease_has_its_full_ttl_again,
+        a_lease_that_is_no_longer_held_is_lost_and_touches_nothing,
+        a_lock_that_turned_into_another_type_is_lost,
+        past_its_deadline_a_lease_is_expired_and_sends_nothing,
+        a_section_that_reads_and_writes_costs_two_requests,
+        exec_runs_under_the_lease_and_renews_it,
+        an_acquisition_only_reads,
+        a_read_that_fails_gives_the_lock_back,
+        a_write_that_fails_says_which_and_the_others_stand,
+        every_reply_of_redis_arrives_as_it_is,
+        reads_without_a_lock_are_one_request,
+        inspection_says_who_holds_for_how_long_and_the_last_fence,
+        a_forced_release_frees_the_lock_and_the_holder_learns_it,
+        a_lease_goes_on_in_another_handler_by_its_token,
+        names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name,
+        overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not,
+        cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them,
+        contenders_are_never_inside_together_and_all_get_their_turn,
+    }
+}
+
+fn a_free_lock_is_the_token_under_its_name_for_the_ttl(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("sku:42").ttl(ms(30_000)).unwrap();
         let lease = lock.try_acquire().await.unwrap();
         assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
@@ -31,10 +65,9 @@ fn a_free_lock_is_the_token_under_its_name_for_the_ttl() {
     });
 }
 
-#[test]
-fn a_ttl_is_not_truncated_to_seconds() {
+fn a_ttl_is_not_truncated_to_seconds(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _lease = stack
             .lock("a")
             .ttl(ms(1_999))
@@ -64,10 +97,9 @@ fn a_ttl_is_1_ms_to_366_days_in_whole_milliseconds() {
     }
 }
 
-#[test]
-fn a_lock_that_another_holds_is_held_for_what_is_left() {
+fn a_lock_that_another_holds_is_held_for_what_is_left(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let lock = stack.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         let Err(Error::Held {
@@ -83,10 +115,9 @@ fn a_lock_that_another_holds_is_held_for_what_is_left() {
     });
 }
 
-#[test]
-fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded() {
+fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         let _: () = stack.redis("SET a theirs NX");
         let held = lock.try_acquire().await.unwrap_err();
@@ -103,10 +134,9 @@ fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded() {
     });
 }
 
-#[test]
-fn a_key_of_another_type_is_told_apart_and_left_alone() {
+fn a_key_of_another_type_is_told_apart_and_left_alone(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _: () = stack.redis("RPUSH a x");
         let lock = stack.lock("a");
         assert_eq!(lock.try_acquire().await.unwrap_err(), Error::WrongType);
@@ -115,10 +145,9 @@ fn a_key_of_another_type_is_told_apart_and_left_alone() {
     });
 }
 
-#[test]
-fn a_waiter_gets_the_lock_when_it_is_released() {
+fn a_waiter_gets_the_lock_when_it_is_released(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let lock = stack.lock("a");
         let first = lock.try_acquire().await.unwrap();
         let released = Cell::new(false);
@@ -136,10 +165,9 @@ fn a_waiter_gets_the_lock_when_it_is_released() {
     });
 }
 
-#[test]
-fn a_wait_of_nothing_is_one_try() {
+fn a_wait_of_nothing_is_one_try(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
         let lock = proxy.client.lock("a").unwrap().wait(ms(0));
         let lease = lock.acquire().await.unwrap();
@@ -149,10 +177,9 @@ fn a_wait_of_nothing_is_one_try() {
     });
 }
 
-#[test]
-fn a_wait_sends_no_more_requests_than_it_may() {
+fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lease = stack.lock("a").try_acquire().await.unwrap();
         // A lost request is sent again, and counts.
         let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
@@ -165,10 +192,9 @@ fn a_wait_sends_no_more_requests_than_it_may() {
     });
 }
 
-#[test]
-fn a_wait_gets_the_lock_of_a_holder_that_died() {
+fn a_wait_gets_the_lock_of_a_holder_that_died(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let lock = stack.lock("a").ttl(ms(200)).unwrap();
         // Nobody releases it.
         lock.try_acquire().await.unwrap().into_token();
@@ -177,10 +203,9 @@ fn a_wait_gets_the_lock_of_a_holder_that_died() {
     });
 }
 
-#[test]
-fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind() {
+fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a").wait(ms(300));
         let lease = lock.try_acquire().await.unwrap();
         let began = std::time::Instant::now();
@@ -195,10 +220,9 @@ fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind() {
     });
 }
 
-#[test]
-fn fences_grow_with_every_lease_and_across_lost_data() {
+fn fences_grow_with_every_lease_and_across_lost_data(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         let mut last = 0;
         for round in 0..6 {
@@ -222,10 +246,9 @@ fn fences_grow_with_every_lease_and_across_lost_data() {
     });
 }
 
-#[test]
-fn every_companion_key_expires() {
+fn every_companion_key_expires(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         lease.exec(&[]).await.unwrap();
@@ -250,10 +273,9 @@ fn every_companion_key_expires() {
     });
 }
 
-#[test]
-fn a_renewed_lease_has_its_full_ttl_again() {
+fn a_renewed_lease_has_its_full_ttl_again(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lease = stack
             .lock("a")
             .ttl(ms(500))
@@ -269,10 +291,9 @@ fn a_renewed_lease_has_its_full_ttl_again() {
     });
 }
 
-#[test]
-fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing() {
+fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         let incr = [Command::new("INCR").key("n")];
         for call in 0..4 {
@@ -294,10 +315,9 @@ fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing() {
     });
 }
 
-#[test]
-fn a_lock_that_turned_into_another_type_is_lost() {
+fn a_lock_that_turned_into_another_type_is_lost(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lease = stack.lock("a").try_acquire().await.unwrap();
         let _: () = stack.redis("DEL a");
         let _: () = stack.redis("RPUSH a x");
@@ -306,10 +326,9 @@ fn a_lock_that_turned_into_another_type_is_lost() {
     });
 }
 
-#[test]
-fn past_its_deadline_a_lease_is_expired_and_sends_nothing() {
+fn past_its_deadline_a_lease_is_expired_and_sends_nothing(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
         let lock = proxy.client.lock("a").unwrap().ttl(ms(50)).unwrap();
         let lease = lock.try_acquire().await.unwrap();
@@ -326,10 +345,9 @@ fn past_its_deadline_a_lease_is_expired_and_sends_nothing() {
     });
 }
 
-#[test]
-fn a_section_that_reads_and_writes_costs_two_requests() {
+fn a_section_that_reads_and_writes_costs_two_requests(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _: () = stack.redis("SET {a}:stock 7");
         let proxy = Proxy::before(&stack, []).await;
         let lock = proxy.client.lock("a").unwrap();
@@ -358,10 +376,9 @@ fn a_section_that_reads_and_writes_costs_two_requests() {
     });
 }
 
-#[test]
-fn exec_runs_under_the_lease_and_renews_it() {
+fn exec_runs_under_the_lease_and_renews_it(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lease = stack
             .lock("a")
             .ttl(ms(1_000))
@@ -382,10 +399,9 @@ fn exec_runs_under_the_lease_and_renews_it() {
     });
 }
 
-#[test]
-fn an_acquisition_only_reads() {
+fn an_acquisition_only_reads(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         let incr = Command::new("incr").key("n");
         assert_eq!(
@@ -396,10 +412,9 @@ fn an_acquisition_only_reads() {
     });
 }
 
-#[test]
-fn a_read_that_fails_gives_the_lock_back() {
+fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _: () = stack.redis("RPUSH list x");
         let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
         let result = lock
@@ -413,10 +428,9 @@ fn a_read_that_fails_gives_the_lock_back() {
     });
 }
 
-#[test]
-fn a_write_that_fails_says_which_and_the_others_stand() {
+fn a_write_that_fails_says_which_and_the_others_stand(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _: () = stack.redis("RPUSH list x");
         let lease = stack.lock("a").try_acquire().await.unwrap();
         let commands = [
@@ -433,10 +447,9 @@ fn a_write_that_fails_says_which_and_the_others_stand() {
     });
 }
 
-#[test]
-fn every_reply_of_redis_arrives_as_it_is() {
+fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let text = |bytes: &[u8]| Reply::Text(bytes.to_vec());
         let every_byte: Vec<u8> = (0..=255).collect();
         let set = redis::cmd("SET")
@@ -503,10 +516,9 @@ fn every_reply_of_redis_arrives_as_it_is() {
     });
 }
 
-#[test]
-fn reads_without_a_lock_are_one_request() {
+fn reads_without_a_lock_are_one_request(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _: () = stack.redis("MSET a 1 b 2");
         let proxy = Proxy::before(&stack, []).await;
         let reads = [Command::new("GET").key("a"), Command::new("GET").key("b")];
@@ -523,10 +535,9 @@ fn reads_without_a_lock_are_one_request() {
     });
 }
 
-#[test]
-fn inspection_says_who_holds_for_how_long_and_the_last_fence() {
+fn inspection_says_who_holds_for_how_long_and_the_last_fence(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let lock = stack.lock("a");
         let free = lock.inspect().await.unwrap();
         assert_eq!((free.holder, free.fence), (None, None));
@@ -539,10 +550,9 @@ fn inspection_says_who_holds_for_how_long_and_the_last_fence() {
     });
 }
 
-#[test]
-fn a_forced_release_frees_the_lock_and_the_holder_learns_it() {
+fn a_forced_release_frees_the_lock_and_the_holder_learns_it(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let lock = stack.lock("a");
         assert!(!lock.force_release().await.unwrap());
         let lease = lock.try_acquire().await.unwrap();
@@ -551,10 +561,9 @@ fn a_forced_release_frees_the_lock_and_the_holder_learns_it() {
     });
 }
 
-#[test]
-fn a_lease_goes_on_in_another_handler_by_its_token() {
+fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         lease.exec(&[Command::new("INCR").key("n")]).await.unwrap();
@@ -576,10 +585,9 @@ fn a_lease_goes_on_in_another_handler_by_its_token() {
     });
 }
 
-#[test]
-fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name() {
+fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let long = "ü".repeat(256);
         for (prefix, name, key, fence) in [
             ("shop:", "sku:42", "shop:sku:42", "{shop:sku:42}:fence"),
@@ -603,10 +611,9 @@ fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name() {
     });
 }
 
-#[test]
-fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not() {
+fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let lease = stack.lock("a").try_acquire().await.unwrap();
         let (first, second, renewal) =
             tokio::join!(lease.exec(&[]), lease.exec(&[]), lease.renew());
@@ -617,16 +624,12 @@ fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(
     });
 }
 
-#[test]
-fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them() {
+fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
-        let cached = |bridge: Bridge| Client::new(bridge, Http::default(), Tokio::default());
-        let bridge = Bridge::upstash(&proxy.url, stack.bridge.token())
-            .unwrap()
-            .script_cache(true);
-        let lock = cached(bridge).lock("a").unwrap();
+        let cached = client_of(stack.route_by(&proxy.url).script_cache(true));
+        let lock = cached.lock("a").unwrap();
         for flush in [false, false, true] {
             if flush {
                 let _: () = stack.redis("SCRIPT FLUSH");
@@ -648,12 +651,7 @@ fn scripts_that_ask_for_key_locking_run_too() {
     run(async {
         let stack = Stack::spawn();
         for cache in [false, true, true] {
-            let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
-            let client = Client::new(
-                bridge.key_locking(true).script_cache(cache),
-                Http::default(),
-                Tokio::default(),
-            );
+            let client = client_of(stack.route().key_locking(true).script_cache(cache));
             client
                 .lock("a")
                 .unwrap()
@@ -667,12 +665,11 @@ fn scripts_that_ask_for_key_locking_run_too() {
     });
 }
 
-#[test]
-fn contenders_are_never_inside_together_and_all_get_their_turn() {
+fn contenders_are_never_inside_together_and_all_get_their_turn(spawn: Spawn) {
     run(async {
         const CONTENDERS: usize = 12;
         const TURNS: usize = 5;
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let inside = Rc::new(Cell::new(0));
         let mut contenders = JoinSet::new();
         for _ in 0..CONTENDERS {

@@ -10,7 +10,7 @@ use edgelock::{Command, Error, Lease, Runtime, Transport};
 use crate::support::faulty::Fault::{LoseReply, LoseRequest, Pass};
 use crate::support::faulty::{self, Proxy};
 use crate::support::watched::{Seen, watch};
-use crate::support::{Stack, eventually, ms, run};
+use crate::support::{Spawn, eventually, ms, over, run};
 
 const TTL: Duration = ms(300);
 
@@ -33,10 +33,26 @@ fn ok<T: Transport, R: Runtime>(_: &Lease<T, R>) -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn work_longer_than_the_ttl_has_the_lock_until_it_is_done() {
+over! {
+    [upstash, webdis, humanwhocodes] {
+        work_longer_than_the_ttl_has_the_lock_until_it_is_done,
+        nothing_of_a_run_goes_on_after_it_returned,
+        the_error_of_the_work_is_returned_whatever_becomes_of_the_lock,
+        work_is_stopped_at_the_next_renewal_after_the_lock_was_lost,
+        work_is_stopped_at_the_deadline_though_the_network_hangs,
+        a_renewal_that_fails_is_tried_again,
+        work_that_takes_too_long_is_stopped_and_the_lock_released,
+        work_that_gives_the_lock_back_itself_may_go_on,
+        a_short_ttl_does_not_spin_when_renewals_fail,
+        a_long_ttl_is_a_long_ttl,
+        a_dropped_lease_and_a_dropped_run_are_released_in_the_background,
+        a_lease_that_was_given_back_or_handed_over_is_not_released_when_it_is_dropped,
+    }
+}
+
+fn work_longer_than_the_ttl_has_the_lock_until_it_is_done(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
         let done = lock
@@ -53,10 +69,9 @@ fn work_longer_than_the_ttl_has_the_lock_until_it_is_done() {
     });
 }
 
-#[test]
-fn nothing_of_a_run_goes_on_after_it_returned() {
+fn nothing_of_a_run_goes_on_after_it_returned(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
         lock.run(async |lease| ok(lease)).await.unwrap();
@@ -74,8 +89,7 @@ fn nothing_of_a_run_goes_on_after_it_returned() {
     });
 }
 
-#[test]
-fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock() {
+fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock(spawn: Spawn) {
     #[derive(Debug, PartialEq)]
     enum Failure {
         OfLock(Error),
@@ -87,7 +101,7 @@ fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock() {
         }
     }
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a");
         for lost in [false, true] {
             let outcome = lock
@@ -112,10 +126,9 @@ fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock() {
     });
 }
 
-#[test]
-fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost() {
+fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
         let stopped = Rc::new(Cell::new(false));
@@ -136,11 +149,10 @@ fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost() {
     });
 }
 
-#[test]
-fn work_is_stopped_at_the_deadline_though_the_network_hangs() {
+fn work_is_stopped_at_the_deadline_though_the_network_hangs(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
-        let (granted, answers) = (Rc::new(Cell::new(false)), stack.bridge.url().to_owned());
+        let stack = spawn();
+        let (granted, answers) = (Rc::new(Cell::new(false)), stack.url());
         // Answers the acquisition, and nothing after.
         let url = faulty::serve(move |asked| {
             let (first, answers) = (!granted.replace(true), answers.clone());
@@ -153,7 +165,7 @@ fn work_is_stopped_at_the_deadline_though_the_network_hangs() {
             }
         })
         .await;
-        let (client, seen) = watch(&url, stack.bridge.token());
+        let (client, seen) = watch(stack.route_by(&url));
         let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
         let stopped = Rc::new(Cell::new(false));
         let outcome: Result<(), Error> = lock
@@ -169,16 +181,15 @@ fn work_is_stopped_at_the_deadline_though_the_network_hangs() {
     });
 }
 
-#[test]
-fn a_renewal_that_fails_is_tried_again() {
+fn a_renewal_that_fails_is_tried_again(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         // More than the attempts of one renewal.
         let faults = [Pass]
             .into_iter()
             .chain([LoseRequest, LoseRequest, LoseReply, LoseRequest]);
         let proxy = Proxy::before(&stack, faults).await;
-        let (client, seen) = watch(&proxy.url, stack.bridge.token());
+        let (client, seen) = watch(stack.route_by(&proxy.url));
         let lock = client.lock("a").unwrap().ttl(ms(2_000)).unwrap();
         let outcome = lock
             .run(async |_| {
@@ -191,10 +202,9 @@ fn a_renewal_that_fails_is_tried_again() {
     });
 }
 
-#[test]
-fn work_that_takes_too_long_is_stopped_and_the_lock_released() {
+fn work_that_takes_too_long_is_stopped_and_the_lock_released(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.lock("a").ttl(TTL).unwrap().max_hold(ms(500));
         let stopped = Rc::new(Cell::new(false));
         let outcome: Result<(), Error> = lock
@@ -209,10 +219,9 @@ fn work_that_takes_too_long_is_stopped_and_the_lock_released() {
     });
 }
 
-#[test]
-fn work_that_gives_the_lock_back_itself_may_go_on() {
+fn work_that_gives_the_lock_back_itself_may_go_on(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
         let outcome = lock
@@ -231,12 +240,11 @@ fn work_that_gives_the_lock_back_itself_may_go_on() {
     });
 }
 
-#[test]
-fn a_short_ttl_does_not_spin_when_renewals_fail() {
+fn a_short_ttl_does_not_spin_when_renewals_fail(spawn: Spawn) {
     run(async {
-        let stack = Stack::spawn();
+        let stack = spawn();
         let begun = Rc::new(Cell::new(false));
-        let (hangs_up, bridge) = (begun.clone(), stack.bridge.url().to_owned());
+        let (hangs_up, bridge) = (begun.clone(), stack.url());
         // Answers until the work begins, and nothing after.
         let url = faulty::serve(move |asked| {
             let (hangs_up, bridge) = (hangs_up.clone(), bridge.clone());
@@ -248,7 +256,7 @@ fn a_short_ttl_does_not_spin_when_renewals_fail() {
             }
         })
         .await;
-        let (client, seen) = watch(&url, stack.bridge.token());
+        let (client, seen) = watch(stack.route_by(&url));
         let lock = client.lock("a").unwrap().ttl(ms(10)).unwrap();
         let mut sent_before = 0;
         // On a busy machine an answer may take longer than the ttl.
@@ -270,10 +278,9 @@ fn a_short_ttl_does_not_spin_when_renewals_fail() {
     });
 }
 
-#[test]
-fn a_long_ttl_is_a_long_ttl() {
+fn a_long_ttl_is_a_long_ttl(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let (client, seen) = stack.watched();
         let month = ms(30 * 24 * 60 * 60 * 1_000);
         let lock = client.lock("a").unwrap().ttl(month).unwrap();
@@ -288,10 +295,9 @@ fn a_long_ttl_is_a_long_ttl() {
     });
 }
 
-#[test]
-fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background() {
+fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.lock("a").unwrap();
         drop(lock.try_acquire().await.unwrap());
@@ -315,10 +321,9 @@ fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background() {
     });
 }
 
-#[test]
-fn a_lease_that_was_given_back_or_handed_over_is_not_released_when_it_is_dropped() {
+fn a_lease_that_was_given_back_or_handed_over_is_not_released_when_it_is_dropped(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.lock("a").unwrap();
         let lease = lock.try_acquire().await.unwrap();

@@ -1,6 +1,7 @@
 //! What the client promises, on real parts.
 #![cfg(not(target_family = "wasm"))]
 
+mod bridges;
 mod cluster;
 mod contract;
 mod examples;
@@ -8,6 +9,7 @@ mod holding;
 mod invariants;
 mod lost;
 mod outcomes;
+mod push;
 mod quorum;
 mod reentrant;
 mod refusals;

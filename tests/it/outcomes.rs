@@ -584,6 +584,35 @@ fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
 }
 
 #[test]
+fn webdis_is_shown_a_user_and_a_password_that_no_error_and_no_debug_shows() {
+    run(async {
+        // The example of RFC 7617.
+        const PAIR: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
+        let url = serve(|asked| {
+            assert!(asked.head.starts_with("POST / HTTP/1.1\r\n"));
+            let basic = format!("authorization: Basic {PAIR}\r\n");
+            assert!(asked.head.contains(&basic), "{}", asked.head);
+            assert!(asked.body.starts_with("EVAL/"));
+            let said = format!(r#"{{"EVAL":[false,"ERR x {PAIR} open sesame"]}}"#);
+            std::future::ready(Some(json(200, &said)))
+        })
+        .await;
+        let bridge = Bridge::webdis(&url, "Aladdin", "open sesame").unwrap();
+        let shown = format!("{bridge:?}");
+        let client = Client::new(bridge, Http::default(), Tokio::default());
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("refused", false));
+        assert!(error.to_string().contains("ERR x … …"), "{error}");
+        let text = format!("{shown} {client:?} {error:?}");
+        assert!(!text.contains("QWx") && !text.contains("sesame"), "{text}");
+        for (url, user) in [("http://webdis.example", "u"), (&url, "u:v"), (&url, "")] {
+            assert!(Bridge::webdis(url, user, "p").is_err());
+        }
+        assert!(Bridge::webdis_over_plain_http("http://webdis.example", "u", "p").is_ok());
+    });
+}
+
+#[test]
 fn debug_shows_no_secret() {
     run(async {
         let url = serve(|asked| {

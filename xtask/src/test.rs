@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use xtask::paths;
 use xtask::setup::{self, tool};
-use xtask::stack::{Bridge, build_bridge};
+use xtask::stack::{Bridge, Webdis, build_bridge};
 
 use self::report::{Counts, Report, Step};
 use crate::{faulty, interrupt, npm_test, workerd_tests};
@@ -154,14 +154,20 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     if !(report.run(built).await && report.run(prepared).await) {
         return;
     }
-    let bridge = Bridge::options().binary(binary).start();
-    match bridge.and_then(|bridge| Ok((bridge, npm_test::hosts()?))) {
-        Ok((bridge, hosts)) => {
+    let bridges = Bridge::options().binary(binary).start().and_then(|bridge| {
+        let webdis = Webdis::start(bridge.redis_socket(), &["EVAL", "EVALSHA", "SUBSCRIBE"])?;
+        Ok((bridge, webdis))
+    });
+    match bridges.and_then(|bridges| Ok((bridges, npm_test::hosts()?))) {
+        Ok(((bridge, webdis), hosts)) => {
             report.done(FIRST_LOCK, npm_test::first_lock(&bridge).await);
             for (name, mut command) in hosts {
                 command
                     .env("EDGELOCK_BRIDGE_URL", bridge.url())
-                    .env("EDGELOCK_BRIDGE_TOKEN", bridge.token());
+                    .env("EDGELOCK_BRIDGE_TOKEN", bridge.token())
+                    .env("EDGELOCK_WEBDIS_URL", webdis.url())
+                    .env("EDGELOCK_WEBDIS_USER", webdis.user())
+                    .env("EDGELOCK_WEBDIS_PASSWORD", webdis.password());
                 report.run(tests(name, 5, command)).await;
             }
         }

@@ -48,7 +48,7 @@ impl Net {
         elsewhere: 0,
     };
 
-    fn draw(rng: &Rng) -> Self {
+    pub(crate) fn draw(rng: &Rng) -> Self {
         let rate = || match rng.chance(400) {
             true => rng.pick(&[20, 60, 200]),
             false => 0,

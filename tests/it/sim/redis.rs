@@ -58,6 +58,8 @@ pub(crate) type Listener = u64;
 pub(crate) struct Db {
     keys: BTreeMap<Vec<u8>, Entry>,
     pub(crate) now_us: i64,
+    /// When it was started, by its own clock.
+    pub(crate) started_us: i64,
     /// Digests of the scripts it knows.
     pub(crate) scripts: BTreeSet<String>,
     pub(crate) listeners: BTreeMap<Vec<u8>, Vec<Listener>>,
@@ -131,6 +133,11 @@ impl Db {
                 bulk(self.now_us / 1_000_000),
                 bulk(self.now_us % 1_000_000),
             ])),
+            "INFO" => {
+                let seconds = (self.now_us - self.started_us) / 1_000_000;
+                let text = format!("# Server\r\nuptime_in_seconds:{seconds}\r\n");
+                Ok(Reply::Bulk(text.into_bytes()))
+            }
             "PUBLISH" => Ok(self.publish(args[0], args[1])),
             "PUBSUB" => self.listening(args[0], &args[1..]),
             "FLUSHALL" => {
@@ -291,7 +298,7 @@ impl Db {
 pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
-        "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" => (1, 1),
+        "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" | "INFO" => (1, 1),
         "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "ZRANK" | "ZSCORE" | "PUBLISH" => (2, 2),
         "HINCRBY" | "ZRANGE" => (3, 3),
         "DEL" | "EXISTS" | "PUBSUB" => (1, usize::MAX),

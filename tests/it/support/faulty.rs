@@ -5,13 +5,13 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Mutex;
 
+use edgelock::Bridge;
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use xtask::stack::Bridge;
-
-use super::{Stack, TestClient, client};
+use super::{Stack, TestClient, client_of};
 
 /// The headers and the body of a request.
 pub(crate) struct Asked {
@@ -20,17 +20,26 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The words of the command that was posted, or of the first of several.
+    /// The words of the command that was posted, in either dialect; of the first, if they are several.
     pub(crate) fn words(&self) -> Vec<String> {
-        let several = serde_json::from_str::<Vec<Vec<String>>>(&self.body);
-        several.map_or_else(
-            |_| serde_json::from_str(&self.body).expect("a command as a JSON array of strings"),
-            |commands| commands.into_iter().next().expect("a command"),
-        )
+        if let Ok(several) = serde_json::from_str::<Vec<Vec<String>>>(&self.body) {
+            return several.into_iter().next().expect("a command");
+        }
+        if self.body.starts_with('[') {
+            return serde_json::from_str(&self.body).expect("a command as a JSON array of strings");
+        }
+        let words = self.body.split('/').map(percent_decode_str);
+        words
+            .map(|word| word.decode_utf8().expect("UTF-8").into_owned())
+            .collect()
     }
 
     fn path(&self) -> &str {
         self.head.split(' ').nth(1).expect("a request line")
+    }
+
+    fn is_subscription(&self) -> bool {
+        self.head.starts_with("POST /subscribe/") || self.body.starts_with("SUBSCRIBE/")
     }
 
     /// The first argument behind the keys.
@@ -128,12 +137,17 @@ struct State {
 
 impl Proxy {
     pub(crate) async fn before(stack: &Stack, faults: impl IntoIterator<Item = Fault>) -> Self {
-        Self::to(&stack.bridge, faults).await
+        Self::to(&stack.url(), |url| stack.route_by(url), faults).await
     }
 
-    pub(crate) async fn to(bridge: &Bridge, faults: impl IntoIterator<Item = Fault>) -> Self {
+    /// Before the bridge at an address; `route` says how it is reached at another.
+    pub(crate) async fn to(
+        bridge: &str,
+        route: impl FnOnce(&str) -> Bridge,
+        faults: impl IntoIterator<Item = Fault>,
+    ) -> Self {
         let state = Rc::new(State {
-            bridge: bridge.url().to_owned(),
+            bridge: bridge.to_owned(),
             faults: Mutex::new(faults.into_iter().collect()),
             seen: Mutex::default(),
             deliver: Notify::new(),
@@ -142,7 +156,7 @@ impl Proxy {
         let served = state.clone();
         let url = serve(move |asked| served.clone().pass(asked)).await;
         Self {
-            client: client(&url, bridge.token()),
+            client: client_of(route(&url)),
             url,
             state,
         }
@@ -167,7 +181,7 @@ impl Proxy {
 
 impl State {
     async fn pass(self: Rc<Self>, asked: Asked) -> Option<Vec<u8>> {
-        if asked.head.starts_with("POST /subscribe/") {
+        if asked.is_subscription() {
             self.see(vec!["SUBSCRIBE".to_owned()]);
             return Some(json(404, r#"{"error":"no subscriptions"}"#));
         }

@@ -3,17 +3,17 @@
 pub(crate) mod faulty;
 #[path = "../../../examples/first_lock/native.rs"]
 mod native;
+mod stack;
 pub(crate) mod watched;
 
 use std::future::Future;
 use std::time::Duration;
 
 use edgelock::{Bridge, Client, Lock};
-use redis::ConnectionLike;
 use tokio::task::LocalSet;
-use xtask::stack;
 
 pub(crate) use native::{Http, Tokio};
+pub(crate) use stack::{Spawn, Stack, over};
 
 pub(crate) type TestClient = Client<Http, Tokio>;
 pub(crate) type TestLock = Lock<Http, Tokio>;
@@ -35,41 +35,11 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
     LocalSet::new().block_on(&runtime, test);
 }
 
-/// A bridge and its Redis, for one test alone.
-pub(crate) struct Stack {
-    pub(crate) bridge: stack::Bridge,
-    pub(crate) redis: redis::Connection,
-}
-
-impl Stack {
-    pub(crate) fn spawn() -> Self {
-        let bridge = stack::Bridge::spawn();
-        let redis = bridge.redis().get_connection().expect("redis");
-        Self { bridge, redis }
-    }
-
-    pub(crate) fn client(&self) -> TestClient {
-        client(self.bridge.url(), self.bridge.token())
-    }
-
-    pub(crate) fn lock(&self, name: &str) -> TestLock {
-        self.client().lock(name).expect("a name")
-    }
-
-    /// What Redis itself says, past bridge and client. Words are separated by blanks.
-    pub(crate) fn redis<V: redis::FromRedisValue>(&mut self, command: &str) -> V {
-        let mut words = command.split(' ');
-        let mut cmd = redis::cmd(words.next().unwrap_or_default());
-        words.for_each(|word| {
-            cmd.arg(word);
-        });
-        let value = self.redis.req_command(&cmd).expect("redis answers");
-        redis::from_redis_value(value).expect("the type asked for")
-    }
-}
-
 pub(crate) fn client(url: &str, credential: &str) -> TestClient {
-    let bridge = Bridge::upstash(url, credential).expect("a bridge");
+    client_of(Bridge::upstash(url, credential).expect("a bridge"))
+}
+
+pub(crate) fn client_of(bridge: Bridge) -> TestClient {
     Client::new(bridge, Http::default(), Tokio::default())
 }
 

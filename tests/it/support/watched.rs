@@ -16,6 +16,7 @@ use super::{Http, Stack, Tokio};
 #[derive(Clone, Default)]
 pub(crate) struct Seen {
     events: Arc<Mutex<Vec<String>>>,
+    retries: Arc<Mutex<Vec<String>>>,
     requests_of_grants: Arc<Mutex<Vec<u32>>>,
     timers: Arc<AtomicUsize>,
     exchanges: Arc<AtomicUsize>,
@@ -26,6 +27,11 @@ impl Seen {
     /// The codes of all events so far.
     pub(crate) fn events(&self) -> Vec<String> {
         self.events.lock().expect("events").clone()
+    }
+
+    /// Why each request that was sent again was.
+    pub(crate) fn retries(&self) -> Vec<String> {
+        self.retries.lock().expect("retries").clone()
     }
 
     /// What each acquisition sent until it had the lock.
@@ -84,9 +90,16 @@ impl Runtime for Watched<Tokio> {
     fn observe(&self, event: &Event<'_>) {
         let code = event.kind.code().to_owned();
         self.1.events.lock().expect("events").push(code);
-        if let EventKind::Acquired { requests, .. } = event.kind {
-            let mut all = self.1.requests_of_grants.lock().expect("requests");
-            all.push(requests);
+        match event.kind {
+            EventKind::Acquired { requests, .. } => {
+                let mut all = self.1.requests_of_grants.lock().expect("requests");
+                all.push(requests);
+            }
+            EventKind::Retried { error, .. } => {
+                let mut all = self.1.retries.lock().expect("retries");
+                all.push(error.to_string());
+            }
+            _ => {}
         }
     }
 }
@@ -109,10 +122,9 @@ impl Transport for Watched<Http> {
 
 pub(crate) type WatchedClient = Client<Watched<Http>, Watched<Tokio>>;
 
-/// A client of the bridge at `url`, and what it does.
-pub(crate) fn watch(url: &str, credential: &str) -> (WatchedClient, Seen) {
+/// A client that has this bridge, and what it does.
+pub(crate) fn watch(bridge: Bridge) -> (WatchedClient, Seen) {
     let seen = Seen::default();
-    let bridge = Bridge::upstash(url, credential).expect("a bridge");
     let transport = Watched(Http::default(), seen.clone());
     let runtime = Watched(Tokio::default(), seen.clone());
     (Client::new(bridge, transport, runtime), seen)
@@ -120,6 +132,6 @@ pub(crate) fn watch(url: &str, credential: &str) -> (WatchedClient, Seen) {
 
 impl Stack {
     pub(crate) fn watched(&self) -> (WatchedClient, Seen) {
-        watch(self.bridge.url(), self.bridge.token())
+        watch(self.route())
     }
 }

@@ -1,0 +1,38 @@
+// The contract in Node, over webdis.
+import { Client } from "edgelock";
+import { contract } from "./contract.js";
+import { check, equal, eventually, fails, Network, run, type Suite } from "./harness.js";
+
+const { env } = process;
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = env;
+const { EDGELOCK_WEBDIS_URL = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password = "" } = env;
+const webdis = { url: EDGELOCK_WEBDIS_URL, user, password };
+
+const { scripts_that_ask_for_key_locking_run_too, ...promises } = contract;
+
+const dialect: Suite = {
+  async key_locking_is_refused_in_the_words_of_redis(stack) {
+    const error = await fails("refused", stack.client({ keyLocking: true }).lock("a").tryAcquire());
+    check(error.message.includes("allow-key-locking") && !error.isUnknown, error.message);
+  },
+
+  async who_waits_is_handed_the_lock_over_a_stream(stack) {
+    const holder = await stack.lock("a").tryAcquire();
+    const network = new Network();
+    const waiter = stack.client(network).lock("a", { wait: 40_000 }).acquire();
+    // Asked, and asked again since the lock may have been freed before it listened.
+    await eventually(() => network.seen.length === 2);
+    await holder.release();
+    const lease = await waiter;
+    equal(network.seen.length, 2);
+    await lease.release();
+  },
+
+  async a_wrong_password_is_unauthorized_and_shows_nowhere(stack) {
+    const wrong = new Client({ url: webdis.url, webdis: { user, password: "wrong-credential" } });
+    const error = await fails("unauthorized", wrong.lock(`${stack.mark}a`).tryAcquire());
+    equal([error.isUnknown, `${error.stack}`.includes("wrong-credential")], [false, false]);
+  },
+};
+
+run({ url, token, webdis }, [promises, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,0 +1,167 @@
+//! Webdis's dialect, as Debian's 0.1.9 and later ones speak it.
+//!
+//! <https://github.com/nicolasff/webdis>. `POST /` with the command in the body, its words percent-encoded and parted by slashes,
+//! and HTTP's basic authentication. Replies are keyed by the command, and an error is a reply.
+
+use miniserde::Deserialize;
+
+use super::{Access, answer, percent};
+use crate::command::Reply;
+use crate::error::Error;
+use crate::token::base64url;
+use crate::transport::Response;
+
+pub(super) fn access(user: &str, password: &str) -> Result<Access, Error> {
+    let is_valid = |text: &str| !text.is_empty() && !text.contains(char::is_control);
+    if !is_valid(user) || !is_valid(password) || user.contains(':') {
+        return Err(Error::InvalidArgument(
+            "webdis's user or password is empty or has a control character, or the user a colon"
+                .into(),
+        ));
+    }
+    let pair = base64(&format!("{user}:{password}"));
+    let headers = [
+        ("authorization", format!("Basic {pair}")),
+        ("content-type", "text/plain".to_owned()),
+    ];
+    Ok(Access {
+        listening_headers: headers.clone(),
+        headers,
+        secrets: vec![pair, password.to_owned()],
+    })
+}
+
+/// RFC 4648 §4.
+fn base64(text: &str) -> String {
+    let mut coded = base64url(text.as_bytes())
+        .replace('-', "+")
+        .replace('_', "/");
+    while !coded.len().is_multiple_of(4) {
+        coded.push('=');
+    }
+    coded
+}
+
+pub(super) fn body(words: &[&str]) -> String {
+    let mut body = String::new();
+    for (place, word) in words.iter().enumerate() {
+        if place > 0 {
+            body.push('/');
+        }
+        percent::encode(word, &mut body);
+    }
+    body
+}
+
+/// `{"EVAL": …}`, with `[false, "…"]` for an error.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(rename = "EVAL")]
+    eval: Option<Reply>,
+    #[serde(rename = "EVALSHA")]
+    evalsha: Option<Reply>,
+}
+
+pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
+    match response.status {
+        403 => return Err(Error::Unauthorized(FORBIDDEN.into())),
+        400 => {
+            return Err(Error::Refused {
+                message: answer::said(response),
+                may_have_run: false,
+            });
+        }
+        _ => {}
+    }
+    if let Some(refusal) = answer::refusal(response) {
+        return Err(refusal);
+    }
+    let Answer { eval, evalsha } = answer::parse(response)?;
+    match eval.or(evalsha) {
+        _ if response.status >= 500 => Err(answer::unavailable(response, true)),
+        Some(Reply::Array(elements)) => Ok(match elements.as_slice() {
+            [Reply::Error(_), Reply::Text(text)] => {
+                Reply::Error(String::from_utf8_lossy(text).into_owned())
+            }
+            _ => Reply::Array(elements),
+        }),
+        Some(reply) => Ok(reply),
+        // What is not UTF-8 drops out of its replies; of ours nothing does.
+        None => Err(Error::UnexpectedReply("no reply to the command")),
+    }
+}
+
+/// It says nothing itself.
+const FORBIDDEN: &str = "webdis forbids it (status 403): its acl has to enable EVAL for this user and password, and EVALSHA where \
+    scripts are cached";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(status: u16, body: &str) -> Result<Reply, Error> {
+        super::decode(&Response {
+            status,
+            retry_after: None,
+            body: body.as_bytes().to_vec(),
+        })
+    }
+
+    #[track_caller]
+    fn check(status: u16, body: &str, code: &str, is_unknown: bool) {
+        let error = decode(status, body).expect_err(body);
+        assert_eq!((error.code(), error.is_unknown()), (code, is_unknown));
+    }
+
+    #[test]
+    fn a_command_is_its_words_between_slashes() {
+        let words = ["EVAL", "return {ARGV[1], 'a.b'}\n", "1", "a/b", "", "é+?"];
+        let encoded = "EVAL/return%20%7BARGV%5B1%5D%2C%20%27a%2Eb%27%7D%0A/1/a%2Fb//%C3%A9%2B%3F";
+        assert_eq!(body(&words), encoded);
+    }
+
+    #[test]
+    fn a_user_and_a_password_travel_as_basic_authentication() {
+        // The example of RFC 7617.
+        let access = access("Aladdin", "open sesame").unwrap();
+        assert_eq!(access.headers[0].1, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(base64("??>>"), "Pz8+Pg==");
+        for (user, password) in [("", "p"), ("u", ""), ("a:b", "p"), ("u", "p\r\nx: y")] {
+            let error = super::access(user, password).err().unwrap();
+            assert_eq!(error.code(), "invalid_argument");
+        }
+    }
+
+    #[test]
+    fn replies_are_keyed_by_the_command() {
+        let text = |text: &str| Reply::Text(text.as_bytes().to_vec());
+        for (body, reply) in [
+            (
+                r#"{"EVAL":[1,"x.1"]}"#,
+                Reply::Array(vec![Reply::Int(1), text("x.1")]),
+            ),
+            (r#"{"EVALSHA":7}"#, Reply::Int(7)),
+            (
+                r#"{"EVALSHA":[false,"NOSCRIPT No matching script."]}"#,
+                Reply::Error("NOSCRIPT No matching script.".into()),
+            ),
+        ] {
+            assert_eq!(decode(200, body), Ok(reply));
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_says_whether_the_command_may_have_run() {
+        check(403, "", "unauthorized", false);
+        check(400, "", "refused", false);
+        check(413, "", "refused", false);
+        check(503, "", "unavailable", true);
+        check(502, "<html>", "unavailable", true);
+        check(200, "", "truncated", true);
+        check(200, "{}", "unexpected_reply", true);
+        check(200, r#"{"EVAL":[true,"OK"]}"#, "unexpected_reply", true);
+        check(200, r#"{"BLPOP":null}"#, "unexpected_reply", true);
+        check(200, r#"{"EVAL":[1,"x.1""#, "truncated", true);
+        check(200, "<html>", "not_json", true);
+    }
+}

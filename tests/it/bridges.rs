@@ -1,0 +1,213 @@
+//! What bridges cannot do, and what they do wrong: no answer that is not one, and no wait that depends on more than asking.
+
+use std::cell::Cell;
+
+use edgelock::Bridge;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::faulty::{forward, serve};
+use crate::support::watched::watch;
+use crate::support::{Spawn, Stack, client_of, eventually, ms, over, run};
+use crate::waiting::{acquire, meanwhile};
+
+over! {
+    [upstash, webdis, humanwhocodes] {
+        a_redis_that_hangs_is_timed_out_and_leaves_no_ghost,
+        a_request_whose_connection_redis_drops_is_sent_again,
+    }
+}
+
+mod others {
+    use super::*;
+
+    over! {
+        [webdis, humanwhocodes] {
+            key_locking_is_refused_in_the_words_of_redis,
+            without_redis_nothing_is_known,
+        }
+    }
+}
+
+impl Stack {
+    /// Redis takes commands, and does not run what could write.
+    fn pause(&mut self) {
+        let _: () = self.redis("CLIENT PAUSE 60000 WRITE");
+    }
+
+    fn unpause(&mut self) {
+        let _: () = self.redis("CLIENT UNPAUSE");
+    }
+
+    /// So many commands wait for [`Stack::unpause`].
+    async fn has_paused(&mut self, count: usize) {
+        let is_paused = |line: &&str| line.contains(" flags=b");
+        eventually(|| {
+            let clients: String = self.redis("CLIENT LIST");
+            clients.lines().filter(is_paused).count() == count
+        })
+        .await;
+    }
+}
+
+fn key_locking_is_refused_in_the_words_of_redis(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let client = client_of(stack.route().key_locking(true));
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        // One gives every error of Redis the status of a failure of its own.
+        assert!(["refused", "unavailable"].contains(&error.code()));
+        assert!(error.to_string().contains("allow-key-locking"), "{error}");
+    });
+}
+
+fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        stack.pause();
+        let client = stack.client().attempts(2).request_timeout(ms(200));
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
+        // Everything arrives, late.
+        stack.unpause();
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        let lease = stack.lock("a").try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+fn a_request_whose_connection_redis_drops_is_sent_again(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        // Until the bridge has connected anew.
+        let lock = stack.client().attempts(10).lock("a").unwrap();
+        stack.pause();
+        let asking = meanwhile(async move { lock.try_acquire().await });
+        stack.has_paused(1).await;
+        let _: u64 = stack.redis("CLIENT KILL TYPE normal");
+        stack.unpause();
+        let lease = asking.await.unwrap().unwrap();
+        assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+        lease.release().await.unwrap();
+    });
+}
+
+fn without_redis_nothing_is_known(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.lock("a");
+        let lease = lock.try_acquire().await.unwrap();
+        // It hangs up instead of an answer.
+        let _ = redis::cmd("SHUTDOWN")
+            .arg("NOSAVE")
+            .query::<()>(&mut stack.redis);
+        for error in [
+            lock.try_acquire().await.unwrap_err(),
+            lease.renew().await.unwrap_err(),
+        ] {
+            assert!(["unavailable", "timed_out"].contains(&error.code()));
+            assert!(error.is_unknown());
+        }
+    });
+}
+
+#[test]
+fn a_bridge_without_subscriptions_is_asked_from_time_to_time() {
+    run(async {
+        let forbids = || Stack::webdis_that_allows(&["EVAL"]);
+        for spawn in [forbids, Stack::humanwhocodes] {
+            let stack = spawn();
+            let holder = stack.lock("a").acquire().await.unwrap();
+            let (client, seen) = stack.watched();
+            let waiter = acquire(&client);
+            eventually(|| seen.sent() >= 4).await;
+            holder.release().await.unwrap();
+            waiter.await.unwrap().unwrap().release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
+    run(async {
+        let mut stack = Stack::webdis_that_allows(&["EVAL"]);
+        let guessed = Bridge::webdis(&stack.url(), "edgelock", "guessed").unwrap();
+        for route in [stack.route().script_cache(true), guessed] {
+            let lock = client_of(route).lock("a").unwrap();
+            let error = lock.try_acquire().await.unwrap_err();
+            assert_eq!((error.code(), error.is_unknown()), ("unauthorized", false));
+            assert!(error.to_string().contains("its acl"), "{error}");
+        }
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        let lease = stack.lock("a").try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+/// A connection to webdis, without a client that would notice what comes unasked.
+struct Connection(TcpStream);
+
+impl Connection {
+    async fn to(stack: &Stack) -> Self {
+        let address = stack.url()["http://".len()..].to_owned();
+        Self(TcpStream::connect(address).await.unwrap())
+    }
+
+    async fn post(&mut self, stack: &Stack, command: &str) {
+        let (basic, length) = (stack.basic(), command.len());
+        let request = format!(
+            "POST / HTTP/1.1\r\nauthorization: {basic}\r\ncontent-length: {length}\r\n\r\n{command}"
+        );
+        self.0.write_all(request.as_bytes()).await.unwrap();
+    }
+
+    /// What comes next, which is short enough to come at once; nothing at the end.
+    async fn read(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        let length = self.0.read(&mut bytes).await.unwrap();
+        bytes.truncate(length);
+        bytes
+    }
+}
+
+#[test]
+fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
+    // That of a grant, but for the nonce.
+    const GRANT: &str = "EVAL/return%20%7B1%2C%20%27stranger%2E1%27%2C%207%2C%20%27%27%7D/0";
+    run(async {
+        let mut stack = Stack::webdis();
+        let _: () = stack.redis("SET a theirs");
+        stack.pause();
+        let mut stranger = Connection::to(&stack).await;
+        stranger.post(&stack, GRANT).await;
+        stack.has_paused(1).await;
+        // It is gone before its reply comes, and whoever comes next has its place.
+        stranger.0.shutdown().await.unwrap();
+        assert!(stranger.read().await.is_empty());
+        let mut next = Connection::to(&stack).await;
+        next.post(&stack, "FORBIDDEN").await;
+        assert!(next.read().await.starts_with(b"HTTP/1.1 403 "));
+        stack.unpause();
+        let reply = next.read().await;
+        assert!(String::from_utf8_lossy(&reply).ends_with(r#"{"EVAL":[1,"stranger.1",7,""]}"#));
+
+        // As it arrives at a client whose own request is on its way yet.
+        let (reply, webdis) = (Cell::new(Some(reply)), stack.url());
+        let url = serve(move |asked| {
+            let (reply, webdis) = (reply.take(), webdis.clone());
+            async move {
+                match reply {
+                    Some(reply) => Some(reply),
+                    None => Some(forward(&webdis, &asked).await),
+                }
+            }
+        })
+        .await;
+        let (client, seen) = watch(stack.route_by(&url));
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        assert_eq!((error.code(), seen.sent()), ("held", 2));
+        let why = "an unexpected reply: the reply to another request";
+        assert_eq!(seen.retries(), [why]);
+    });
+}

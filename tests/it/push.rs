@@ -1,0 +1,220 @@
+//! Listening for one's turn, over the bridges that have subscriptions.
+
+use edgelock::{Command, Error};
+use tokio::task::JoinHandle;
+
+use crate::support::watched::Seen;
+use crate::support::{Spawn, Stack, eventually, ms, over, run};
+use crate::waiting::{LONG, Watched, acquire, meanwhile};
+
+over! {
+    [upstash, webdis] {
+        a_release_hands_the_lock_to_who_waits_first_at_no_further_request,
+        a_commit_and_a_forced_release_hand_over_too,
+        who_may_send_no_more_requests_goes_on_listening,
+        who_does_not_listen_is_passed_over,
+        a_waiter_whose_stream_breaks_polls,
+        a_wait_that_is_dropped_or_over_leaves_neither_lock_nor_place_nor_listener_behind,
+        a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on,
+        a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over,
+        a_waiter_reads_under_the_lock_that_it_was_handed,
+        any_name_can_be_waited_for,
+    }
+}
+
+/// A waiter that listens, and what it does.
+async fn listening(stack: &mut Stack) -> (JoinHandle<Result<Watched, Error>>, Seen) {
+    let (listeners, is_first) = (stack.listeners(), stack.waiters() == 0);
+    let (client, seen) = stack.watched();
+    let waiter = acquire(&client);
+    stack.has_listeners(listeners + 1).await;
+    // The first asks once more when it listens, since the lock may have been freed in between.
+    let requests = if is_first { 3 } else { 2 };
+    eventually(|| seen.waits_quietly(requests)).await;
+    (waiter, seen)
+}
+
+fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (first, seen) = listening(&mut stack).await;
+        let (second, seen_of_second) = listening(&mut stack).await;
+        holder.release().await.unwrap();
+        let lease = first.await.unwrap().unwrap();
+        assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+        assert_eq!(stack.redis::<u64>("GET {a}:fence"), lease.fence());
+        assert!(lease.fence() > holder.fence());
+        assert!(lease.remaining() > ms(9_000) && lease.remaining() <= ms(9_898));
+        assert_eq!(seen.requests_of_grants(), [3]);
+        assert_eq!(seen.events(), ["contended", "acquired"]);
+        assert_eq!(stack.waiters(), 1);
+        lease.release().await.unwrap();
+        second.await.unwrap().unwrap().release().await.unwrap();
+        // It need not: the first one would have taken the lock, and handed it on.
+        assert_eq!(seen_of_second.requests_of_grants(), [2]);
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+fn a_commit_and_a_forced_release_hand_over_too(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for forced in [false, true] {
+            let holder = stack.lock("a").acquire().await.unwrap();
+            let (waiter, seen) = listening(&mut stack).await;
+            if forced {
+                assert!(stack.lock("a").force_release().await.unwrap());
+                assert_eq!(holder.release().await, Err(Error::Lost));
+            } else {
+                holder.commit(&[]).await.unwrap();
+            }
+            let lease = waiter.await.unwrap().unwrap();
+            assert_eq!(seen.requests_of_grants(), [3]);
+            lease.release().await.unwrap();
+            stack.has_listeners(0).await;
+        }
+    });
+}
+
+fn who_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        // To ask, to listen, to ask again, and to leave the queue.
+        let lock = client.lock("a").unwrap().wait(LONG).max_requests(4);
+        let waiter = meanwhile(async move { lock.acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        holder.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(seen.requests_of_grants(), [3]);
+        lease.release().await.unwrap();
+    });
+}
+
+fn who_does_not_listen_is_passed_over(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let deaf = stack.deaf().lock("a").unwrap().wait(LONG);
+        let deaf = meanwhile(async move { deaf.acquire().await });
+        stack.has_waiters(1).await;
+        let (waiter, seen) = listening(&mut stack).await;
+        holder.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(seen.requests_of_grants(), [2]);
+        lease.release().await.unwrap();
+        deaf.await.unwrap().unwrap().release().await.unwrap();
+        assert_eq!(stack.waiters(), 0);
+    });
+}
+
+fn a_waiter_whose_stream_breaks_polls(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (waiter, seen) = listening(&mut stack).await;
+        assert_eq!(stack.redis::<u64>("CLIENT KILL TYPE pubsub"), 1);
+        eventually(|| seen.sent() > 3).await;
+        holder.release().await.unwrap();
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+    });
+}
+
+fn a_wait_that_is_dropped_or_over_leaves_neither_lock_nor_place_nor_listener_behind(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, _) = stack.watched();
+        let dropped = acquire(&client);
+        stack.has_listeners(1).await;
+        stack.has_waiters(1).await;
+        dropped.abort();
+        let over = stack.lock("a").wait(ms(150)).acquire().await;
+        assert_eq!(over.unwrap_err().code(), "held");
+        stack.has_listeners(0).await;
+        stack.has_waiters(0).await;
+        holder.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+fn a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (first, _) = listening(&mut stack).await;
+        let (second, _) = listening(&mut stack).await;
+        // Both happen before the first waiter is asked again.
+        let token: String = stack.redis("GET a");
+        holder.release().await.unwrap();
+        assert_ne!(stack.redis::<String>("GET a"), token);
+        first.abort();
+        second.await.unwrap().unwrap().release().await.unwrap();
+        stack.has_waiters(0).await;
+    });
+}
+
+fn a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let lock = client
+            .lock("a")
+            .unwrap()
+            .ttl(ms(60_000))
+            .unwrap()
+            .wait(ms(5_000));
+        let waiter = meanwhile(async move { lock.acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        holder.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(seen.requests_of_grants(), [4]);
+        assert!(stack.redis::<u64>("PTTL a") > 50_000);
+        assert!(lease.remaining() > ms(50_000));
+    });
+}
+
+fn a_waiter_reads_under_the_lock_that_it_was_handed(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap();
+        let waiter =
+            meanwhile(async move { lock.acquire_and_read(&[Command::new("GET").key("n")]).await });
+        eventually(|| seen.waits_quietly(3)).await;
+        let write = Command::new("SET").key("n").arg(7);
+        holder.commit(&[write]).await.unwrap();
+        let (_lease, replies) = waiter.await.unwrap().unwrap();
+        assert_eq!(replies[0].int(), Some(7));
+        let _: () = stack.redis("DEL n");
+    });
+}
+
+fn any_name_can_be_waited_for(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for name in [
+            "a,b",
+            "line\r\nend",
+            "100%",
+            "{tag}:a b",
+            "schlüssel",
+            "data: x",
+        ] {
+            let holder = stack.lock(name).acquire().await.unwrap();
+            let (client, seen) = stack.watched();
+            let lock = client.lock(name).unwrap();
+            let waiter = meanwhile(async move { lock.acquire().await });
+            eventually(|| seen.waits_quietly(3)).await;
+            holder.release().await.unwrap();
+            let lease = waiter.await.unwrap().unwrap();
+            assert_eq!(seen.requests_of_grants(), [3], "{name}");
+            lease.release().await.unwrap();
+            stack.has_listeners(0).await;
+        }
+    });
+}

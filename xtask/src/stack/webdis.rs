@@ -1,0 +1,111 @@
+//! Debian's webdis, before a Redis that another handle owns.
+
+use std::fmt;
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::process::Process;
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// Between the choice of a port and its use another may take it.
+const ATTEMPTS: usize = 5;
+
+/// Long enough for a secret, and short enough for webdis, which breaks the line behind 53 bytes of user and password.
+const USER: &str = "edgelock";
+
+/// A running webdis that lets nobody but its one user have anything. Dropping it kills it.
+pub struct Webdis {
+    process: Process,
+    port: u16,
+    password: String,
+    // Behind `process`, so that the process ends before its files go.
+    _folder: TempDir,
+}
+
+impl Webdis {
+    /// One before the Redis at this unix socket, on a free port, whose user may use these commands; and, as webdis has it, whatever
+    /// one of them begins with.
+    ///
+    /// # Errors
+    ///
+    /// It is not installed, or does not listen within 20 s; what it said is in the error.
+    pub fn start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
+        let mut started = Self::try_start(redis_socket, commands);
+        for _ in 1..ATTEMPTS {
+            if started.is_ok() {
+                break;
+            }
+            started = Self::try_start(redis_socket, commands);
+        }
+        started
+    }
+
+    fn try_start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
+        let password = super::credential();
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let config = json!({
+            "daemonize": false,
+            "redis_host": redis_socket,
+            "http_host": "127.0.0.1",
+            "http_port": port,
+            "threads": 2,
+            "verbosity": 3,
+            "logfile": "/dev/stdout",
+            "acl": [
+                { "disabled": ["*"] },
+                { "http_basic_auth": format!("{USER}:{password}"), "enabled": commands },
+            ],
+        });
+        // Nobody else may read it.
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("webdis.json");
+        fs::write(&file, config.to_string())?;
+        let process = Process::start(Command::new("webdis").arg(file))
+            .context("run `cargo xtask setup`, which installs it")?;
+        process.wait_for("that it runs", START_LIMIT, |line| {
+            line.ends_with("up and running").then_some(())
+        })?;
+        Ok(Self {
+            process,
+            port,
+            password,
+            _folder: folder,
+        })
+    }
+
+    /// Its address, `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Who may use it.
+    pub const fn user(&self) -> &'static str {
+        USER
+    }
+
+    /// With what that user shows who it is.
+    pub fn password(&self) -> &str {
+        &self.password
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl fmt::Debug for Webdis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webdis")
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
