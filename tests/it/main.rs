@@ -14,5 +14,6 @@ mod quorum;
 mod reentrant;
 mod refusals;
 mod replicas;
+mod slots;
 mod support;
 mod waiting;
