@@ -11,7 +11,7 @@ use tokio::task::{spawn_blocking, spawn_local};
 use xtask::stack::{self, RedisCluster};
 
 use crate::support::watched::{Seen, WatchedClient, watch};
-use crate::support::{Http, TestClient, TestLock, Tokio, client, eventually, run};
+use crate::support::{TestClient, TestLock, Tokio, client, client_of, eventually, run};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -29,16 +29,19 @@ impl Stack {
     }
 
     fn client(&self) -> TestClient {
-        client(self.bridge.url(), self.bridge.token())
+        client_of(self.route())
+    }
+
+    fn route(&self) -> Bridge {
+        Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap()
     }
 
     fn caching_client(&self) -> TestClient {
-        let bridge = Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap();
-        Client::new(bridge.script_cache(true), Http::default(), Tokio::default())
+        client_of(self.route().script_cache(true))
     }
 
     fn watched(&self) -> (WatchedClient, Seen) {
-        watch(Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap())
+        watch(self.route())
     }
 
     /// The slot of a key, who has it, and who is to have it.
