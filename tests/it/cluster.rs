@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, Command, Error};
+use edgelock::{Bridge, Command, Error};
 use tokio::task::{spawn_blocking, spawn_local};
 use xtask::stack::{self, RedisCluster};
 
 use crate::support::watched::{Seen, WatchedClient, watch};
-use crate::support::{TestClient, TestLock, Tokio, client, client_of, eventually, run};
+use crate::support::{TestClient, TestLock, client, client_of, eventually, run};
 
 const LONG: Duration = Duration::from_secs(60);
 
