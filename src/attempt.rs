@@ -1,10 +1,12 @@
 //! One acquisition under way: asks, waits for its turn, and cleans up after itself.
 
+mod voted;
+
 use std::pin::pin;
 use std::time::Duration;
 
 use crate::claim::Claim;
-use crate::client::{Settled, Until};
+use crate::client::{Client, Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
@@ -38,6 +40,8 @@ pub(crate) struct Attempt<T: Transport, R: Runtime> {
     /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
     exposed: bool,
     requests: u32,
+    /// How often it asked several bridges.
+    tries: u32,
 }
 
 /// The lock was granted.
@@ -99,6 +103,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             takes_over: whole && reads.is_empty(),
             exposed: false,
             requests: 0,
+            tries: 0,
             claim,
             patience,
             waiter,
@@ -127,7 +132,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             .observe(EventKind::Contended { remaining, ahead });
         let client = self.claim.client.clone();
         let liveness = wait::liveness(self.claim.ttl, wait, self.patience.max_requests);
-        let mut plan = Wait::new(give_up, wait, liveness, self.patience.max_requests);
+        let tries = self.patience.max_requests / self.claim.kind.requests_of_a_try();
+        let mut plan = Wait::new(give_up, wait, liveness, tries);
 
         let mailbox = Mailbox::default();
         let mut hear = |push| mailbox.put(push);
@@ -146,7 +152,14 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             let connecting = line.is_connecting() && now < connected_by;
             let hears = line.is_listening() || connecting;
             let pause = if self.requests_left() > 0 {
-                plan.pause(client.runtime(), &found.contended, found.round_trip, hears)
+                let left = self.requests_left() / self.claim.kind.requests_of_a_try();
+                plan.pause(
+                    client.runtime(),
+                    &found.contended,
+                    found.round_trip,
+                    hears,
+                    left,
+                )
             } else {
                 plan.rest(now).filter(|_| hears && self.takes_over)
             };
@@ -220,7 +233,16 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 
     async fn ask(&mut self) -> Result<Asked, Error> {
-        let client = &self.claim.client;
+        if self.claim.kind.is_voted() {
+            self.ask_several().await
+        } else {
+            let client = self.claim.client.clone();
+            self.ask_by(&client).await
+        }
+    }
+
+    /// Asks once by `client`, however often that sends.
+    async fn ask_by(&mut self, client: &Client<T, R>) -> Result<Asked, Error> {
         let was_exposed = std::mem::replace(&mut self.exposed, true);
         let until = Until::Ttl {
             ttl: self.claim.ttl,
@@ -237,7 +259,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             .call(&self.call, &self.claim.session, until, script::acquired)
             .await;
         self.requests += requests;
-        let now = self.claim.client.runtime().now();
+        let now = client.runtime().now();
         match outcome {
             Ok(Acquired::Granted { fence, replies }) => {
                 let deadline = lease::deadline(asked_at, self.claim.ttl);
@@ -264,6 +286,15 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 self.exposed = was_exposed || strays || ran;
                 Err(error)
             }
+        }
+    }
+
+    /// Gives up what was asked for with its token, whatever became of it.
+    fn abandon(&mut self) {
+        if std::mem::take(&mut self.exposed) {
+            let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
+            self.claim
+                .call_in_background(call, script::written, |_, _| {});
         }
     }
 
@@ -320,10 +351,6 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
 
 impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
     fn drop(&mut self) {
-        if self.exposed {
-            let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            self.claim
-                .call_in_background(call, script::yes_or_no, |_, _| {});
-        }
+        self.abandon();
     }
 }

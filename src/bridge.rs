@@ -146,6 +146,10 @@ impl Bridge {
         self
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     pub(crate) const fn pushes(&self) -> bool {
         self.push
     }

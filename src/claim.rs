@@ -6,6 +6,7 @@ use crate::client::{Client, Settled, Until};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::name::Name;
+use crate::quorum::Judged;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Kind, Subject};
 use crate::token::{Session, Token};
@@ -51,7 +52,7 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
 
     /// Has `call` executed for this claim after whoever made it has gone. Only observers are left to be told what came of it; what
     /// could not be given up ends with its ttl.
-    pub(crate) fn call_in_background<O: 'static>(
+    pub(crate) fn call_in_background<O: Judged + 'static>(
         &self,
         call: Call,
         read: fn(&script::Verdict) -> Result<O, Error>,

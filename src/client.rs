@@ -1,5 +1,6 @@
-//! The client: where the bridge is, how to reach it, and how often to ask.
+//! The client: where its bridges are, how to reach them, and how often to ask.
 
+mod majority;
 mod sending;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use crate::lock::Lock;
 use crate::name::Name;
 use crate::runtime::Runtime;
 use crate::script::{self, Call, Kind};
+use crate::shard;
 use crate::token::Session;
 use crate::transport::Transport;
 
@@ -22,7 +24,7 @@ pub(crate) use sending::{Settled, Until};
 
 const MAX_OWNER: usize = 512;
 
-/// Hands out locks that live behind one bridge.
+/// Hands out locks that live behind a bridge, or behind several.
 ///
 /// Cheap to clone, and to make anew in each handler. Making one sends nothing and draws no random bytes, so it may be made
 /// outside of a request.
@@ -30,35 +32,133 @@ const MAX_OWNER: usize = 512;
 /// `T` sends requests and `R` knows the time: on the edge `edgelock::web` has both.
 pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
+    reach: Reach,
     prefix: Arc<str>,
     request_timeout: Duration,
     attempts: u32,
+    quarantine: Duration,
 }
 
 struct Host<T, R> {
-    bridge: Bridge,
+    nodes: Vec<Node>,
     transport: T,
     runtime: R,
     /// Requests so far, so that each has a nonce of its own.
     requests: AtomicU64,
-    /// The bridge was found to have no subscriptions.
+}
+
+/// One bridge, and what was learned of it.
+struct Node {
+    bridge: Bridge,
+    /// Was found to have no subscriptions.
     mute: AtomicBool,
+}
+
+/// Which of the bridges a lock lives behind.
+#[derive(Clone)]
+enum Reach {
+    One(usize),
+    /// All of them, and what a majority says counts.
+    Majority,
+    /// One, by the lock's name. These are what the bridges are called.
+    ByName(Arc<[String]>),
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// A client of `bridge`, with a time-out of 2 s for each request and up to 3 attempts for each operation.
     pub fn new(bridge: Bridge, transport: T, runtime: R) -> Self {
+        Self::over(vec![bridge], Reach::One(0), transport, runtime)
+    }
+
+    /// A client of several bridges with a Redis of its own behind each, that know nothing of each other: a lock is held
+    /// once a majority of them granted it, and goes on being held while a minority fails. This is Redlock
+    /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
+    ///
+    /// An odd number is best: a fourth bridge may not fail any more than with three. Each operation costs a request to each
+    /// bridge, an acquisition two. Who waits asks from time to time, each time anew; [`Lock::max_requests`] counts those to one
+    /// bridge.
+    ///
+    /// What has only one Redis to live in is refused: [reentrant](Client::reentrant) and [fair](Lock::fair) locks, and
+    /// commands with an operation. The data is elsewhere, and the lease's fence protects it there.
+    ///
+    /// ```
+    /// use edgelock::{Bridge, Client, Error, Runtime, Transport};
+    ///
+    /// fn client<T: Transport, R: Runtime>(transport: T, runtime: R) -> Result<Client<T, R>, Error> {
+    ///     let bridges = ["https://a.example", "https://b.example", "https://c.example"]
+    ///         .map(|url| Bridge::upstash(url, "credential"))
+    ///         .into_iter()
+    ///         .collect::<Result<Vec<_>, _>>()?;
+    ///     Client::quorum(bridges, transport, runtime)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] without bridges, or with one twice: it would have two votes.
+    pub fn quorum(
+        bridges: impl IntoIterator<Item = Bridge>,
+        transport: T,
+        runtime: R,
+    ) -> Result<Self, Error> {
+        let bridges: Vec<_> = bridges.into_iter().collect();
+        let addresses = bridges.iter().map(Bridge::url);
+        check_distinct(
+            addresses,
+            "a quorum",
+            "bridges with an address of its own each",
+        )?;
+        Ok(Self::over(bridges, Reach::Majority, transport, runtime))
+    }
+
+    /// A client that spreads its locks over several bridges by their names, for loads that outgrow one Redis. Each bridge has
+    /// an id, which says which names are its own, and may change its address; names with the same hash tag, `{cart:7}:a` and
+    /// `{cart:7}:b`, live behind the same one.
+    ///
+    /// All clients must have the same ids. With one more, it gets its share of all names and no other name moves: rendezvous
+    /// hashing. A lock that is held while its name moves is not seen at its new place: let leases run out, or hold new clients
+    /// back for the longest ttl, before a change of ids (docs/protocol.md).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] without bridges, or if two have the same id.
+    pub fn sharded(
+        bridges: impl IntoIterator<Item = (impl Into<String>, Bridge)>,
+        transport: T,
+        runtime: R,
+    ) -> Result<Self, Error> {
+        let (ids, bridges): (Vec<String>, Vec<_>) = bridges
+            .into_iter()
+            .map(|(id, bridge)| (id.into(), bridge))
+            .unzip();
+        let named = ids.iter().map(String::as_str);
+        check_distinct(
+            named,
+            "a sharded client",
+            "bridges with an id of its own each",
+        )?;
+        let reach = Reach::ByName(ids.into());
+        Ok(Self::over(bridges, reach, transport, runtime))
+    }
+
+    fn over(bridges: Vec<Bridge>, reach: Reach, transport: T, runtime: R) -> Self {
+        let nodes = bridges
+            .into_iter()
+            .map(|bridge| Node {
+                bridge,
+                mute: AtomicBool::new(false),
+            })
+            .collect();
         Self {
             host: Arc::new(Host {
-                bridge,
+                nodes,
                 transport,
                 runtime,
                 requests: AtomicU64::new(0),
-                mute: AtomicBool::new(false),
             }),
+            reach,
             prefix: "".into(),
             request_timeout: Duration::from_secs(2),
             attempts: 3,
+            quarantine: Duration::ZERO,
         }
     }
 
@@ -85,6 +185,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self
     }
 
+    /// Of a [quorum](Client::quorum): for how long a Redis that was started has no say, since it may have come back without the
+    /// locks that it knew of. The ttl of the lock that is asked for, by itself, and never less. Where names are locked for
+    /// different ttls, the longest.
+    #[must_use]
+    pub const fn quarantine(mut self, longest_ttl: Duration) -> Self {
+        self.quarantine = longest_ttl;
+        self
+    }
+
     /// The lock called `name`, 1 to 512 bytes with the prefix. Sends nothing.
     ///
     /// The lock is the Redis key of that name, as other clients lock it too. Its companions, such as `{name}:fence`, lie in
@@ -93,11 +202,14 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if the name is empty or too long, or has a `}` but no hash tag: nothing could share its slot.
     pub fn lock(&self, name: &str) -> Result<Lock<T, R>, Error> {
-        Ok(Lock::new(
-            self.clone(),
-            Name::new(&self.prefix, name)?,
-            Kind::Mutex,
-        ))
+        let name = Name::new(&self.prefix, name)?;
+        let kind = match self.reach {
+            Reach::Majority => Kind::Voted {
+                quarantine: self.quarantine,
+            },
+            Reach::One(_) | Reach::ByName(_) => Kind::Mutex,
+        };
+        Ok(Lock::new(self.for_name(&name), name, kind))
     }
 
     /// The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same
@@ -110,35 +222,76 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Whoever says `owner` has what `owner` has, so it should be as unique as what it stands for: a request, an order, a saga.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the name cannot be one, or the owner is empty or over 512 bytes.
+    /// [`Error::InvalidArgument`] if the name cannot be one, or the owner is empty or over 512 bytes, or this is a
+    /// [quorum](Client::quorum).
     pub fn reentrant(&self, name: &str, owner: &str) -> Result<Lock<T, R>, Error> {
         if owner.is_empty() || owner.len() > MAX_OWNER {
             return Err(Error::InvalidArgument(format!(
                 "an owner has 1 to {MAX_OWNER} bytes"
             )));
         }
+        if let Reach::Majority = self.reach {
+            return Err(Error::InvalidArgument(
+                "a reentrant lock lives behind one bridge, not several".into(),
+            ));
+        }
+        let name = Name::new(&self.prefix, name)?;
         let kind = Kind::Reentrant {
             owner: owner.to_owned(),
         };
-        Ok(Lock::new(
-            self.clone(),
-            Name::new(&self.prefix, name)?,
-            kind,
-        ))
+        Ok(Lock::new(self.for_name(&name), name, kind))
+    }
+
+    /// Of a [sharded](Client::sharded) client, the one whose locks live where that of `name` does: to read what lies there. Of
+    /// another, itself.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the name cannot be one.
+    pub fn at(&self, name: &str) -> Result<Self, Error> {
+        Ok(self.for_name(&Name::new(&self.prefix, name)?))
+    }
+
+    fn for_name(&self, name: &Name) -> Self {
+        match &self.reach {
+            Reach::ByName(ids) => self.of(shard::place(ids.iter().map(String::as_str), name.tag())),
+            Reach::One(_) | Reach::Majority => self.clone(),
+        }
+    }
+
+    /// Of a quorum, the client of the bridge that all who want `name` ask first.
+    pub(crate) fn first_of(&self, name: &Name) -> Self {
+        let urls = self.host.nodes.iter().map(|node| node.bridge.url());
+        self.of(shard::place(urls, name.key()))
+    }
+
+    /// The client of one of its bridges alone.
+    fn of(&self, node: usize) -> Self {
+        Self {
+            reach: Reach::One(node),
+            ..self.clone()
+        }
     }
 
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a command may write, [`Error::CommandFailed`] if one failed; those of the bridge.
+    /// [`Error::InvalidArgument`] if a command may write, or there are several bridges to read from: see [`Client::at`].
+    /// [`Error::CommandFailed`] if one failed; those of the bridge.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         script::check_reads(reads)?;
+        let Reach::One(node) = self.reach else {
+            return Err(Error::InvalidArgument(
+                "there are several bridges to read from; say by `at` which one".into(),
+            ));
+        };
         let session = Session::random(self.runtime())?;
-        self.call_once(&Call::read(reads), &session, script::read)
+        let call = Call::read(reads);
+        self.call_at(node, &call, &session, Until::Timeout, script::read)
             .await
+            .outcome
     }
 
     pub(crate) fn runtime(&self) -> &R {
@@ -149,14 +302,27 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.request_timeout
     }
 
+    pub(crate) const fn attempt_limit(&self) -> u32 {
+        self.attempts
+    }
+
     pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {
         let name = name.key();
         self.runtime().observe(&Event { name, kind });
     }
 
+    /// The bridge that pushes to who waits, if there is one.
+    fn speaker(&self) -> Option<&Node> {
+        let Reach::One(node) = self.reach else {
+            return None;
+        };
+        let node = self.host.nodes.get(node)?;
+        (node.bridge.pushes() && !node.mute.load(Ordering::Relaxed)).then_some(node)
+    }
+
     /// Whether who waits may listen.
     pub(crate) fn pushes(&self) -> bool {
-        self.host.bridge.pushes() && !self.host.mute.load(Ordering::Relaxed)
+        self.speaker().is_some()
     }
 
     /// Listens to `channel` until that is over, for `limit` at most. One request.
@@ -166,32 +332,54 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         limit: Duration,
         hear: &mut (dyn FnMut(Push) + Send),
     ) {
+        let Some(node) = self.speaker() else {
+            return;
+        };
         let mut url = String::new();
-        let (request, mut listening) = self.host.bridge.listen(&mut url, channel, limit);
+        let (request, mut listening) = node.bridge.listen(&mut url, channel, limit);
         let mut read = |piece: &[u8]| listening.read(piece, hear);
         // However it ends, asking from time to time goes on.
         let ended = self.host.transport.listen(request, &mut read).await;
         if ended.is_ok_and(Bridge::never_pushes) {
-            self.host.mute.store(true, Ordering::Relaxed);
+            node.mute.store(true, Ordering::Relaxed);
         }
     }
+}
+
+fn check_distinct<'a>(
+    ids: impl Iterator<Item = &'a str>,
+    what: &str,
+    needs: &str,
+) -> Result<(), Error> {
+    let ids: Vec<_> = ids.collect();
+    let distinct = ids
+        .iter()
+        .enumerate()
+        .all(|(at, id)| !ids[..at].contains(id));
+    if ids.is_empty() || !distinct {
+        return Err(Error::InvalidArgument(format!("{what} needs {needs}")));
+    }
+    Ok(())
 }
 
 impl<T, R> Clone for Client<T, R> {
     fn clone(&self) -> Self {
         Self {
             host: self.host.clone(),
+            reach: self.reach.clone(),
             prefix: self.prefix.clone(),
             request_timeout: self.request_timeout,
             attempts: self.attempts,
+            quarantine: self.quarantine,
         }
     }
 }
 
 impl<T, R> fmt::Debug for Client<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bridges: Vec<_> = self.host.nodes.iter().map(|node| &node.bridge).collect();
         f.debug_struct("Client")
-            .field("bridge", &self.host.bridge)
+            .field("bridges", &bridges)
             .field("prefix", &self.prefix)
             .finish_non_exhaustive()
     }

@@ -129,7 +129,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request, and whether the commands ran is unknown. They do not run after a later write.
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        script::check_size(commands)?;
+        self.claim.kind.check_commands(commands)?;
         let until = self.check_held()?;
         let writing = Writing::begin(self)?;
         let write = Write {
@@ -149,7 +149,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::exec`].
     pub async fn commit(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        script::check_size(commands)?;
+        self.claim.kind.check_commands(commands)?;
         let until = self.check_held()?;
         let writing = Writing::begin(self)?;
         self.finish(until, writing.number, commands).await
@@ -222,7 +222,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 let took = self.since(asked_at);
                 self.claim.observe(EventKind::Renewed { took });
             }
-            Ok(None) => self.lose(),
+            Ok(None) => {
+                self.lose();
+                // A minority may still keep others out.
+                if self.claim.kind.is_voted() {
+                    let call = Call::abandon(self.claim.subject(), None);
+                    self.claim
+                        .call_in_background(call, script::written, |_, _| {});
+                }
+            }
             Err(_) => {}
         }
         outcome?.ok_or(Error::Lost)

@@ -178,11 +178,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        if self.fair && !self.kind.queues() {
-            return Err(Error::InvalidArgument(
-                "a reentrant lock cannot be fair: those who wait for it do not queue".into(),
-            ));
+        if self.fair {
+            self.kind.check_fair()?;
         }
+        self.kind.check_commands(reads)?;
         let (session, token) = Session::with_token(self.client.runtime())?;
         let patience = Patience {
             wait: wait.filter(|wait| !wait.is_zero()),

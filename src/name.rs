@@ -25,7 +25,7 @@ impl Name {
                 "a lock's name has {bytes} bytes with its prefix, over {MAX_BYTES}"
             )));
         }
-        let stem = if has_hash_tag(&key) {
+        let stem = if hash_tag(&key).is_some() {
             key.clone()
         } else if key.contains('}') {
             return Err(Error::InvalidArgument(
@@ -39,6 +39,11 @@ impl Name {
 
     pub(crate) fn key(&self) -> &str {
         &self.key
+    }
+
+    /// What Redis Cluster hashes the key by.
+    pub(crate) fn tag(&self) -> &str {
+        hash_tag(&self.key).unwrap_or(&self.key)
     }
 
     pub(crate) fn companion(&self, suffix: &str) -> String {
@@ -58,10 +63,10 @@ impl Name {
 
 /// Redis Cluster hashes only what stands between the first `{` and the first `}` behind it, unless that is empty
 /// (<https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags>).
-fn has_hash_tag(key: &str) -> bool {
-    key.split_once('{')
-        .and_then(|(_, rest)| rest.split_once('}'))
-        .is_some_and(|(tag, _)| !tag.is_empty())
+fn hash_tag(key: &str) -> Option<&str> {
+    let (_, rest) = key.split_once('{')?;
+    let (tag, _) = rest.split_once('}')?;
+    (!tag.is_empty()).then_some(tag)
 }
 
 #[cfg(test)]

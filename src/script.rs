@@ -11,7 +11,7 @@ pub(crate) use outcome::{
     Acquired, Contended, Verdict, acquired, inspected, is_error_of_redis, is_unknown_script, read,
     verdict, written, yes_or_no,
 };
-pub(crate) use reads::{check_reads, check_size};
+pub(crate) use reads::check_reads;
 pub(crate) use waiter::{Waiter, handed_over};
 
 pub use outcome::{Holder, Inspection};

@@ -49,6 +49,8 @@ pub(crate) fn liveness(ttl: Duration, wait: Duration, max_requests: u32) -> Dura
 pub(crate) struct Wait {
     give_up: Moment,
     liveness: Duration,
+    /// How many it may send.
+    requests: u32,
     /// The longest pause of a waiter that hears nothing.
     longest: Duration,
     jitter: Duration,
@@ -74,6 +76,7 @@ impl Wait {
         Self {
             give_up,
             liveness,
+            requests: max_requests,
             longest: Self::LONGEST.max(wait * 2 / max_requests.max(1)),
             jitter: Self::SHORTEST,
             expiries: 0,
@@ -96,6 +99,7 @@ impl Wait {
         found: &Contended,
         round_trip: Duration,
         hears: bool,
+        requests_left: u32,
     ) -> Option<Duration> {
         let now = runtime.now();
         self.joined.get_or_insert((now, found.ahead));
@@ -109,7 +113,7 @@ impl Wait {
             self.liveness / 3
         } else {
             self.jitter = between(runtime, Self::SHORTEST, self.jitter * 3).min(self.longest);
-            self.jitter
+            self.jitter.max(self.spread(runtime, requests_left))
         };
         let at_expiry = self.at_expiry(found, round_trip);
         self.expiries = if at_expiry < usual {
@@ -126,6 +130,16 @@ impl Wait {
             .since(now)
             .checked_sub(Self::SHORTEST)
             .filter(|rest| !rest.is_zero())
+    }
+
+    /// From when half of its requests are sent: what they must be apart for the others to last for the whole wait.
+    fn spread<R: Runtime>(&self, runtime: &R, requests_left: u32) -> Duration {
+        if requests_left > self.requests / 2 {
+            return Duration::ZERO;
+        }
+        let left = self.give_up.since(runtime.now());
+        let apart = left / requests_left.max(1);
+        between(runtime, apart, apart * 2)
     }
 
     /// When the holder's time is up: the first in the queue at once, the others behind it. A holder that goes on renewing a short
@@ -181,12 +195,18 @@ mod tests {
     use super::*;
     use crate::runtime::{NoRandomness, Task};
 
-    /// Every draw is the same.
-    struct Loaded(u8);
+    /// Every draw is the same, and time stands still.
+    struct Loaded(u8, Moment);
+
+    impl Loaded {
+        const fn drawing(byte: u8) -> Self {
+            Self(byte, Moment::from_origin(Duration::ZERO))
+        }
+    }
 
     impl Runtime for Loaded {
         fn now(&self) -> Moment {
-            Moment::from_origin(Duration::ZERO)
+            self.1
         }
 
         async fn sleep(&self, _: Duration) {}
@@ -199,7 +219,7 @@ mod tests {
         fn spawn(&self, _: Task) {}
     }
 
-    const HIGH: Loaded = Loaded(0xff);
+    const HIGH: Loaded = Loaded::drawing(0xff);
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
@@ -230,12 +250,12 @@ mod tests {
         let mut polled = wait(FIVE);
         let pauses: Vec<_> = (0..6)
             .map(|_| {
-                let pause = polled.pause(&HIGH, &ENDLESS, ms(1), false).unwrap();
+                let pause = polled.pause(&HIGH, &ENDLESS, ms(1), false, 40).unwrap();
                 pause.as_millis()
             })
             .collect();
         assert_eq!(pauses, [30, 90, 270, 500, 500, 500]);
-        let shortest = wait(FIVE).pause(&Loaded(0), &ENDLESS, ms(1), false);
+        let shortest = wait(FIVE).pause(&Loaded::drawing(0), &ENDLESS, ms(1), false, 40);
         assert_eq!(shortest, Some(ms(10)));
     }
 
@@ -243,7 +263,7 @@ mod tests {
     fn requests_last_for_a_long_wait() {
         let minute = Duration::from_secs(60);
         let mut polled = wait(minute);
-        let longest = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false));
+        let longest = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false, 40));
         assert_eq!(longest.max(), Some(ms(3_000)));
         assert_eq!(liveness(ms(500), FIVE, 40), ms(1_000));
         assert_eq!(liveness(minute, FIVE, 40), ms(10_000));
@@ -251,19 +271,36 @@ mod tests {
     }
 
     #[test]
+    fn whatever_is_drawn_requests_last_for_the_whole_wait() {
+        let minute = Duration::from_secs(60);
+        let end = Moment::from_origin(minute - Wait::LAST_ANSWER - Wait::SHORTEST);
+        for draw in [0, 0x20, 0x80, 0xff] {
+            let mut at = Loaded::drawing(draw);
+            let mut polled = wait(minute);
+            let mut left = (1..40).rev();
+            while let Some(pause) =
+                polled.pause(&at, &ENDLESS, ms(1), false, left.next().unwrap_or(0))
+            {
+                at.1 = at.1 + pause;
+            }
+            assert!(at.1 >= end, "{draw}: {:?}", at.1);
+        }
+    }
+
+    #[test]
     fn who_hears_of_its_turn_asks_to_be_counted_as_alive() {
-        let pause = wait(FIVE).pause(&HIGH, &ENDLESS, ms(1), true);
+        let pause = wait(FIVE).pause(&HIGH, &ENDLESS, ms(1), true, 40);
         assert_eq!(pause, Some(ms(3_000)));
     }
 
     #[test]
     fn when_the_holder_is_over_the_first_asks_first() {
         for hears in [true, false] {
-            let at = |ahead| wait(FIVE).pause(&HIGH, &found(Some(ms(4)), ahead), ms(12), hears);
+            let at = |ahead| wait(FIVE).pause(&HIGH, &found(Some(ms(4)), ahead), ms(12), hears, 40);
             assert_eq!(at(0), Some(ms(5)));
             assert_eq!(at(1), Some(ms(17)));
         }
-        let last = wait(FIVE).pause(&HIGH, &found(Some(ms(4)), u64::MAX), ms(12), true);
+        let last = wait(FIVE).pause(&HIGH, &found(Some(ms(4)), u64::MAX), ms(12), true, 40);
         assert_eq!(last, Some(ms(505)));
     }
 
@@ -272,7 +309,7 @@ mod tests {
         let mut listening = wait(FIVE);
         let pauses: Vec<_> = (0..5)
             .map(|_| {
-                let pause = listening.pause(&HIGH, &found(Some(ms(4)), 0), ms(1), true);
+                let pause = listening.pause(&HIGH, &found(Some(ms(4)), 0), ms(1), true, 40);
                 pause.unwrap().as_millis()
             })
             .collect();
@@ -281,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_pause_leaves_time_for_its_answer_before_the_wait_is_over() {
-        let pause = |left, took| wait(left).pause(&HIGH, &ENDLESS, took, false);
+        let pause = |left, took| wait(left).pause(&HIGH, &ENDLESS, took, false, 40);
         assert_eq!(pause(ms(122), ms(5)), Some(ms(22)));
         assert_eq!(pause(ms(182), ms(80)), Some(ms(22)));
         assert_eq!(pause(ms(109), ms(5)), None);
@@ -292,7 +329,7 @@ mod tests {
     fn when_to_come_back_is_judged_by_how_the_line_moved() {
         let retry_after = |first: u64, last: u64| {
             let mut waited = wait(FIVE);
-            let _ = waited.pause(&HIGH, &found(Some(ms(9_000)), first), ms(1), true);
+            let _ = waited.pause(&HIGH, &found(Some(ms(9_000)), first), ms(1), true, 40);
             let now = Moment::from_origin(ms(1_000));
             match waited.in_vain(&found(Some(ms(9_000)), last), now) {
                 Error::Held { retry_after, .. } => retry_after,

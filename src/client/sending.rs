@@ -3,10 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Client;
+use super::{Client, Reach};
+use crate::bridge::Bridge;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::event::{Event, EventKind};
+use crate::quorum::Judged;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Verdict};
 use crate::token::Session;
@@ -15,7 +17,7 @@ use crate::wait::Backoff;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// Has a call executed that belongs to no acquisition.
-    pub(crate) async fn call_once<O: 'static>(
+    pub(crate) async fn call_once<O: Judged + 'static>(
         &self,
         call: &Call,
         session: &Session,
@@ -24,16 +26,35 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.call(call, session, Until::Timeout, read).await.outcome
     }
 
-    /// Has `call` executed, for what `read` makes of the answer.
-    pub(crate) async fn call<O: 'static>(
+    /// Has `call` executed where the lock lives, for what `read` makes of the answer.
+    pub(crate) async fn call<O: Judged + 'static>(
         &self,
         call: &Call,
         session: &Session,
         until: Until,
         read: fn(&Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
+        match self.reach {
+            Reach::One(node) => self.call_at(node, call, session, until, read).await,
+            // A lock that lives behind one by its name has a client of that one.
+            Reach::Majority | Reach::ByName(_) => {
+                self.call_majority(call, session, until, read).await
+            }
+        }
+    }
+
+    /// Has `call` executed behind one bridge.
+    pub(super) async fn call_at<O: 'static>(
+        &self,
+        node: usize,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        read: fn(&Verdict) -> Result<O, Error>,
+    ) -> Settled<O> {
+        let bridge = &self.host.nodes[node].bridge;
         let check = move |verdict: &Verdict| read(verdict).map(drop);
-        let settled = self.deliver(call, session, until, &check).await;
+        let settled = self.deliver(bridge, call, session, until, &check).await;
         settled.and_then(|verdict| read(&verdict))
     }
 
@@ -41,12 +62,13 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// place that sends again, and one for all outcomes: in wasm each more would be another copy of it.
     async fn deliver(
         &self,
+        bridge: &Bridge,
         call: &Call,
         session: &Session,
         until: Until,
         check: &Check,
     ) -> Settled<Verdict> {
-        let mut backoff = Backoff::new(self.attempts.min(until.requests()));
+        let mut backoff = Backoff::new(until.attempts(self.attempts));
         let mut lost = None;
         let mut requests = 0;
         let mut begun_at = None;
@@ -55,10 +77,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let begun_at = *begun_at.get_or_insert(asked_at);
             let limit = until.limit(asked_at).min(self.request_timeout);
             let outcome = self
-                .send(call, session, limit, &mut requests)
+                .send(bridge, call, session, limit, &mut requests)
                 .await
                 .and_then(|verdict| check(&verdict).map(|()| verdict))
-                .map_err(|error| error.quoting(|text| self.clean(call, text)));
+                .map_err(|error| error.quoting(|text| bridge.quote(&call.redact(text))));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
                     if error.is_unknown() {
@@ -100,12 +122,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
     async fn send(
         &self,
+        bridge: &Bridge,
         call: &Call,
         session: &Session,
         limit: Duration,
         requests: &mut u32,
     ) -> Result<Verdict, Error> {
-        let bridge = &self.host.bridge;
         let mut left = limit;
         let nonce = session.nonce(self.host.requests.fetch_add(1, Ordering::Relaxed));
         *requests += 1;
@@ -113,7 +135,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let deadline = self.runtime().now() + limit;
             let digest = call.script().digest(bridge.key_locks());
             let reply = self
-                .execute(&call.words("EVALSHA", digest, &nonce), limit)
+                .execute(bridge, &call.words("EVALSHA", digest, &nonce), limit)
                 .await?;
             if !script::is_unknown_script(&reply) {
                 return script::verdict(reply, &nonce);
@@ -123,13 +145,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
         let text = call.script().text(bridge.key_locks());
         let reply = self
-            .execute(&call.words("EVAL", text, &nonce), left)
+            .execute(bridge, &call.words("EVAL", text, &nonce), left)
             .await?;
         script::verdict(reply, &nonce)
     }
 
-    async fn execute(&self, words: &[&str], timeout: Duration) -> Result<Reply, Error> {
-        let request = self.host.bridge.encode(words, timeout);
+    async fn execute(
+        &self,
+        bridge: &Bridge,
+        words: &[&str],
+        timeout: Duration,
+    ) -> Result<Reply, Error> {
+        let request = bridge.encode(words, timeout);
         let response = self
             .host
             .transport
@@ -145,14 +172,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 TransportError::TooLarge => Error::TooLarge,
                 TransportError::TimedOut => Error::TimedOut(timeout),
             })?;
-        self.host
-            .bridge
-            .decode(&response, script::is_error_of_redis)
-    }
-
-    /// `text` from outside, as an error may quote it.
-    fn clean(&self, call: &Call, text: &str) -> String {
-        self.host.bridge.quote(&call.redact(text))
+        bridge.decode(&response, script::is_error_of_redis)
     }
 }
 
@@ -211,10 +231,19 @@ impl Until {
         }
     }
 
-    const fn requests(self) -> u32 {
+    /// What one of several bridges may take of it: if it is mute, the others must still find an acquisition worth having.
+    pub(super) fn share(self, now: Moment) -> Duration {
         match self {
-            Self::Ttl { requests, .. } => requests,
-            Self::Deadline(_) | Self::Timeout => u32::MAX,
+            Self::Ttl { .. } => self.limit(now) / 4,
+            Self::Deadline(_) | Self::Timeout => self.limit(now),
+        }
+    }
+
+    /// How often to send, of `attempts` that are allowed.
+    pub(super) fn attempts(self, attempts: u32) -> u32 {
+        match self {
+            Self::Ttl { requests, .. } => attempts.min(requests),
+            Self::Deadline(_) | Self::Timeout => attempts,
         }
     }
 }

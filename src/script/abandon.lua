@@ -2,8 +2,8 @@
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · those that the kind of lock needs
 -- ARGV  1 nonce · 2 token, or owner · 3 waiter, empty if it did not wait
--- reply {1, nonce}  it was held, and is no longer
---       {0, nonce}  it was not held
+-- reply {1, nonce, ''}  it was held, and is no longer
+--       {0, nonce}      it was not held
 local GONE_MS = 60000
 redis.call('SET', GONE, '', 'PX', GONE_MS)
 if ARGV[3] ~= '' then bury(ARGV[3]) end
@@ -14,4 +14,5 @@ elseif redis.call('EXISTS', NAME) == 0 then
   -- It may have been kept free for the one who leaves: it is the next one's turn.
   wake()
 end
-return { held and 1 or 0, ARGV[1] }
+if held then return { 1, ARGV[1], '' } end
+return { 0, ARGV[1] }

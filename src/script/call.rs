@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::text::{MUTEX, READ, REENTRANT, Script, Scripts};
+use super::reads::check_size;
+use super::text::{MUTEX, RAISE, READ, REENTRANT, Script, Scripts, VOTED};
 use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
+use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
 
@@ -13,6 +15,11 @@ use crate::token::{Session, Token};
 pub(crate) enum Kind {
     /// The token of one holder.
     Mutex,
+    /// The same at each of several servers, of which a majority decides.
+    Voted {
+        /// How long a server must have been up to have a say.
+        quarantine: Duration,
+    },
     /// An owner, and how often it entered.
     Reentrant {
         /// Whoever says so may enter again.
@@ -24,8 +31,42 @@ impl Kind {
     const fn scripts(&self) -> &'static Scripts {
         match self {
             Self::Mutex => &MUTEX,
+            Self::Voted { .. } => &VOTED,
             Self::Reentrant { .. } => &REENTRANT,
         }
+    }
+
+    /// Whether several servers have it.
+    pub(crate) const fn is_voted(&self) -> bool {
+        matches!(self, Self::Voted { .. })
+    }
+
+    /// What asking in vain costs: asking, and giving back what was had.
+    pub(crate) const fn requests_of_a_try(&self) -> u32 {
+        if self.is_voted() { 2 } else { 1 }
+    }
+
+    pub(crate) fn check_fair(&self) -> Result<(), Error> {
+        let why = match self {
+            Self::Mutex => return Ok(()),
+            Self::Voted { .. } => {
+                "a lock over several bridges cannot be fair: they have no queue in common"
+            }
+            Self::Reentrant { .. } => {
+                "a reentrant lock cannot be fair: those who wait for it do not queue"
+            }
+        };
+        Err(Error::InvalidArgument(why.into()))
+    }
+
+    /// Whether `commands` may run where the lock is.
+    pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
+        if self.is_voted() && !commands.is_empty() {
+            return Err(Error::InvalidArgument(
+                "a lock over several bridges runs no commands: they have no data in common; use the fence where the data is".into(),
+            ));
+        }
+        check_size(commands)
     }
 
     /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
@@ -39,6 +80,7 @@ impl Kind {
             Self::Mutex => Some(escaped(
                 &name.companion(&format!("wake:{}", session.as_str())),
             )),
+            Self::Voted { .. } => None,
             Self::Reentrant { .. } => {
                 let channel = name.redisson_channel();
                 (escaped(&channel) == channel).then_some(channel)
@@ -56,6 +98,7 @@ pub(crate) struct Subject<'a> {
 }
 
 /// One run of a script, without the nonce: each request draws its own.
+#[derive(Clone)]
 pub(crate) struct Call {
     script: &'static Script,
     key_count: String,
@@ -90,6 +133,7 @@ impl Call {
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 manner(fair).to_owned(),
             ]),
+            Kind::Voted { quarantine } => call.args([millis(ttl.max(*quarantine))]),
             Kind::Reentrant { .. } => call,
         };
         call.commands(reads)
@@ -112,6 +156,13 @@ impl Call {
         let waiter = waiter.map_or_else(String::new, |waiter| waiter.text.clone());
         Self::about(&subject.kind.scripts().abandon, subject)
             .args([waiter])
+            .commands(&[])
+    }
+
+    /// Makes the next fence everywhere higher than `fence`.
+    pub(crate) fn raise(subject: Subject<'_>, fence: u64) -> Self {
+        Self::about(&RAISE, subject)
+            .args([fence.to_string()])
             .commands(&[])
     }
 
@@ -150,7 +201,7 @@ impl Call {
         ]);
         call.is_of_lock = true;
         match kind {
-            Kind::Mutex => call,
+            Kind::Mutex | Kind::Voted { .. } => call,
             Kind::Reentrant { .. } => call.keys([
                 name.companion("hold"),
                 name.companion(&format!("entry:{id}")),
@@ -164,7 +215,7 @@ impl Call {
         let mut call = Self::of(script, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
         call.args([match subject.kind {
-            Kind::Mutex => token.to_owned(),
+            Kind::Mutex | Kind::Voted { .. } => token.to_owned(),
             Kind::Reentrant { owner } => owner.clone(),
         }])
     }

@@ -84,6 +84,7 @@ const RENEW: &str = part!("renew.lua");
 const RELEASE: &str = part!("release.lua");
 const ABANDON: &str = part!("abandon.lua");
 const INSPECT: &str = part!("inspect.lua");
+const WITHDRAW: &str = part!("withdraw.lua");
 const FORCE_RELEASE: &str = part!("force_release.lua");
 
 /// The scripts of one kind of lock. Each is the shared parts that it needs, and what it does itself.
@@ -115,6 +116,18 @@ pub(crate) static REENTRANT: Scripts = Scripts {
     inspect: Script::of(&[KEYS, RESP, AS_REENTRANT, INSPECT]),
     force_release: Script::of(&[KEYS, AS_REENTRANT, FORCE_RELEASE]),
 };
+
+/// At each of several servers. Nobody queues, and what is given back is barred at once.
+#[rustfmt::skip]
+pub(crate) static VOTED: Scripts = Scripts {
+    acquire: Script::of(&[KEYS, FENCE, part!("vote.lua")]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
+    release: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
+    abandon: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
+    inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
+    force_release: Script::of(&[KEYS, FENCE, QUEUE, HAND_OVER, FORCE_RELEASE]),
+};
+pub(crate) static RAISE: Script = Script::of(&[KEYS, FENCE, AS_MUTEX, part!("raise.lua")]);
 
 pub(crate) static READ: Script = Script::of(&[RESP, part!("read.lua")]);
 

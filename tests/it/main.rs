@@ -9,6 +9,7 @@ mod invariants;
 mod lost;
 mod outcomes;
 mod push;
+mod quorum;
 mod reentrant;
 mod support;
 mod waiting;

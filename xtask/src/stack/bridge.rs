@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::process::Process;
@@ -62,6 +63,16 @@ impl Bridge {
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Stops it where it is: it accepts connections, and never answers, until it is [woken](Bridge::wake).
+    pub fn freeze(&self) {
+        self.process.signal(Signal::STOP);
+    }
+
+    /// Lets it go on after [`Bridge::freeze`].
+    pub fn wake(&self) {
+        self.process.signal(Signal::CONT);
     }
 
     /// The credential that it accepts.

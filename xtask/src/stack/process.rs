@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// The lines of output that are kept for a person who looks into a failure.
@@ -89,13 +90,16 @@ impl Process {
         lines.iter().flat_map(|line| [line, "\n"]).collect()
     }
 
+    /// Sends it a signal, if it still runs.
+    pub(super) fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
     /// SIGTERM, so that it can end its own children; whether it ended within `limit`.
     pub(super) fn terminate(&mut self, limit: Duration) -> bool {
-        let id = rustix::process::Pid::from_child(&self.child);
+        let id = Pid::from_child(&self.child);
         // Cannot hit a stranger: the id stays ours until `try_wait` has collected the child.
-        if !matches!(self.child.try_wait(), Ok(None))
-            || rustix::process::kill_process(id, rustix::process::Signal::TERM).is_err()
-        {
+        if !matches!(self.child.try_wait(), Ok(None)) || kill_process(id, Signal::TERM).is_err() {
             return true;
         }
         let until = Instant::now() + limit;

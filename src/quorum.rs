@@ -1,0 +1,115 @@
+//! What the answers of several bridges amount to: what a majority of them says.
+
+use std::time::Duration;
+
+use crate::command::Reply;
+use crate::script::{Acquired, Contended, Holder, Inspection};
+use crate::token::Token;
+
+/// Of how many bridges, and what of them is still missing.
+#[derive(Clone, Copy)]
+pub(crate) struct Count {
+    pub(crate) bridges: usize,
+    /// May answer yet.
+    pub(crate) pending: usize,
+    /// Will not: what happened there could not be learned.
+    pub(crate) failed: usize,
+}
+
+impl Count {
+    /// More than half, so that two of them always have one in common.
+    const fn majority(self) -> usize {
+        self.bridges / 2 + 1
+    }
+
+    /// Whether a majority says yes; `None` where that depends on those that are missing.
+    const fn decided(self, yes: usize) -> Option<bool> {
+        if yes >= self.majority() {
+            Some(true)
+        } else if yes + self.pending + self.failed < self.majority() {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
+/// An answer that several bridges give, and that is worth something once a majority agrees.
+pub(crate) trait Judged: Sized {
+    /// What `answers` amount to; `None` as long as those that are missing could change it.
+    fn judge(answers: &[Self], count: Count) -> Option<Self>;
+}
+
+impl Judged for Acquired {
+    /// A lock is had once a majority granted it. It is not once that cannot be any more and a majority has answered: what
+    /// is missing then could say no more than who else is to be waited for.
+    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+        let fences: Vec<u64> = answers
+            .iter()
+            .filter_map(|answer| match answer {
+                Self::Granted { fence, .. } => Some(*fence),
+                _ => None,
+            })
+            .collect();
+        let missing = count.majority().saturating_sub(fences.len());
+        if missing == 0 {
+            return Some(Self::Granted {
+                fence: fences.into_iter().max()?,
+                replies: Vec::new(),
+            });
+        }
+        let is_vain = count.pending < missing && answers.len() >= count.majority();
+        is_vain.then(|| contended(answers, missing).map_or(Self::Gone, Self::Held))
+    }
+}
+
+/// For how long so many are held by others that `missing` more cannot be had.
+fn contended(answers: &[Acquired], missing: usize) -> Option<Contended> {
+    let mut held: Vec<&Contended> = answers
+        .iter()
+        .filter_map(|answer| match answer {
+            Acquired::Held(contended) => Some(contended),
+            _ => None,
+        })
+        .collect();
+    held.sort_by_key(|held| held.remaining.unwrap_or(Duration::MAX));
+    held.get(missing - 1)
+        .or_else(|| held.last())
+        .map(|held| Contended { ahead: 0, ..**held })
+}
+
+/// Replies that a lease has from its writes; over several bridges it writes nothing but itself.
+impl Judged for Option<Vec<Reply>> {
+    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+        let yes = answers.iter().flatten().count();
+        count.decided(yes).map(|yes| yes.then(Vec::new))
+    }
+}
+
+impl Judged for bool {
+    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+        count.decided(answers.iter().filter(|yes| **yes).count())
+    }
+}
+
+impl Judged for Inspection {
+    /// Whoever a majority says holds it, for as long as a majority says so.
+    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+        let holders = || answers.iter().filter_map(|answer| answer.holder.as_ref());
+        let said_of = |token: &Token| -> Vec<&Holder> {
+            holders().filter(|holder| holder.token == *token).collect()
+        };
+        let mut said = holders()
+            .map(|holder| said_of(&holder.token))
+            .max_by_key(Vec::len)
+            .unwrap_or_default();
+        said.sort_by_key(|holder| holder.remaining.unwrap_or(Duration::MAX));
+        let is_held = count.decided(said.len())?;
+        let last = said.iter().rev().nth(count.majority() - 1);
+        Some(Self {
+            holder: last.filter(|_| is_held).map(|holder| (*holder).clone()),
+            fence: answers.iter().filter_map(|answer| answer.fence).max(),
+            waiters: 0,
+        })
+    }
+}

@@ -1,0 +1,16 @@
+-- Gives back what this server has of a lock, and lets nothing that arrives late take it again.
+--
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone
+-- ARGV  1 nonce · 2 token
+-- reply {1, nonce, ''}  it was held, and is no longer
+--       {0, nonce}      it was not held
+--
+-- What it was is kept for a repeat.
+local held = redis.call('GET', GONE)
+if not held then
+  held = is_held() and 'held' or ''
+  redis.call('SET', GONE, held, 'PX', 60000)
+  if held ~= '' then redis.call('DEL', NAME) end
+end
+if held == '' then return { 0, ARGV[1] } end
+return { 1, ARGV[1], '' }

@@ -1,0 +1,336 @@
+//! A lock over several Redis servers that know nothing of each other: held by a majority of bridges, or not at all.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::{Bridge, Client, Command, Error, Lease};
+use redis::ConnectionLike;
+use tokio::task::JoinSet;
+use xtask::stack;
+
+use crate::support::{Http, TestClient, TestLock, Tokio, eventually, ms, run};
+
+const NAME: &str = "sku:42";
+
+/// Bridges, each with a Redis of its own.
+struct Bridges(Vec<stack::Bridge>);
+
+impl Bridges {
+    fn spawn(count: usize) -> Self {
+        Self((0..count).map(|_| stack::Bridge::spawn()).collect())
+    }
+
+    fn client(&self) -> TestClient {
+        client(self.0.iter())
+    }
+
+    /// Its ttl is short, since servers that are younger than that have no say.
+    fn lock(&self) -> TestLock {
+        lock(&self.client())
+    }
+
+    fn say(&self, bridge: usize, command: &str) -> redis::Value {
+        say(&self.0[bridge], command)
+    }
+
+    /// How many have the lock.
+    fn votes(&self) -> usize {
+        let held = |bridge| say(bridge, &format!("EXISTS {NAME}")) == redis::Value::Int(1);
+        self.0.iter().filter(|bridge| held(bridge)).count()
+    }
+
+    async fn no_vote_is_left(&self) {
+        eventually(|| self.votes() == 0).await;
+    }
+
+    /// Lets each of them live as long as it takes to have a say.
+    async fn grow_up(&self) {
+        let lease = self.lock().acquire().await.expect("grown up");
+        lease.release().await.expect("released");
+        self.no_vote_is_left().await;
+    }
+}
+
+fn client<'a>(bridges: impl Iterator<Item = &'a stack::Bridge>) -> TestClient {
+    let bridges =
+        bridges.map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).expect("a bridge"));
+    Client::quorum(bridges, Http::default(), Tokio::default()).expect("a quorum")
+}
+
+fn lock(client: &TestClient) -> TestLock {
+    let lock = client.lock(NAME).expect("a name");
+    lock.ttl(ms(1_000)).expect("a ttl").wait(ms(20_000))
+}
+
+fn say(bridge: &stack::Bridge, command: &str) -> redis::Value {
+    let mut words = command.split(' ');
+    let mut cmd = redis::cmd(words.next().unwrap_or_default());
+    words.for_each(|word| {
+        cmd.arg(word);
+    });
+    let mut redis = bridge.redis().get_connection().expect("redis");
+    redis.req_command(&cmd).expect("redis answers")
+}
+
+#[test]
+fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere() {
+    run(async {
+        let bridges = Bridges::spawn(3);
+        let lease = bridges.lock().acquire().await.expect("free");
+        eventually(|| bridges.votes() == 3).await;
+        let other = bridges.lock().try_acquire().await;
+        assert!(
+            matches!(other, Err(Error::Held { remaining: Some(left), .. }) if left <= ms(1_000))
+        );
+        lease.renew().await.expect("held");
+        let state = bridges.lock().inspect().await.expect("answers");
+        assert_eq!(
+            state.holder.map(|holder| holder.token),
+            Some(lease.token().clone())
+        );
+        assert!(state.fence >= Some(lease.fence()));
+        lease.release().await.expect("held");
+        bridges.no_vote_is_left().await;
+        assert_eq!(lease.renew().await, Err(Error::Released));
+        assert_eq!(
+            bridges.lock().inspect().await.expect("answers").holder,
+            None
+        );
+    });
+}
+
+#[test]
+fn a_minority_may_be_dead_or_mute() {
+    run(async {
+        let mut bridges = Bridges::spawn(5);
+        bridges.grow_up().await;
+        drop(bridges.0.pop());
+        let mute = bridges.0.last().expect("four");
+        mute.freeze();
+        let dead = Bridge::upstash("http://127.0.0.1:1", "credential").expect("an address");
+        let four = bridges
+            .0
+            .iter()
+            .map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).expect("a bridge"));
+        let client = Client::quorum(four.chain([dead]), Http::default(), Tokio::default());
+        let lock = lock(&client.expect("a quorum"));
+        let done = lock
+            .run(async |lease: &Lease<_, _>| {
+                lease.renew().await?;
+                Ok::<_, Error>(bridges.votes())
+            })
+            .await;
+        assert_eq!(done, Ok(3));
+        mute.wake();
+        bridges.no_vote_is_left().await;
+    });
+}
+
+#[test]
+fn without_a_majority_it_is_unavailable_and_not_held() {
+    run(async {
+        let mut bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        let client = bridges.client();
+        bridges.0.truncate(1);
+        let error = lock(&client).try_acquire().await.expect_err("one of three");
+        assert_eq!(error.code(), "unavailable", "{error}");
+        let error = lock(&client).inspect().await.expect_err("one of three");
+        assert_eq!(error.code(), "unavailable", "{error}");
+        bridges.no_vote_is_left().await;
+    });
+}
+
+#[test]
+fn a_lease_that_a_majority_lost_is_lost_and_given_back_by_the_rest() {
+    run(async {
+        let bridges = Bridges::spawn(3);
+        let lease = bridges.lock().acquire().await.expect("free");
+        eventually(|| bridges.votes() == 3).await;
+        bridges.say(0, &format!("DEL {NAME}"));
+        lease.renew().await.expect("held by two");
+        bridges.say(1, &format!("DEL {NAME}"));
+        assert_eq!(lease.renew().await, Err(Error::Lost));
+        bridges.no_vote_is_left().await;
+        assert_eq!(lease.release().await, Err(Error::Lost));
+    });
+}
+
+#[test]
+fn of_a_split_vote_nothing_is_left_and_somebody_wins() {
+    run(async {
+        let bridges = Bridges::spawn(4);
+        bridges.grow_up().await;
+        for bridge in [0, 1] {
+            bridges.say(bridge, &format!("SET {NAME} another PX 300000"));
+        }
+        let error = bridges.lock().try_acquire().await.expect_err("two of four");
+        assert!(matches!(error, Error::Held { remaining: Some(left), .. } if left > ms(1_000)));
+        eventually(|| bridges.votes() == 2).await;
+        bridges.say(0, &format!("DEL {NAME}"));
+        bridges
+            .lock()
+            .try_acquire()
+            .await
+            .expect("three of four")
+            .release()
+            .await
+            .expect("held");
+        bridges.say(1, &format!("DEL {NAME}"));
+
+        let mut contenders = JoinSet::new();
+        for _ in 0..4 {
+            let lock = bridges.lock();
+            contenders.spawn_local(async move { lock.acquire().await?.release().await });
+        }
+        while let Some(done) = contenders.join_next().await {
+            done.expect("no panic").expect("its turn came");
+        }
+        bridges.no_vote_is_left().await;
+    });
+}
+
+#[test]
+fn a_server_that_came_back_empty_has_no_say_until_a_ttl_has_passed() {
+    run(async {
+        let bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        bridges.say(2, &format!("SET {NAME} another PX 300000"));
+        let lease = bridges.lock().try_acquire().await.expect("two of three");
+        bridges.say(2, &format!("DEL {NAME}"));
+        // The first one lost all that it knew.
+        let empty = stack::Bridge::spawn();
+        let others = client([&empty, &bridges.0[1], &bridges.0[2]].into_iter());
+        let error = lock(&others)
+            .try_acquire()
+            .await
+            .expect_err("one may vote for it");
+        assert_eq!(error.code(), "held", "{error}");
+        lease.renew().await.expect("held by two");
+        lease.release().await.expect("held by two");
+        lock(&others)
+            .acquire()
+            .await
+            .expect("free")
+            .release()
+            .await
+            .expect("held");
+    });
+}
+
+#[test]
+fn a_fence_is_higher_than_all_before_whichever_majority_issues_it() {
+    run(async {
+        let mut bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        let ahead = 1_u64 << 52;
+        bridges.say(0, &format!("SET {{{NAME}}}:fence {ahead}"));
+        // The one that is ahead must be among the majority that answers first.
+        bridges.0[2].freeze();
+        let lease = bridges.lock().try_acquire().await.expect("two of three");
+        assert_eq!(lease.fence(), ahead + 1);
+        bridges.0[2].wake();
+        lease.release().await.expect("held");
+        bridges.no_vote_is_left().await;
+        let client = bridges.client();
+        drop(bridges.0.remove(0));
+        let later = lock(&client).try_acquire().await.expect("two of three");
+        assert!(later.fence() > ahead + 1, "{}", later.fence());
+        later.release().await.expect("held");
+    });
+}
+
+#[test]
+fn what_several_bridges_cannot_have_in_common_is_refused() {
+    run(async {
+        let bridges = Bridges::spawn(1);
+        let client = bridges.client();
+        let refused = |error: Error, word: &str| {
+            assert_eq!(error.code(), "invalid_argument", "{error}");
+            assert!(error.to_string().contains(word), "{error}");
+        };
+        let get = Command::new("GET").key("{sku:42}:stock");
+        refused(
+            client.reentrant(NAME, "owner").expect_err("one bridge"),
+            "one bridge",
+        );
+        refused(
+            client
+                .read(std::slice::from_ref(&get))
+                .await
+                .expect_err("which?"),
+            "`at`",
+        );
+        let error = bridges.lock().fair(true).acquire().await;
+        refused(error.expect_err("no queue"), "fair");
+        let error = bridges
+            .lock()
+            .acquire_and_read(std::slice::from_ref(&get))
+            .await;
+        refused(error.expect_err("no data"), "fence");
+        let lease = bridges.lock().acquire().await.expect("free");
+        refused(
+            lease
+                .exec(std::slice::from_ref(&get))
+                .await
+                .expect_err("no data"),
+            "fence",
+        );
+        refused(lease.commit(&[get]).await.expect_err("no data"), "fence");
+        lease.commit(&[]).await.expect("a release");
+        bridges.no_vote_is_left().await;
+
+        let twice = || Bridge::upstash("https://a.example", "credential").expect("a bridge");
+        for bridges in [vec![], vec![twice(), twice()]] {
+            let quorum = Client::quorum(bridges, Http::default(), Tokio::default());
+            refused(quorum.expect_err("no quorum"), "address");
+        }
+    });
+}
+
+#[test]
+fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
+    const WORKERS: usize = 32;
+    const SECTIONS: u32 = 3;
+    run(async {
+        let mut bridges = Bridges::spawn(5);
+        bridges.grow_up().await;
+        let inside = Rc::new(Cell::new(false));
+        let last_fence = Rc::new(Cell::new(0));
+        let done = Rc::new(Cell::new(0));
+        let mut workers = JoinSet::new();
+        for _ in 0..WORKERS {
+            let lock = bridges.lock().wait(ms(120_000)).max_requests(10_000);
+            let (inside, last_fence, done) = (inside.clone(), last_fence.clone(), done.clone());
+            workers.spawn_local(async move {
+                for _ in 0..SECTIONS {
+                    lock.run(async |lease: &Lease<_, _>| {
+                        assert!(!inside.replace(true), "two are inside");
+                        assert!(last_fence.replace(lease.fence()) < lease.fence());
+                        tokio::time::sleep(ms(2)).await;
+                        inside.set(false);
+                        done.set(done.get() + 1);
+                        Ok::<_, Error>(())
+                    })
+                    .await?;
+                }
+                Ok::<_, Error>(())
+            });
+        }
+        let some_are_done = async |sections: u32| {
+            eventually(|| done.get() >= sections).await;
+        };
+        some_are_done(5).await;
+        let mute = bridges.0.pop().expect("five");
+        mute.freeze();
+        some_are_done(10).await;
+        drop(bridges.0.pop());
+        while let Some(worker) = workers.join_next().await {
+            worker.expect("one at a time").expect("its turn came");
+        }
+        assert_eq!(done.get(), WORKERS as u32 * SECTIONS);
+        mute.wake();
+        bridges.0.push(mute);
+        bridges.no_vote_is_left().await;
+    });
+}
