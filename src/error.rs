@@ -69,8 +69,8 @@ pub enum Error {
     #[error("the key holds a value of another type")]
     WrongType,
 
-    /// The bridge or Redis refused for good: an unknown route, a quota, a read-only replica, out of memory. Asking again will
-    /// not help until someone mends it.
+    /// The bridge or Redis refused for good: an unknown route, a quota, out of memory. Asking again will not help until someone
+    /// mends it.
     #[error("refused: {message}")]
     Refused {
         /// Who said what.
@@ -79,7 +79,8 @@ pub enum Error {
         may_have_run: bool,
     },
 
-    /// The bridge, or the Redis behind it, is away or overloaded.
+    /// The bridge, or the Redis behind it, is away or overloaded, or in a state that passes: it loads its data, a fail-over or
+    /// the move of a slot is under way, a script keeps it busy, it misses its replicas.
     #[error("unavailable: {message}")]
     Unavailable {
         /// Who said what.

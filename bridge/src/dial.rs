@@ -75,6 +75,26 @@ impl Server {
         })
     }
 
+    /// Another server, to be spoken to in the same way.
+    pub(crate) fn elsewhere(&self, host: &str, port: u16) -> Self {
+        let address = match &self.address {
+            Address::Tls(_, _, tls) => Address::Tls(host.to_owned(), port, tls.clone()),
+            Address::Tcp(..) | Address::Unix(_) => Address::Tcp(host.to_owned(), port),
+        };
+        Self {
+            address,
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// Host and port, unless it is on this machine's file system.
+    pub(crate) fn place(&self) -> Option<(&str, u16)> {
+        match &self.address {
+            Address::Tcp(host, port) | Address::Tls(host, port, _) => Some((host, *port)),
+            Address::Unix(_) => None,
+        }
+    }
+
     pub(crate) fn on_socket(path: PathBuf) -> Self {
         Self {
             address: Address::Unix(path),

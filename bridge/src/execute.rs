@@ -100,7 +100,12 @@ impl Bridge {
         mut command: Command<'_>,
         batch: &mut Batch,
     ) -> Result<Verdict, Failure> {
-        if let Err(reason) = refuse::check(&command, self.timeout) {
+        let mut allowed = refuse::check(&command, self.timeout);
+        if self.upstream.is_cluster() {
+            let is_first = batch.commands.is_empty();
+            allowed = allowed.and_then(|()| refuse::check_in_cluster(&command, is_first));
+        }
+        if let Err(reason) = allowed {
             return Ok(Verdict::Refused(reason));
         }
         if access == Access::ReadOnly && !self.readable(&command).await? {
@@ -110,7 +115,7 @@ impl Bridge {
             )));
         }
         let answer = self.scripts.adapt(&mut command);
-        batch.alone |= refuse::holds_its_connection(&command);
+        batch.alone |= refuse::waits_for_replicas(&command.name());
         command.append_to(&mut batch.commands);
         Ok(Verdict::Sent(answer))
     }

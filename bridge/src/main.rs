@@ -1,14 +1,18 @@
 //! `edgelock-bridge`: Upstash's REST dialect in front of any Redis, for clients that can speak HTTP but not TCP.
 //!
 //! A request takes one way: [`server`] → [`auth`] → [`request`] (HTTP to commands) → [`execute`] ([`refuse`],
-//! [`script`]) → [`upstream`] (Redis) → [`reply`] (Redis' answer to JSON). [`subscribe`] is the one that stays open.
+//! [`script`]) → [`upstream`] (Redis: a [`node`], or a [`cluster`] of them) → [`reply`] (Redis' answer to JSON). [`subscribe`] is the one that stays open.
 
+mod atlas;
 mod auth;
+mod cluster;
 mod command;
 mod dial;
 mod execute;
 mod legible;
+mod node;
 mod options;
+mod redirect;
 mod refuse;
 mod reply;
 mod request;
@@ -32,7 +36,9 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::cluster::Cluster;
 use crate::dial::Server;
+use crate::node::Node;
 use crate::options::{Options, Target};
 use crate::server::Bridge;
 use crate::spawn::PrivateRedis;
@@ -68,10 +74,14 @@ async fn run(options: Options) -> Result<(), Error> {
         Some(redis) => Server::on_socket(redis.socket()),
         None => options.server()?,
     };
+    let upstream = match options.cluster {
+        true => Upstream::Cluster(Cluster::behind(server, options.timeout())?),
+        false => Upstream::One(Node::new(server, options.timeout())),
+    };
     let (stop, stopping) = watch::channel(());
     let bridge = Arc::new(Bridge::new(
         credentials,
-        Upstream::new(server, options.timeout()),
+        upstream,
         options.max_body,
         options.timeout(),
         stopping,
@@ -127,7 +137,7 @@ fn tune(stream: &mut TcpStream) {
 /// Notices a lost Redis, and its return, also while nobody asks.
 async fn keep_watch(bridge: Arc<Bridge>) {
     loop {
-        let _ = bridge.upstream.ping().await;
+        bridge.upstream.keep_watch().await;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }

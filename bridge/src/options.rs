@@ -35,6 +35,11 @@ pub(crate) struct Options {
     )]
     redis: String,
 
+    /// `--redis` is a node of a Redis Cluster; the others are found by it
+    #[arg(long, env = "EDGELOCK_BRIDGE_CLUSTER", value_name = "YES", num_args = 0..=1, require_equals = true,
+        default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) cluster: bool,
+
     /// PEM file of the authority that signed Redis' certificate, instead of those that this machine trusts
     #[arg(long, value_name = "PATH", env = "EDGELOCK_BRIDGE_REDIS_CA")]
     redis_ca: Option<PathBuf>,
@@ -101,9 +106,12 @@ impl Options {
     }
 
     pub(crate) fn target(&self) -> Result<Target, &'static str> {
-        match (self.redis.as_str(), &self.redis_ca) {
-            ("spawn", None) => Ok(Target::Spawn),
-            ("spawn", Some(_)) => Err("--redis-ca makes no sense with --redis spawn"),
+        match self.redis.as_str() {
+            "spawn" if self.redis_ca.is_some() => {
+                Err("--redis-ca makes no sense with --redis spawn")
+            }
+            "spawn" if self.cluster => Err("--cluster makes no sense with --redis spawn"),
+            "spawn" => Ok(Target::Spawn),
             _ => Ok(Target::Url),
         }
     }

@@ -38,20 +38,37 @@ pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(),
         b"SLAVEOF" | b"SWAPDB" => SERVER,
         _ => return Ok(()),
     };
-    Err(format!(
-        "ERR '{}' is not served here: {reason}",
-        String::from_utf8_lossy(&name)
-    ))
+    Err(refusal(&name, reason))
 }
 
-/// Whether `command` makes Redis hold back all that follows on its connection.
-pub(crate) fn holds_its_connection(command: &Command<'_>) -> bool {
-    matches!(command.name().as_slice(), b"WAIT" | b"WAITAOF")
+/// Why `command` is refused in front of a cluster, if it is: one node's answer to it would be taken for that of all. `is_first` in
+/// its request.
+pub(crate) fn check_in_cluster(command: &Command<'_>, is_first: bool) -> Result<(), String> {
+    let name = command.name();
+    let reason = match name.as_slice() {
+        b"KEYS" | b"SCAN" | b"DBSIZE" | b"FLUSHALL" | b"FLUSHDB" | b"RANDOMKEY" | b"FUNCTION"
+        | b"SCRIPT" | b"PUBSUB" | b"INFO" => ALL_NODES,
+        _ if waits_for_replicas(&name) && is_first => ITS_WRITE,
+        _ => return Ok(()),
+    };
+    Err(refusal(&name, reason))
+}
+
+/// Whether the command called `name` makes Redis hold back all that follows on its connection, and is about what went before on it.
+pub(crate) fn waits_for_replicas(name: &[u8]) -> bool {
+    matches!(name, b"WAIT" | b"WAITAOF")
+}
+
+fn refusal(name: &[u8], reason: &str) -> String {
+    let name = String::from_utf8_lossy(name);
+    format!("ERR '{name}' is not served here: {reason}")
 }
 
 const BLOCKS: &str = "it blocks the connection, which others share";
 const STATE: &str = "it changes the state of a connection that others share";
 const SERVER: &str = "it administers the server";
+const ALL_NODES: &str = "it is about all nodes of the cluster";
+const ITS_WRITE: &str = "in front of a cluster it must follow the write in one /pipeline";
 
 fn harmless_client(command: &Command<'_>) -> bool {
     let harmless = ["ID", "INFO", "GETNAME", "SETINFO"];

@@ -9,6 +9,6 @@
 local before = redis.call('GET', RECEIPT)
 if before then return { tonumber(before), ARGV[1] } end
 local held = redis.call('EXISTS', NAME)
-redis.call('SET', RECEIPT, held, 'PX', 30000)
 if held == 1 then wipe() end
+redis.call('SET', RECEIPT, held, 'PX', 30000)
 return { held, ARGV[1] }

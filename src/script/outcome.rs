@@ -168,16 +168,34 @@ fn duration(ms: i64) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
 }
 
+/// What a server says that is in a state in which it writes nothing, and that it will leave: a fail-over, a restart, a slot on its way.
+const PASSING: [&str; 7] = [
+    "LOADING",
+    "BUSY",
+    "CLUSTERDOWN",
+    "MASTERDOWN",
+    "TRYAGAIN",
+    "READONLY",
+    "NOREPLICAS",
+];
+
+/// What it says of the first write of a script, and never of a later one: then nothing was executed
+/// (<https://github.com/redis/redis/blob/7.0/src/script.c>, `scriptVerifyWriteCommandAllow` and `scriptVerifyOOM`).
+const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY ", "NOREPLICAS ", "MISCONF ", "OOM "];
+
 /// An error of Redis, told by its code. Bridges put words before it, change its case, or quote it.
 fn refusal(text: String) -> Error {
     let has = |codes: &[&str]| codes.iter().any(|code| has_code(&text, code));
+    let is_first = BEFORE_THE_FIRST_WRITE
+        .iter()
+        .any(|code| text.starts_with(code));
     // Raised inside of the script, so what stands before the failing call was executed.
-    let may_have_run = has(&["@USER_SCRIPT", "RUNNING SCRIPT"]);
+    let may_have_run = has(&["@USER_SCRIPT", "RUNNING SCRIPT"]) && !is_first;
     if has(&["WRONGTYPE"]) {
         Error::WrongType
     } else if has(&["NOAUTH", "WRONGPASS", "NOPERM"]) {
         Error::Unauthorized(text)
-    } else if has(&["LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"]) {
+    } else if has(&PASSING) {
         Error::Unavailable {
             message: text,
             retry_after: None,
@@ -194,7 +212,7 @@ fn refusal(text: String) -> Error {
 /// Whether a bridge that failed for reasons of its own could not have said `text`.
 pub(crate) fn is_error_of_redis(text: &str) -> bool {
     !matches!(refusal(text.to_owned()), Error::Refused { .. })
-        || ["NOSCRIPT", "READONLY", "OOM", "MISCONF"]
+        || ["NOSCRIPT", "OOM", "MISCONF"]
             .iter()
             .any(|code| has_code(text, code))
 }

@@ -8,6 +8,7 @@ local reply = answered()
 if reply then return reply end
 if not is_held() then return { 0, ARGV[1] } end
 local results = run(5)
-leave_receipt(results)
+-- A Redis that is full refuses a script's first write, unless that makes room.
 free()
+leave_receipt(results)
 return { 1, ARGV[1], results }

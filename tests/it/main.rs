@@ -2,6 +2,7 @@
 #![cfg(not(target_family = "wasm"))]
 
 mod bridges;
+mod cluster;
 mod contract;
 mod examples;
 mod holding;
@@ -11,5 +12,6 @@ mod outcomes;
 mod push;
 mod quorum;
 mod reentrant;
+mod refusals;
 mod support;
 mod waiting;

@@ -108,7 +108,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
         (
             400,
             r#"{"error":"READONLY You can't write against a read only replica."}"#,
-            "refused",
+            "unavailable",
             NOT_EXECUTED,
         ),
         (
@@ -133,6 +133,18 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             400,
             r#"{"error":"CLUSTERDOWN The cluster is down"}"#,
             "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"TRYAGAIN Multiple keys request during rehashing of slot"}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"MOVED 15495 10.0.0.2:6379"}"#,
+            "refused",
             NOT_EXECUTED,
         ),
         (
@@ -182,8 +194,21 @@ fn every_answer_of_a_bridge_has_its_outcome() {
         (
             400,
             r#"{"error":"ERR Error running script: @user_script:2: READONLY"}"#,
-            "refused",
+            "unavailable",
             EXECUTED_PERHAPS,
+        ),
+        // Inside of the script, but before it could write.
+        (
+            400,
+            r#"{"error":"NOREPLICAS Not enough good replicas to write. script: 8291, on @user_script:1."}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"OOM command not allowed when used memory > 'maxmemory'. script: 8291, on @user_script:1."}"#,
+            "refused",
+            NOT_EXECUTED,
         ),
         // The bridge refuses.
         (401, "", "unauthorized", NOT_EXECUTED),

@@ -4,17 +4,21 @@
 //! Keep the handles in local variables: a handle in a `static` is never dropped, and its processes outlive the test.
 
 mod bridge;
+mod cluster;
 mod config;
 mod humanwhocodes;
 mod node;
 mod process;
+mod redis_server;
 mod webdis;
 mod worker;
 
 pub use bridge::{Bridge, BridgeOptions, build_bridge};
+pub use cluster::{RedisCluster, SLOTS};
 pub use config::{workerd_config, workerd_modules};
 pub use humanwhocodes::HumanWhoCodes;
 pub use node::NodeScript;
+pub use redis_server::RedisServer;
 pub use webdis::Webdis;
 pub use worker::{Worker, WorkerConfig};
 

@@ -1,6 +1,7 @@
 //! What the bridge promises, asked of the real binary in front of a real Redis.
 
 mod clients;
+mod cluster;
 mod credentials;
 mod dialect;
 mod http;

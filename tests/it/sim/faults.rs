@@ -23,6 +23,8 @@ pub(crate) struct Net {
     pub(crate) late_push: u64,
     /// Who stopped listening is still counted as listening.
     pub(crate) half_open: u64,
+    /// Who listens does so at another node of a cluster than the one that has the lock.
+    pub(crate) elsewhere: u64,
 }
 
 /// Receipts and the marks of what was abandoned outlive this.
@@ -43,9 +45,10 @@ impl Net {
         lose_push: 0,
         late_push: 0,
         half_open: 0,
+        elsewhere: 0,
     };
 
-    fn draw(rng: &Rng) -> Self {
+    pub(crate) fn draw(rng: &Rng) -> Self {
         let rate = || match rng.chance(400) {
             true => rng.pick(&[20, 60, 200]),
             false => 0,
@@ -64,6 +67,7 @@ impl Net {
             lose_push: rate(),
             late_push: rate(),
             half_open: rate() * 3,
+            elsewhere: rate() * 2,
         }
     }
 

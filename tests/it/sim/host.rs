@@ -144,7 +144,7 @@ impl<O> Inbox<O> {
         }
     }
 
-    async fn next(&self) -> O {
+    pub(crate) async fn next(&self) -> O {
         poll_fn(|context| match self.waiting.borrow_mut().pop_front() {
             Some(value) => Poll::Ready(value),
             None => {

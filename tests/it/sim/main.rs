@@ -15,6 +15,7 @@ mod host;
 mod lua;
 mod network;
 mod quiet;
+mod quorum;
 mod redis;
 mod rng;
 mod sabotage;

@@ -44,6 +44,7 @@ impl Network {
         self.bridge_away_until.set(until);
         self.lives.set(self.lives.get() + 1);
         case.redis.db_mut().listeners.clear();
+        case.redis.db_mut().elsewhere.clear();
         for stream in self.streams.borrow().values() {
             let error = TransportError::BrokeOff("the bridge stopped".into());
             stream.inbox.put(Heard::End(Err(error)));
@@ -53,6 +54,7 @@ impl Network {
     pub(crate) fn restart_redis(&self, case: &Case, until: Time) {
         self.redis_away_until.set(until);
         case.redis.db_mut().listeners.clear();
+        case.redis.db_mut().elsewhere.clear();
         for stream in self.streams.borrow().values() {
             stream.inbox.put(Heard::End(Ok(200)));
         }
@@ -198,7 +200,11 @@ impl Case {
                 inbox.put(Heard::End(Ok(503)));
             } else if !inbox.is_closed.get() {
                 let mut db = case.redis.db_mut();
-                db.listeners.entry(channel.clone()).or_default().push(id);
+                let listeners = match case.rng.chance(net.elsewhere) {
+                    true => &mut db.elsewhere,
+                    false => &mut db.listeners,
+                };
+                listeners.entry(channel.clone()).or_default().push(id);
                 drop(db);
                 let begun = bridge::begun(&channel);
                 let stream = Stream { channel, inbox };

@@ -58,9 +58,13 @@ pub(crate) type Listener = u64;
 pub(crate) struct Db {
     keys: BTreeMap<Vec<u8>, Entry>,
     pub(crate) now_us: i64,
+    /// When it was started, by its own clock.
+    pub(crate) started_us: i64,
     /// Digests of the scripts it knows.
     pub(crate) scripts: BTreeSet<String>,
     pub(crate) listeners: BTreeMap<Vec<u8>, Vec<Listener>>,
+    /// Those at another node of a cluster: they hear, and do not count.
+    pub(crate) elsewhere: BTreeMap<Vec<u8>, Vec<Listener>>,
     /// What was published and not delivered yet.
     pub(crate) outbox: Vec<(Listener, Vec<u8>)>,
 }
@@ -129,7 +133,13 @@ impl Db {
                 bulk(self.now_us / 1_000_000),
                 bulk(self.now_us % 1_000_000),
             ])),
+            "INFO" => {
+                let seconds = (self.now_us - self.started_us) / 1_000_000;
+                let text = format!("# Server\r\nuptime_in_seconds:{seconds}\r\n");
+                Ok(Reply::Bulk(text.into_bytes()))
+            }
             "PUBLISH" => Ok(self.publish(args[0], args[1])),
+            "PUBSUB" => self.listening(args[0], &args[1..]),
             "FLUSHALL" => {
                 self.keys.clear();
                 Ok(Reply::Status("OK".into()))
@@ -258,10 +268,29 @@ impl Db {
     }
 
     fn publish(&mut self, channel: &[u8], message: &[u8]) -> Reply {
-        let listeners = self.listeners.get(channel).cloned().unwrap_or_default();
-        let count = size(listeners.len());
-        (self.outbox).extend(listeners.into_iter().map(|to| (to, message.to_owned())));
+        let listeners = |of: &BTreeMap<_, Vec<_>>| of.get(channel).cloned().unwrap_or_default();
+        let here = listeners(&self.listeners);
+        let count = size(here.len());
+        let all = here.into_iter().chain(listeners(&self.elsewhere));
+        (self.outbox).extend(all.map(|to| (to, message.to_owned())));
         Reply::Int(count)
+    }
+
+    fn listening(&self, question: &[u8], channels: &[&[u8]]) -> Outcome {
+        if !question.eq_ignore_ascii_case(b"NUMSUB") {
+            return Err("ERR the model knows of PUBSUB only NUMSUB".into());
+        }
+        let count = |channel: &[u8]| self.listeners.get(channel).map_or(0, Vec::len);
+        Ok(Reply::Array(
+            (channels.iter())
+                .flat_map(|channel| {
+                    [
+                        Reply::Bulk(channel.to_vec()),
+                        Reply::Int(size(count(channel))),
+                    ]
+                })
+                .collect(),
+        ))
     }
 }
 
@@ -269,10 +298,10 @@ impl Db {
 pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
-        "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" => (1, 1),
+        "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" | "INFO" => (1, 1),
         "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "ZRANK" | "ZSCORE" | "PUBLISH" => (2, 2),
         "HINCRBY" | "ZRANGE" => (3, 3),
-        "DEL" | "EXISTS" => (1, usize::MAX),
+        "DEL" | "EXISTS" | "PUBSUB" => (1, usize::MAX),
         "SET" | "ZREM" => (2, usize::MAX),
         "ZADD" => (3, usize::MAX),
         _ => return None,

@@ -241,16 +241,19 @@ fn a_release_that_wakes_nobody() {
 
 #[test]
 fn a_hand_over_to_who_does_not_hear() {
-    let heard = "if type(heard) == 'number' and heard > 0 then return bury(waiter) end";
-    script(HandedOver, heard, "if heard then return bury(waiter) end");
+    script(
+        HandedOver,
+        "if channel ~= '' and listens(channel) then",
+        "if channel ~= '' then",
+    );
 }
 
 #[test]
-fn a_hand_over_that_is_not_taken_back() {
+fn a_hand_over_that_is_told_before_anybody_is_counted() {
     script(
-        NoGhost,
-        "redis.call('DEL', NAME)\nend\nif manner",
-        "end\nif manner",
+        OneHolder,
+        "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)",
+        "local heard = { 0, redis.pcall('PUBLISH', channel, issue_fence() .. ' ' .. whole(NOW_US)) }",
     );
 }
 

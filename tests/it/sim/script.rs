@@ -13,6 +13,9 @@ pub(crate) enum Script {
     Inspect,
     ForceRelease,
     Read,
+    Vote,
+    Withdraw,
+    Raise,
 }
 
 macro_rules! source {
@@ -22,7 +25,7 @@ macro_rules! source {
 }
 
 /// What each one ends with: itself, as it is sent.
-static ENDINGS: LazyLock<[(Script, String); 8]> = LazyLock::new(|| {
+static ENDINGS: LazyLock<[(Script, String); 11]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("acquire.lua")),
         (Script::Reenter, source!("reenter.lua")),
@@ -32,6 +35,9 @@ static ENDINGS: LazyLock<[(Script, String); 8]> = LazyLock::new(|| {
         (Script::Inspect, source!("inspect.lua")),
         (Script::ForceRelease, source!("force_release.lua")),
         (Script::Read, source!("read.lua")),
+        (Script::Vote, source!("vote.lua")),
+        (Script::Withdraw, source!("withdraw.lua")),
+        (Script::Raise, source!("raise.lua")),
     ]
     .map(|(script, source)| (script, stripped(source)))
 });

@@ -32,6 +32,7 @@ pub struct BridgeOptions {
     binary: Option<PathBuf>,
     listen: String,
     redis: String,
+    cluster: bool,
 }
 
 impl Bridge {
@@ -52,6 +53,7 @@ impl Bridge {
             binary: None,
             listen: "127.0.0.1:0".to_owned(),
             redis: "spawn".to_owned(),
+            cluster: false,
         }
     }
 
@@ -129,6 +131,13 @@ impl BridgeOptions {
         self
     }
 
+    /// Uses the Redis Cluster of which this URL is a node.
+    #[must_use]
+    pub fn cluster(mut self, url: impl Into<String>) -> Self {
+        self.cluster = true;
+        self.redis(url)
+    }
+
     /// Starts it and waits until it listens.
     ///
     /// # Errors
@@ -139,6 +148,7 @@ impl BridgeOptions {
         let mut command = std::process::Command::new(self.binary.map_or_else(binary, Ok)?);
         command
             .args(["--listen", &self.listen, "--redis", &self.redis])
+            .args(self.cluster.then_some("--cluster"))
             .env("EDGELOCK_BRIDGE_TOKEN", &token);
         let process = Process::start(&mut command)?;
         let url = process.wait_for("address", START_LIMIT, |line| {

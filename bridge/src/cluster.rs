@@ -1,0 +1,262 @@
+//! A Redis Cluster: each key has a slot, each slot a node that owns it, and slots move between nodes at any time.
+//!
+//! A command goes to where the last one for its slot was answered. A node that does not own the slot says who does
+//! (`MOVED`), or who has the key while the slot is on its way (`ASK`), and the command is sent there: a node that redirects
+//! has executed nothing, so that this is not a second time.
+
+use std::time::Duration;
+
+use redis::aio::PubSub;
+use redis::cluster_routing::Slot;
+use redis::{Arg, Cmd, Pipeline, Value, cmd};
+use tokio::time::{Instant, sleep};
+
+use crate::atlas::{Atlas, Place, places};
+use crate::dial::Server;
+use crate::node::{Lost, Node};
+use crate::redirect::{Told, cross_slot, told};
+use crate::refuse;
+use crate::reply::Failure;
+
+/// How often one command is redirected. More is a cluster whose nodes disagree, and its last word is passed on.
+const HOPS: usize = 8;
+
+/// For how long a command is held back whose keys lie on two nodes, because their slot is on its way. Then the client is told
+/// so, within the time that it waits for an answer.
+const PATIENCE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(25);
+
+pub(crate) struct Cluster {
+    atlas: Atlas,
+}
+
+/// Where a command is to go next, and what was learned on the way.
+struct Way {
+    to: Place,
+    /// The slot is on its way to there, and only whoever was sent is let in.
+    asking: bool,
+    hops: usize,
+    patient_until: Instant,
+    unreachable: Vec<Place>,
+}
+
+/// Whether to go on.
+enum Step {
+    Arrived,
+    Onward,
+}
+
+impl Cluster {
+    pub(crate) fn behind(node: Server, timeout: Duration) -> Result<Self, &'static str> {
+        Ok(Self {
+            atlas: Atlas::from(node, timeout).ok_or("a cluster is not on a unix socket")?,
+        })
+    }
+
+    /// One command after the other, since each may go to another node; only what waits for replicas goes along with the write before it.
+    pub(crate) async fn run(&self, commands: &Pipeline, alone: bool) -> Result<Vec<Value>, Lost> {
+        let mut replies = Vec::with_capacity(commands.len());
+        let mut commands = commands.cmd_iter().peekable();
+        while let Some(first) = commands.next() {
+            let mut piece = Pipeline::new();
+            piece.add_command(first.clone());
+            while let Some(waits) = commands.next_if(|next| refuse::waits_for_replicas(&name(next)))
+            {
+                piece.add_command(waits.clone());
+            }
+            let answered = self.piece(&piece, slot(first), alone).await;
+            replies.extend(answered.map_err(|lost| match replies.is_empty() {
+                true => lost,
+                // Those before it were executed.
+                false => lost.of_a_part(),
+            })?);
+        }
+        Ok(replies)
+    }
+
+    /// A command and what follows it on its connection.
+    async fn piece(
+        &self,
+        commands: &Pipeline,
+        slot: Option<Slot>,
+        alone: bool,
+    ) -> Result<Vec<Value>, Lost> {
+        let mut way = self.way(slot);
+        let mut asking = Pipeline::new();
+        asking.add_command(cmd("ASKING"));
+        commands.cmd_iter().for_each(|command| {
+            asking.add_command(command.clone());
+        });
+        loop {
+            let node = self.atlas.node(&way.to);
+            let sent = match way.asking {
+                true => node.run(&asking, alone).await.map(|mut replies| {
+                    replies.remove(0);
+                    replies
+                }),
+                false => node.run(commands, alone).await,
+            };
+            let Some(replies) = self.sent(&mut way, sent)? else {
+                continue;
+            };
+            let told = replies.first().map_or(Told::Answer, told);
+            if let Step::Arrived = self.step(&mut way, slot, told).await? {
+                return Ok(replies);
+            }
+        }
+    }
+
+    /// All of it at one node, or nothing.
+    pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, Lost> {
+        let slot = commands.cmd_iter().find_map(slot);
+        let mut way = self.way(slot);
+        let mut moved = None;
+        loop {
+            let node = self.atlas.node(&way.to);
+            let sent = node.transact(commands.clone()).await;
+            let Some(replies) = self.sent(&mut way, sent)? else {
+                continue;
+            };
+            let told = (replies.iter().map(told))
+                .find(|told| !matches!(told, Told::Answer))
+                .unwrap_or(Told::Answer);
+            let told = match told {
+                Told::Moved(slot, _) if moved.is_some_and(|before| before != slot) => {
+                    return Ok(vec![cross_slot()]);
+                }
+                Told::Moved(slot, place) => {
+                    moved = Some(slot);
+                    Told::Moved(slot, place)
+                }
+                // Each command would have to ask for itself. Either the keys arrive soon, or they cannot be had together now.
+                Told::Ask(_) => Told::Again,
+                told => told,
+            };
+            if let Step::Arrived = self.step(&mut way, slot, told).await? {
+                return Ok(replies);
+            }
+        }
+    }
+
+    /// At the node that owns the channel's slot: what `PUBLISH` counts in a script are those who listen at the script's node.
+    pub(crate) async fn subscribe(&self, channel: &[u8]) -> Result<PubSub, Failure> {
+        let slot = Slot::for_key(channel);
+        // A stale memory is corrected by the answer, whatever else it says.
+        let mut question = Pipeline::new();
+        question.cmd("EXISTS").arg(channel);
+        let _ = self.piece(&question, Some(slot), false).await;
+        let place = self.atlas.owner(Some(slot));
+        self.atlas.node(&place).subscribe(channel).await
+    }
+
+    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {
+        self.entry().reads_only(name).await
+    }
+
+    pub(crate) async fn answers(&self) -> bool {
+        let pong = self.run(redis::pipe().cmd("PING"), false).await;
+        matches!(pong.as_deref(), Ok([Value::SimpleString(pong)]) if pong == "PONG")
+    }
+
+    /// Learns which nodes there are, so that the loss of one is not the loss of the way to the others.
+    pub(crate) async fn keep_watch(&self) {
+        let mut question = Pipeline::new();
+        question.cmd("CLUSTER").arg("SLOTS");
+        let entry = self.atlas.owner(None);
+        match self.atlas.node(&entry).run(&question, false).await {
+            Ok(replies) => self.atlas.keep(&places(&replies, &entry)),
+            Err(_) => self.atlas.shun(&entry),
+        }
+    }
+
+    fn entry(&self) -> std::sync::Arc<Node> {
+        self.atlas.node(&self.atlas.owner(None))
+    }
+
+    fn way(&self, slot: Option<Slot>) -> Way {
+        Way {
+            to: self.atlas.owner(slot),
+            asking: false,
+            hops: 0,
+            patient_until: Instant::now() + PATIENCE,
+            unreachable: Vec::new(),
+        }
+    }
+
+    /// The replies, or `None` to ask another: nothing was sent.
+    fn sent(
+        &self,
+        way: &mut Way,
+        sent: Result<Vec<Value>, Lost>,
+    ) -> Result<Option<Vec<Value>>, Lost> {
+        let lost = match sent {
+            Ok(replies) => return Ok(Some(replies)),
+            Err(lost) => lost,
+        };
+        self.atlas.shun(&way.to);
+        let Lost::Unreachable = lost else {
+            return Err(lost);
+        };
+        way.unreachable.push(way.to.clone());
+        way.to = self.atlas.another(&way.unreachable).ok_or(lost)?;
+        way.asking = false;
+        Ok(None)
+    }
+
+    async fn step(&self, way: &mut Way, slot: Option<Slot>, told: Told) -> Result<Step, Lost> {
+        way.hops += 1;
+        if way.hops > HOPS && !matches!(told, Told::Again) {
+            return Ok(Step::Arrived);
+        }
+        match told {
+            Told::Answer => {
+                if let Some(slot) = slot.filter(|_| !way.asking) {
+                    self.atlas.learn(slot, way.to.clone());
+                }
+                return Ok(Step::Arrived);
+            }
+            Told::Moved(slot, to) => {
+                way.to = to.beside(&way.to);
+                if way.unreachable.contains(&way.to) {
+                    return Err(Lost::Unreachable);
+                }
+                way.asking = false;
+                self.atlas.learn(slot, way.to.clone());
+            }
+            Told::Ask(to) => {
+                way.to = to.beside(&way.to);
+                way.asking = true;
+            }
+            Told::Again if Instant::now() < way.patient_until => {
+                sleep(PAUSE).await;
+                way.to = self.atlas.owner(slot);
+                way.asking = false;
+            }
+            Told::Again => return Ok(Step::Arrived),
+        }
+        Ok(Step::Onward)
+    }
+}
+
+/// That of the key by which a command is most likely routed. Where this is wrong, a node says so.
+fn slot(command: &Cmd) -> Option<Slot> {
+    let key = match name(command).as_slice() {
+        b"EVAL" | b"EVAL_RO" | b"EVALSHA" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" => {
+            word(command, 2).filter(|count| *count != b"0")?;
+            word(command, 3)
+        }
+        _ => word(command, 1),
+    };
+    key.map(Slot::for_key)
+}
+
+fn name(command: &Cmd) -> Vec<u8> {
+    word(command, 0).unwrap_or_default().to_ascii_uppercase()
+}
+
+fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
+    command.args_iter().nth(index).and_then(|word| match word {
+        Arg::Simple(word) => Some(word),
+        _ => None,
+    })
+}

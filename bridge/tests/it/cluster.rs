@@ -1,0 +1,166 @@
+//! In front of a Redis Cluster.
+
+use xtask::stack::RedisCluster;
+
+use crate::support::{Bridge, answer, until};
+
+/// One for each node.
+const KEYS: [&str; 3] = ["b", "c", "a"];
+
+async fn before(cluster: &RedisCluster) -> Bridge {
+    Bridge::start(["--cluster", "--redis", &cluster.url()]).await
+}
+
+async fn pipeline(bridge: &Bridge, body: &str) -> (u16, String) {
+    answer(bridge.post("/pipeline", body.to_owned())).await
+}
+
+async fn transaction(bridge: &Bridge, body: &str) -> (u16, String) {
+    answer(bridge.post("/multi-exec", body.to_owned())).await
+}
+
+fn ok(body: &str) -> (u16, String) {
+    (200, body.to_owned())
+}
+
+#[tokio::test]
+async fn a_command_is_answered_by_the_node_that_has_its_key() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    for key in KEYS {
+        let set = format!(r#"["SET","{key}","1"]"#);
+        assert_eq!(bridge.run(&set).await, ok(r#"{"result":"OK"}"#));
+        let owner = &cluster.nodes()[cluster.owner(cluster.slot(key))];
+        assert_eq!(owner.ask::<String>(&format!("GET {key}")), "1");
+        // The key is not where most commands have it: a node says so.
+        let encoding = bridge
+            .run(&format!(r#"["OBJECT","ENCODING","{key}"]"#))
+            .await;
+        assert_eq!(encoding, ok(r#"{"result":"int"}"#));
+        let script = format!(r#"["EVAL","return redis.call('INCR',KEYS[1])","1","{key}"]"#);
+        assert_eq!(bridge.run(&script).await, ok(r#"{"result":2}"#));
+    }
+}
+
+#[tokio::test]
+async fn a_pipeline_goes_to_all_its_nodes_in_order() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    let body =
+        r#"[["INCR","a"],["INCR","b"],["NOSUCH"],["INCR","c"],["INCR","a"],["GET","b"],["PING"]]"#;
+    let (status, answers) = pipeline(&bridge, body).await;
+    assert_eq!(status, 200);
+    let expected = [
+        r#"[{"result":1},{"result":1},{"error":"ERR unknown command 'NOSUCH'"#,
+        r#"},{"result":1},{"result":2},{"result":"1"},{"result":"PONG"}]"#,
+    ];
+    assert!(answers.starts_with(expected[0]), "{answers}");
+    assert!(answers.ends_with(expected[1]), "{answers}");
+}
+
+#[tokio::test]
+async fn a_transaction_is_about_one_slot() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    for key in KEYS {
+        let body = format!(
+            r#"[["INCR","{{{key}}}1"],["INCR","{{{key}}}2"],["MGET","{{{key}}}1","{{{key}}}2"]]"#
+        );
+        let expected = r#"[{"result":1},{"result":1},{"result":["1","1"]}]"#;
+        assert_eq!(transaction(&bridge, &body).await, ok(expected));
+    }
+    for body in [
+        r#"[["INCR","a"],["INCR","b"]]"#,
+        r#"[["INCR","a"],["INCR","b"],["INCR","c"]]"#,
+    ] {
+        let (status, answer) = transaction(&bridge, body).await;
+        assert!(status == 400 && answer.contains("CROSSSLOT"), "{answer}");
+    }
+    for key in KEYS {
+        assert_eq!(
+            bridge.run(&format!(r#"["EXISTS","{key}"]"#)).await,
+            ok(r#"{"result":0}"#)
+        );
+    }
+    let (status, answer) = bridge.run(r#"["MGET","a","b"]"#).await;
+    assert!(status == 400 && answer.contains("CROSSSLOT"), "{answer}");
+}
+
+/// One node's answer would be taken for that of all.
+#[tokio::test]
+async fn what_is_about_all_nodes_is_refused() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    for command in [
+        r#"["KEYS","*"]"#,
+        r#"["SCAN","0"]"#,
+        r#"["DBSIZE"]"#,
+        r#"["FLUSHALL"]"#,
+        r#"["SCRIPT","LOAD","return 1"]"#,
+        r#"["WAIT","1","100"]"#,
+    ] {
+        let (status, answer) = bridge.run(command).await;
+        assert!(status == 400 && answer.contains("cluster"), "{answer}");
+    }
+    // Behind a write it counts that write's replicas.
+    for key in KEYS {
+        let body = format!(r#"[["SET","{key}","1"],["WAIT","1","10"],["GET","{key}"]]"#);
+        let expected = r#"[{"result":"OK"},{"result":0},{"result":"1"}]"#;
+        assert_eq!(pipeline(&bridge, &body).await, ok(expected));
+    }
+}
+
+#[tokio::test]
+async fn a_slot_that_moves_is_followed_by_all_kinds_of_requests() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    let slot = cluster.slot("a");
+    let from = cluster.owner(slot);
+    let to = (from + 1) % 3;
+    assert_eq!(bridge.run(r#"["SET","a","1"]"#).await.0, 200);
+    cluster.begin_migration(slot, from, to);
+    assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"1"}"#));
+    while cluster.migrate_one(slot, from, to) {}
+    // It is still the old node's, which sends whoever asks on.
+    assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"1"}"#));
+    let waits = r#"[["INCR","a"],["WAIT","1","10"]]"#;
+    assert_eq!(
+        pipeline(&bridge, waits).await,
+        ok(r#"[{"result":2},{"result":0}]"#)
+    );
+    assert_eq!(cluster.nodes()[from].ask::<usize>("DBSIZE"), 0);
+    let (status, refused) = transaction(&bridge, r#"[["INCR","a"]]"#).await;
+    assert!(status == 400 && refused.contains("ASK"), "{refused}");
+
+    cluster.end_migration(slot, to);
+    assert_eq!(
+        transaction(&bridge, r#"[["INCR","a"]]"#).await,
+        ok(r#"[{"result":3}]"#)
+    );
+    assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"3"}"#));
+}
+
+#[tokio::test]
+async fn the_loss_of_the_node_that_was_named_is_not_the_loss_of_the_others() {
+    let mut cluster = RedisCluster::start();
+    for node in cluster.nodes() {
+        let _: () = node.ask("CONFIG SET cluster-require-full-coverage no");
+    }
+    let bridge = before(&cluster).await;
+    cluster.nodes()[0].wait_until("the bridge learns who else there is", |node| {
+        let stats: String = node.ask("INFO commandstats");
+        stats.contains("cmdstat_cluster|slots")
+    });
+    let lost = KEYS.map(|key| cluster.owner(cluster.slot(key)) == 0);
+    cluster.nodes_mut()[0].kill();
+    for (key, is_lost) in KEYS.into_iter().zip(lost) {
+        until("it is found, or known to be lost", async || {
+            let (status, answer) = bridge.run(&format!(r#"["GET","{key}"]"#)).await;
+            match is_lost {
+                true => answer.contains("nothing was executed"),
+                false => status == 200,
+            }
+        })
+        .await;
+    }
+}

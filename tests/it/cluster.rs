@@ -1,0 +1,395 @@
+//! Locks on a Redis Cluster: three real primaries, whose slots move.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use edgelock::{
+    Bridge, Client, Command, Error, Lock, Request, Response, Token, Transport, TransportError,
+};
+use tokio::task::{spawn_blocking, spawn_local};
+use xtask::stack::{self, RedisCluster, RedisServer};
+
+use crate::support::watched::{Seen, WatchedClient, watch};
+use crate::support::{TestClient, TestLock, Tokio, client, client_of, eventually, run};
+
+const LONG: Duration = Duration::from_secs(60);
+
+struct Stack {
+    cluster: RedisCluster,
+    bridge: stack::Bridge,
+}
+
+impl Stack {
+    fn start() -> Self {
+        let cluster = RedisCluster::start();
+        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
+        let bridge = bridge.expect("a bridge");
+        Self { cluster, bridge }
+    }
+
+    fn client(&self) -> TestClient {
+        client_of(self.route())
+    }
+
+    fn route(&self) -> Bridge {
+        Bridge::upstash(self.bridge.url(), self.bridge.token()).unwrap()
+    }
+
+    fn caching_client(&self) -> TestClient {
+        client_of(self.route().script_cache(true))
+    }
+
+    fn watched(&self) -> (WatchedClient, Seen) {
+        watch(self.route())
+    }
+
+    /// The slot of a key, who has it, and who is to have it.
+    fn road(&self, key: &str) -> (u16, usize, usize) {
+        let slot = self.cluster.slot(key);
+        let from = self.cluster.owner(slot);
+        (slot, from, (from + 1) % 3)
+    }
+
+    /// How many listen there.
+    fn listeners(&self, node: usize) -> usize {
+        let channels: Vec<String> = self.cluster.nodes()[node].ask("PUBSUB CHANNELS *");
+        channels.len()
+    }
+}
+
+/// One for each node.
+const NAMES: [&str; 3] = ["c", "a", "b"];
+
+#[test]
+fn a_lock_is_one_lock_whichever_node_has_it() {
+    run(async {
+        let stack = Stack::start();
+        let owners = NAMES.map(|name| stack.road(name).1);
+        assert_eq!(BTreeSet::from(owners).len(), 3, "{owners:?}");
+        for (name, owner) in NAMES.into_iter().zip(owners) {
+            let lock = stack.client().lock(name).unwrap();
+            let read = [Command::new("GET").key(format!("{{{name}}}:n"))];
+            let (lease, _) = lock.acquire_and_read(&read).await.unwrap();
+            assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+            let holder: String = stack.cluster.nodes()[owner].ask(&format!("GET {name}"));
+            assert_eq!(holder, lease.token().expose());
+            let write = Command::new("SET").key(format!("{{{name}}}:n")).arg(1);
+            lease.exec(std::slice::from_ref(&write)).await.unwrap();
+            lease.commit(&[write]).await.unwrap();
+            assert!(lock.inspect().await.unwrap().holder.is_none());
+            let again = stack
+                .client()
+                .reentrant(&format!("{{{name}}}:r"), "me")
+                .unwrap();
+            again.acquire().await.unwrap().release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn scripts_are_cached_by_each_node_for_itself() {
+    run(async {
+        let stack = Stack::start();
+        let client = stack.caching_client();
+        for name in NAMES.into_iter().chain(NAMES) {
+            let lock = client.lock(name).unwrap();
+            lock.try_acquire().await.unwrap().release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_waiter_is_handed_the_lock_whichever_node_has_it() {
+    run(async {
+        let stack = Stack::start();
+        for name in NAMES {
+            let holder = stack.client().lock(name).unwrap().acquire().await.unwrap();
+            let (client, seen) = stack.watched();
+            let lock = client.lock(name).unwrap().wait(LONG);
+            let waiter = spawn_local(async move { lock.acquire().await });
+            eventually(|| seen.waits_quietly(3)).await;
+            assert_eq!(stack.listeners(stack.road(name).1), 1, "at the lock's node");
+            holder.release().await.unwrap();
+            let lease = waiter.await.unwrap().unwrap();
+            assert_eq!(seen.requests_of_grants(), [3]);
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_lock_stays_its_holders_while_its_slot_moves() {
+    run(async {
+        let stack = Stack::start();
+        let lock = stack.client().lock("a").unwrap().ttl(LONG).unwrap();
+        let lease = lock.acquire().await.unwrap();
+        let (slot, from, to) = stack.road("a");
+        stack.cluster.migrate(slot, from, to);
+        assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+        lease.renew().await.unwrap();
+        let write = [Command::new("INCR").key("{a}:n")];
+        assert_eq!(lease.exec(&write).await.unwrap()[0].int(), Some(1));
+        // And back, by a bridge that remembers where it was.
+        stack.cluster.migrate(slot, to, from);
+        assert_eq!(lease.commit(&write).await.unwrap()[0].int(), Some(2));
+        let next = lock.try_acquire().await.unwrap();
+        assert!(next.fence() > lease.fence());
+    });
+}
+
+#[test]
+fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_executed() {
+    run(async {
+        let stack = Stack::start();
+        let client = stack.client().attempts(1);
+        let lock = client.lock("a").unwrap().ttl(LONG).unwrap();
+        let lease = lock.acquire().await.unwrap();
+        let (slot, from, to) = stack.road("a");
+        stack.cluster.begin_migration(slot, from, to);
+        assert!(stack.cluster.migrate_one(slot, from, to));
+        for error in [
+            lock.try_acquire().await.unwrap_err(),
+            lease.renew().await.unwrap_err(),
+        ] {
+            assert_eq!(error.code(), "unavailable", "{error}");
+            assert!(!error.is_unknown(), "{error}");
+        }
+        while stack.cluster.migrate_one(slot, from, to) {}
+        stack.cluster.end_migration(slot, to);
+        lease.renew().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+/// What must not happen twice at once.
+#[derive(Default)]
+struct Section {
+    is_entered: AtomicBool,
+    fences: Mutex<Vec<u64>>,
+}
+
+impl Section {
+    async fn enter(&self, fence: u64) {
+        assert!(!self.is_entered.swap(true, Relaxed), "two at once");
+        self.note(fence);
+        tokio::task::yield_now().await;
+        self.is_entered.store(false, Relaxed);
+    }
+
+    fn note(&self, fence: u64) {
+        let mut fences = self.fences.lock().unwrap();
+        assert!(fences.last().is_none_or(|last| *last < fence));
+        fences.push(fence);
+    }
+
+    fn count(&self) -> usize {
+        self.fences.lock().unwrap().len()
+    }
+}
+
+#[test]
+fn a_contended_lock_never_has_two_holders_while_its_slot_moves() {
+    run(async {
+        let Stack { cluster, bridge } = Stack::start();
+        let section = Rc::new(Section::default());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let workers: Vec<_> = (0..8)
+            .map(|_| {
+                let lock = client(bridge.url(), bridge.token())
+                    .lock("a")
+                    .unwrap()
+                    .wait(LONG);
+                spawn_local(work(lock, section.clone(), is_over.clone()))
+            })
+            .collect();
+        let mut cluster = cluster;
+        for _ in 0..6 {
+            let before = section.count();
+            eventually(|| section.count() > before + 10).await;
+            cluster = spawn_blocking(move || {
+                let slot = cluster.slot("a");
+                let from = cluster.owner(slot);
+                cluster.migrate(slot, from, (from + 1) % 3);
+                cluster
+            })
+            .await
+            .unwrap();
+        }
+        let before = section.count();
+        eventually(|| section.count() > before + 10).await;
+        is_over.store(true, Relaxed);
+        for worker in workers {
+            worker.await.unwrap();
+        }
+    });
+}
+
+async fn work(lock: TestLock, section: Rc<Section>, is_over: Arc<AtomicBool>) {
+    while !is_over.load(Relaxed) {
+        match lock.acquire().await {
+            Ok(lease) => {
+                section.enter(lease.fence()).await;
+                // While the slot is on its way it is given back by its ttl, or by the next try.
+                while let Err(Error::Unavailable { .. }) = lease.release().await {}
+            }
+            Err(Error::Unavailable { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// On a cluster it hears what is published at any node, and is counted at its own.
+#[test]
+fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
+    run(async {
+        let stack = Stack::start();
+        let holder = stack.client().lock("a").unwrap().ttl(LONG).unwrap();
+        let holder = holder.acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().wait(LONG);
+        let waiter = spawn_local(async move { lock.acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        let (slot, from, to) = stack.road("a");
+        stack.cluster.migrate(slot, from, to);
+        assert_eq!(stack.listeners(from), 1);
+        let before = seen.sent();
+        holder.release().await.unwrap();
+        // Free: it was not offered to whom it could only have been told of in vain.
+        let rival = stack.client().lock("a").unwrap();
+        let rival = rival.try_acquire().await.unwrap();
+        rival.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert!(seen.sent() > before && lease.fence() > rival.fence());
+    });
+}
+
+#[test]
+fn a_lock_whose_node_is_dead_is_unavailable() {
+    run(async {
+        let mut stack = Stack::start();
+        let client = stack.client().attempts(1);
+        let lock = client.lock("a").unwrap();
+        lock.try_acquire().await.unwrap().release().await.unwrap();
+        let (_, owner, other) = stack.road("a");
+        stack.cluster.nodes_mut()[owner].kill();
+        stack.cluster.nodes()[other].wait_until("the cluster is down", |node| {
+            node.ask::<String>("CLUSTER INFO")
+                .contains("cluster_state:fail")
+        });
+        // The first may find out by a connection that breaks.
+        let _ = lock.try_acquire().await;
+        for name in NAMES {
+            let lock = client.lock(name).unwrap();
+            let error = lock.try_acquire().await.unwrap_err();
+            assert_eq!(error.code(), "unavailable", "{error}");
+            assert!(!error.is_unknown(), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_replica_that_took_over_is_found() {
+    run(async {
+        let mut stack = Stack::start();
+        let lock = stack.caching_client().lock("a").unwrap().ttl(LONG).unwrap();
+        let lease = lock.acquire().await.unwrap();
+        let owner = stack.road("a").1;
+        let replica = stack.cluster.add_replica_of(owner);
+        stack.cluster.nodes_mut()[owner].kill();
+        let _: () = replica.ask("CLUSTER FAILOVER TAKEOVER");
+        let others = stack.cluster.nodes().iter().enumerate();
+        for (_, node) in others.filter(|(index, _)| *index != owner) {
+            node.wait_until("it knows who took over", |node| {
+                let primary = |line: &str| {
+                    line.contains(&format!(":{}@", replica.port())) && line.contains(" master ")
+                };
+                node.ask::<String>("CLUSTER NODES").lines().any(primary)
+            });
+        }
+        assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+        lease.release().await.unwrap();
+        // Its scripts were lost with the node.
+        lock.try_acquire().await.unwrap().release().await.unwrap();
+    });
+}
+
+/// Notes the keys of every request, and has none answered.
+#[derive(Clone, Default)]
+struct Noted(Rc<Mutex<Vec<Vec<String>>>>);
+
+impl Transport for Noted {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let words: Vec<String> = serde_json::from_str(&request.body).expect("a command");
+        let count: usize = words[2].parse().expect("a number of keys");
+        self.0.lock().unwrap().push(words[3..3 + count].to_vec());
+        Err(TransportError::NoResponse("noted".into()))
+    }
+}
+
+/// A name of up to eight of these: what Redis Cluster, bridges and Lua give a meaning to, and what nothing does.
+const PARTS: [&str; 12] = [
+    "{", "}", "{}", "{a}", "a", ":", ",", "%", " ", "\r\n", "\"", "ü",
+];
+
+#[test]
+fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
+    run(async {
+        let redis = RedisServer::start(&["--cluster-enabled", "yes"]);
+        let noted = Noted::default();
+        let bridge = Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
+        let client = Client::new(bridge, noted.clone(), Tokio::default()).attempts(1);
+        let mut random = 1_u64;
+        let mut next = |below: u64| {
+            // Knuth's MMIX.
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let mut locks = 0;
+        for _ in 0..300 {
+            let length = next(8) + 1;
+            let name: String = (0..length).map(|_| PARTS[next(12) as usize]).collect();
+            for lock in [client.lock(&name), client.reentrant(&name, "me")] {
+                match lock {
+                    Ok(lock) => call_all(&lock).await,
+                    Err(error) => {
+                        assert_eq!(error.code(), "invalid_argument");
+                        continue;
+                    }
+                }
+                locks += 1;
+                let requests = std::mem::take(&mut *noted.0.lock().unwrap());
+                assert!(requests.len() >= 8, "{} requests", requests.len());
+                let keys: BTreeSet<String> = requests.into_iter().flatten().collect();
+                assert!(keys.contains(&name) && keys.len() > 5);
+                let slots: BTreeSet<u16> = (keys.iter())
+                    .map(|key| redis.try_ask(&["CLUSTER", "KEYSLOT", key]).unwrap())
+                    .collect();
+                assert_eq!(slots.len(), 1, "{name:?}: {keys:?}");
+            }
+        }
+        assert!(locks > 200, "{locks}");
+    });
+}
+
+/// Every operation, each of which fails.
+async fn call_all(lock: &Lock<Noted, Tokio>) {
+    assert!(lock.try_acquire().await.is_err());
+    assert!(lock.acquire().await.is_err());
+    assert!(lock.inspect().await.is_err());
+    assert!(lock.force_release().await.is_err());
+    let lease = lock
+        .resume(Token::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap())
+        .unwrap();
+    assert!(lease.renew().await.is_err());
+    assert!(lease.exec(&[]).await.is_err());
+    assert!(lease.commit(&[]).await.is_err());
+    assert!(lease.release().await.is_err());
+    let _ = lease.into_token();
+    // Those that were given up are abandoned in the background.
+    tokio::task::yield_now().await;
+}

@@ -1,0 +1,221 @@
+//! States in which a real Redis refuses to write: each is told as what it is, and nothing was executed.
+
+use edgelock::{Command, Error};
+use tokio::task::spawn_blocking;
+use xtask::stack::{self, RedisCluster, RedisServer};
+
+use crate::support::{TestClient, TestLock, client, run};
+
+/// A bridge before `redis`, and a client that asks once.
+fn before(redis: &RedisServer) -> (stack::Bridge, TestClient) {
+    let bridge = stack::Bridge::options().redis(redis.url()).start();
+    let bridge = bridge.expect("a bridge");
+    let client = client(bridge.url(), bridge.token()).attempts(1);
+    (bridge, client)
+}
+
+#[track_caller]
+fn is_passing(error: &Error, code: &str) {
+    is_known(error, "unavailable", code);
+}
+
+#[track_caller]
+fn is_final(error: &Error, code: &str) {
+    is_known(error, "refused", code);
+}
+
+#[track_caller]
+fn is_known(error: &Error, kind: &str, code: &str) {
+    assert_eq!(error.code(), kind, "{error}");
+    assert!(!error.is_unknown(), "{error}");
+    assert!(error.to_string().contains(code), "{error}");
+}
+
+async fn refused(lock: &TestLock) -> Error {
+    lock.try_acquire().await.expect_err("it is refused")
+}
+
+#[test]
+fn a_replica_is_passing_since_a_fail_over_may_be_under_way() {
+    run(async {
+        let primary = RedisServer::start(&[]);
+        let replica = RedisServer::replica_of(&primary, &[]);
+        let (_bridge, client) = before(&replica);
+        is_passing(&refused(&client.lock("a").unwrap()).await, "READONLY");
+        // Once it is promoted, it is the lock's.
+        let _: () = replica.ask("REPLICAOF NO ONE");
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let _: () = replica.ask(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
+        is_passing(&lease.renew().await.unwrap_err(), "READONLY");
+        is_passing(&lease.release().await.unwrap_err(), "READONLY");
+        let _ = lease.into_token();
+    });
+}
+
+#[test]
+fn a_replica_that_lost_its_primary_is_passing() {
+    run(async {
+        let mut primary = RedisServer::start(&[]);
+        let stale = ["--replica-serve-stale-data", "no"];
+        let replica = RedisServer::replica_of(&primary, &stale);
+        let (_bridge, client) = before(&replica);
+        primary.kill();
+        replica.wait_until("it notices", |replica| {
+            let info: String = replica.ask("INFO replication");
+            info.contains("master_link_status:down")
+        });
+        is_passing(&refused(&client.lock("a").unwrap()).await, "MASTERDOWN");
+    });
+}
+
+#[test]
+fn a_primary_that_misses_its_replicas_is_passing() {
+    run(async {
+        let redis = RedisServer::start(&[]);
+        let (_bridge, client) = before(&redis);
+        let lock = client.lock("a").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let _: () = redis.ask("CONFIG SET min-replicas-to-write 1");
+        is_passing(&refused(&client.lock("b").unwrap()).await, "NOREPLICAS");
+        is_passing(&lease.renew().await.unwrap_err(), "NOREPLICAS");
+        let write = [Command::new("SET").key("{a}:n").arg(1)];
+        is_passing(&lease.exec(&write).await.unwrap_err(), "NOREPLICAS");
+        is_passing(&lease.commit(&write).await.unwrap_err(), "NOREPLICAS");
+        assert!(!redis.ask::<bool>("EXISTS {a}:n"));
+        let _: () = redis.ask("CONFIG SET min-replicas-to-write 0");
+        lease.commit(&write).await.unwrap();
+    });
+}
+
+#[test]
+fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
+    run(async {
+        let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+        let (_bridge, client) = before(&redis);
+        let locks = [client.lock("a"), client.reentrant("b", "me")];
+        for lock in locks.map(Result::unwrap) {
+            let lease = lock.try_acquire().await.unwrap();
+            let _: () = redis.ask("CONFIG SET maxmemory 1");
+            is_final(&refused(&client.lock("c").unwrap()).await, "OOM");
+            lease.renew().await.unwrap();
+            lease.release().await.unwrap();
+            let _: () = redis.ask("CONFIG SET maxmemory 0");
+            let lease = lock.try_acquire().await.unwrap();
+            let _: () = redis.ask("CONFIG SET maxmemory 1");
+            assert!(lock.force_release().await.unwrap());
+            assert_eq!(lease.release().await.unwrap_err(), Error::Lost);
+            let _: () = redis.ask("CONFIG SET maxmemory 0");
+            assert!(lock.inspect().await.unwrap().holder.is_none());
+        }
+        assert!(!redis.ask::<bool>("EXISTS c"));
+    });
+}
+
+#[test]
+fn a_redis_that_cannot_save_refuses() {
+    run(async {
+        let redis = RedisServer::start(&[]);
+        let (_bridge, client) = before(&redis);
+        let lock = client.lock("a").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        std::fs::remove_dir_all(redis.folder()).unwrap();
+        let saves: redis::RedisResult<()> = redis.try_ask(&["CONFIG", "SET", "save", "3600 1"]);
+        saves.unwrap();
+        let _: () = redis.ask("BGSAVE");
+        redis.wait_until("it failed", |redis| {
+            redis
+                .ask::<String>("INFO persistence")
+                .contains("rdb_last_bgsave_status:err")
+        });
+        is_final(&refused(&client.lock("b").unwrap()).await, "MISCONF");
+        is_final(&lease.release().await.unwrap_err(), "MISCONF");
+        let _: () = redis.ask("CONFIG SET stop-writes-on-bgsave-error no");
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_redis_that_loads_its_data_is_passing() {
+    run(async {
+        let redis = RedisServer::start(&[
+            "--enable-debug-command",
+            "yes",
+            "--loading-process-events-interval-bytes",
+            "1024",
+        ]);
+        let (_bridge, client) = before(&redis);
+        let lock = client.lock("a").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let _: () = redis.ask("DEBUG POPULATE 2000 key 2048");
+        // 10 ms for each key: 20 s, unless it is told to hurry.
+        let _: () = redis.ask("CONFIG SET key-load-delay 10000");
+        let loading = redis::Client::open(redis.url()).unwrap();
+        let loading = spawn_blocking(move || {
+            let mut connection = loading.get_connection().unwrap();
+            redis::cmd("DEBUG").arg("RELOAD").exec(&mut connection)
+        });
+        redis.wait_until("it loads", |redis| {
+            let pong: redis::RedisResult<String> = redis.try_ask(&["PING"]);
+            pong.is_err_and(|error| error.code() == Some("LOADING"))
+        });
+        is_passing(&refused(&lock).await, "LOADING");
+        is_passing(&lease.renew().await.unwrap_err(), "LOADING");
+        let _: () = redis.ask("CONFIG SET key-load-delay 0");
+        loading.await.unwrap().unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_redis_that_runs_somebody_elses_script_is_passing() {
+    run(async {
+        let redis = RedisServer::start(&["--busy-reply-threshold", "10"]);
+        let (_bridge, client) = before(&redis);
+        let busy = redis::Client::open(redis.url()).unwrap();
+        let busy = spawn_blocking(move || {
+            let mut connection = busy.get_connection().unwrap();
+            redis::cmd("EVAL")
+                .arg("while true do end")
+                .arg(0)
+                .exec(&mut connection)
+        });
+        redis.wait_until("it is busy", |redis| {
+            let pong: redis::RedisResult<String> = redis.try_ask(&["PING"]);
+            pong.is_err_and(|error| error.code() == Some("BUSY"))
+        });
+        let lock = client.lock("a").unwrap();
+        is_passing(&refused(&lock).await, "BUSY");
+        let _: () = redis.ask("SCRIPT KILL");
+        assert!(busy.await.unwrap().is_err());
+        lock.try_acquire().await.unwrap().release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_cluster_without_an_owner_of_the_slot_is_passing() {
+    run(async {
+        let redis = RedisServer::start(&["--cluster-enabled", "yes"]);
+        let (_bridge, client) = before(&redis);
+        let lock = client.lock("a").unwrap();
+        is_passing(&refused(&lock).await, "CLUSTERDOWN");
+        let _: () = redis.ask("CLUSTER ADDSLOTSRANGE 0 16383");
+        redis.wait_until("it has them all", |redis| {
+            redis
+                .ask::<String>("CLUSTER INFO")
+                .contains("cluster_state:ok")
+        });
+        lock.try_acquire().await.unwrap().release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_bridge_that_does_not_follow_a_cluster_is_told_from_one_that_is_away() {
+    run(async {
+        let cluster = RedisCluster::start();
+        let named = &cluster.nodes()[0];
+        let (_bridge, client) = before(named);
+        let elsewhere = |name: &&str| cluster.owner(cluster.slot(name)) != 0;
+        let name = ["a", "b", "c"].into_iter().find(elsewhere).unwrap();
+        is_final(&refused(&client.lock(name).unwrap()).await, "MOVED");
+    });
+}

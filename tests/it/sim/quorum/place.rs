@@ -1,0 +1,237 @@
+//! Servers, what goes wrong with them, and what must hold whatever that is.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::faults::Net;
+use crate::lua::Redis;
+use crate::redis::Reply;
+use crate::rng::Rng;
+use crate::sabotage::Bent;
+use crate::script::{Run, Script};
+use crate::trace::Trace;
+use crate::world::{MS, Time, World};
+
+use super::workload::{self, LONGEST_TTL};
+
+pub(super) const NAME: &str = "a";
+
+pub(super) struct Place {
+    pub(super) world: Rc<World>,
+    pub(super) rng: Rng,
+    pub(super) nodes: Vec<Node>,
+    pub(super) trace: Trace,
+    pub(super) bent: Bent,
+    pub(super) is_healed: Cell<bool>,
+    /// Until when each client may hold, and in which order it came.
+    holds: RefCell<Vec<Hold>>,
+    last_fence: Cell<u64>,
+    broken: RefCell<Option<Broken>>,
+}
+
+#[derive(Clone, Copy)]
+struct Hold {
+    client: usize,
+    until: Time,
+}
+
+/// A promise that did not hold, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken(pub(super) Promise, pub(super) String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// At most one is inside its deadline.
+    OneHolder,
+    /// Each lease's fence is higher than those of all before.
+    FencesGrow,
+    /// No server takes a token that was given back there.
+    NoGhost,
+    /// Every call ends within its bounds.
+    EndsInTime,
+    /// Once all is well, and a ttl later, the lock can be had, and given back everywhere.
+    IsHadAgain,
+}
+
+/// One server with its bridge.
+pub(super) struct Node {
+    pub(super) redis: Rc<Redis>,
+    pub(super) net: Cell<Net>,
+    pub(super) away_until: Cell<Time>,
+    pub(super) mute_until: Cell<Time>,
+    /// By how much its clock is ahead of the others.
+    ahead_us: i64,
+    /// Tokens that were given back, since it was started.
+    given_back: RefCell<BTreeSet<String>>,
+}
+
+/// Servers' clocks at the beginning, in microseconds; they have been up for long.
+const BEGINNING_US: i64 = 1_700_000_000_000_000;
+
+impl Place {
+    pub(super) fn new(seed: u64, redis: &[Rc<Redis>], bent: Bent, trace: Trace) -> Rc<Self> {
+        let rng = Rng::new(seed);
+        let count = rng.pick(&[2, 3, 3, 4, 5]);
+        let nodes = redis.iter().take(count).map(|redis| {
+            *redis.db_mut() = crate::redis::Db::default();
+            Node {
+                redis: redis.clone(),
+                net: Cell::new(Net::draw(&rng)),
+                away_until: Cell::new(0),
+                mute_until: Cell::new(0),
+                ahead_us: rng.between(0, 6_000_000) as i64,
+                given_back: RefCell::default(),
+            }
+        });
+        Rc::new(Self {
+            world: Rc::default(),
+            nodes: nodes.collect(),
+            rng,
+            trace,
+            bent,
+            is_healed: Cell::new(false),
+            holds: RefCell::default(),
+            last_fence: Cell::new(0),
+            broken: RefCell::default(),
+        })
+    }
+
+    /// What was found, once everything has happened.
+    pub(super) fn run(self: &Rc<Self>) -> Option<Broken> {
+        let crowd = workload::begin(self);
+        for _ in 0..self.rng.between(0, 6) {
+            let at = self.rng.between(0, 6_000 * MS);
+            let (place, machines) = (self.clone(), crowd.machines.clone());
+            (self.world).schedule(at, move || place.upset(&machines));
+        }
+        let is_over = || crowd.at_work.get() == 0 || self.broken.borrow().is_some();
+        self.world.run(8_000 * MS, is_over, || {});
+        crowd.leave(self);
+        self.heal();
+        workload::is_had_again(self);
+        self.world.end();
+        self.broken.take()
+    }
+
+    fn upset(&self, machines: &[Rc<crate::world::Machine>]) {
+        if self.is_healed.get() {
+            return;
+        }
+        let now = self.world.now();
+        let time = self.rng.pick(&[50 * MS, 500 * MS, 3_000 * MS]);
+        let at = self.rng.between(0, self.nodes.len() as u64 - 1) as usize;
+        let node = &self.nodes[at];
+        let what = match self.rng.between(0, 5) {
+            0 => {
+                let client = self.rng.between(0, machines.len() as u64 - 1) as usize;
+                machines[client].pause(now, time);
+                self.world.schedule(time, || {});
+                "a client stands still"
+            }
+            1 => {
+                node.mute_until.set(now + time);
+                "mute"
+            }
+            2 => {
+                node.away_until.set(now + time);
+                "dead"
+            }
+            _ => {
+                self.come_back_empty(node);
+                "back, and empty"
+            }
+        };
+        (self.trace).note(now, || format!("server {at}: {what}, for {} ms", time / MS));
+    }
+
+    fn come_back_empty(&self, node: &Node) {
+        let mut db = node.redis.db_mut();
+        db.execute(&[b"FLUSHALL"]);
+        db.scripts.clear();
+        db.started_us = self.now_us(node);
+        node.given_back.borrow_mut().clear();
+    }
+
+    fn heal(&self) {
+        (self.trace).note(self.world.now(), || "faults stop".to_owned());
+        self.is_healed.set(true);
+        for node in &self.nodes {
+            node.net.set(Net::QUIET);
+            node.away_until.set(0);
+            node.mute_until.set(0);
+        }
+    }
+
+    fn now_us(&self, node: &Node) -> i64 {
+        BEGINNING_US + node.ahead_us + (self.world.now() / 1_000) as i64
+    }
+
+    /// Has a request executed by one server.
+    pub(super) fn serve(&self, at: usize, words: &[String]) -> Reply {
+        let node = &self.nodes[at];
+        node.redis.db_mut().now_us = self.now_us(node);
+        let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        let reply = node.redis.execute(&raw);
+        let run = Run::of(&words[1], words).expect("a script of ours");
+        let said = || format!("server {at}: {run} -> {reply}");
+        self.trace.note(self.world.now(), said);
+        let token = run.who().to_owned();
+        let is_yes = matches!(&reply, Reply::Array(said) if said.first() == Some(&Reply::Int(1)));
+        match run.script {
+            Script::Withdraw => {
+                node.given_back.borrow_mut().insert(token);
+            }
+            Script::Vote if is_yes && node.given_back.borrow().contains(&token) => {
+                self.fail(Promise::NoGhost, format!("server {at} took {token} again"));
+            }
+            _ => {}
+        }
+        reply
+    }
+
+    /// How many servers have the lock.
+    pub(super) fn votes(&self) -> usize {
+        let has = |node: &&Node| {
+            node.redis.db_mut().now_us = self.now_us(node);
+            node.redis.db().value(NAME).is_some()
+        };
+        self.nodes.iter().filter(has).count()
+    }
+
+    /// `client` was granted the lock, or had it renewed, until then.
+    pub(super) fn hold(&self, client: usize, until: Time, fence: Option<u64>) {
+        let now = self.world.now();
+        let mut holds = self.holds.borrow_mut();
+        holds.retain(|hold| hold.client != client && hold.until > now);
+        if let Some(other) = holds.first() {
+            let what = format!("{client} and {} both hold it", other.client);
+            self.fail(Promise::OneHolder, what);
+        }
+        holds.push(Hold { client, until });
+        if let Some(fence) = fence
+            && self.last_fence.replace(fence) >= fence
+        {
+            self.fail(
+                Promise::FencesGrow,
+                format!("{fence} is no higher than before"),
+            );
+        }
+    }
+
+    /// `client` does not count on it any more.
+    pub(super) fn let_go(&self, client: usize) {
+        self.holds.borrow_mut().retain(|hold| hold.client != client);
+    }
+
+    /// The first that broke counts.
+    pub(super) fn fail(&self, promise: Promise, what: String) {
+        (self.trace).note(self.world.now(), || format!("{promise:?}: {what}"));
+        self.broken
+            .borrow_mut()
+            .get_or_insert(Broken(promise, what));
+    }
+}
+
+/// How long a server that came back has no say, and a bit: it counts whole seconds.
+pub(super) const QUARANTINE: Time = LONGEST_TTL.as_nanos() as Time + 2_000 * MS;

@@ -1,0 +1,112 @@
+//! Broken variants, each of which must be caught, and by the promise that it breaks.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::lua::Redis;
+use crate::sabotage::Bent;
+use crate::trace::Trace;
+
+use super::place::Promise::{self, *};
+use super::place::{Broken, Place};
+
+/// More than any of them needs.
+const SEEDS: u64 = 4_000;
+
+#[track_caller]
+fn caught(promise: Promise, redis: &[Rc<Redis>], bent: Bent) {
+    let breaks = |seed: &u64| {
+        let broken = Place::new(*seed, redis, bent, Trace::OFF).run();
+        broken.is_some_and(|Broken(which, _)| which == promise)
+    };
+    let seed = (0..SEEDS).find(breaks);
+    println!("caught by {promise:?} with seed {seed:?}");
+    assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
+}
+
+/// With `part` of a script replaced by `by`.
+#[track_caller]
+fn script(promise: Promise, part: &'static str, by: &'static str) {
+    let replaced = Rc::new(Cell::new(false));
+    let server = || {
+        let replaced = replaced.clone();
+        Rc::new(Redis::new(Box::new(move |text| {
+            replaced.set(replaced.get() || text.contains(part));
+            text.replace(part, by)
+        })))
+    };
+    let servers: Vec<_> = (0..5).map(|_| server()).collect();
+    caught(promise, &servers, Bent::Straight);
+    assert!(replaced.get(), "no script has {part}");
+}
+
+#[test]
+fn a_server_that_votes_although_it_has_given_its_vote() {
+    script(
+        OneHolder,
+        "if holder then return refuse(redis.call('PTTL', NAME)) end",
+        "",
+    );
+}
+
+#[test]
+fn a_server_that_votes_at_once_when_it_came_back_empty() {
+    script(OneHolder, "if missing > 0 then", "if false then");
+}
+
+#[test]
+fn a_vote_given_back_by_another() {
+    script(
+        OneHolder,
+        "held = is_held() and 'held' or ''",
+        "held = 'held'",
+    );
+}
+
+#[test]
+fn a_renewal_of_what_is_anothers() {
+    let lost = "if not is_held() then return { 0, ARGV[1] } end\nextend(ARGV[5])";
+    script(OneHolder, lost, "extend(ARGV[5])");
+}
+
+#[test]
+fn a_fence_that_the_majority_does_not_know() {
+    script(
+        FencesGrow,
+        "redis.call('SET', FENCE, ARGV[3], 'PX', FENCE_MS)",
+        "",
+    );
+}
+
+#[test]
+fn a_token_that_is_taken_after_it_was_given_back() {
+    script(
+        NoGhost,
+        "if redis.call('EXISTS', GONE) > 0 then return { -1, ARGV[1] } end",
+        "",
+    );
+}
+
+#[test]
+fn a_vote_that_is_not_given_back() {
+    script(
+        IsHadAgain,
+        "if held ~= '' then redis.call('DEL', NAME) end",
+        "",
+    );
+}
+
+#[test]
+fn a_validity_reckoned_from_the_replies() {
+    caught(OneHolder, &super::servers(), Bent::Standstill);
+}
+
+#[test]
+fn clocks_that_run_slower_than_the_lock_allows_for() {
+    caught(OneHolder, &super::servers(), Bent::Slow);
+}
+
+#[test]
+fn a_mute_server_that_is_waited_for() {
+    caught(EndsInTime, &super::servers(), Bent::Patient);
+}

@@ -1,0 +1,118 @@
+//! A client's side: its clock, and the way from it to each server.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use edgelock::{
+    Bridge, Client, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
+    TransportError,
+};
+
+use crate::bridge;
+use crate::faults::Net;
+use crate::host::{Inbox, within};
+use crate::world::{Machine, Time};
+
+use super::place::Place;
+
+pub(super) type QuorumClient = Client<Wire, Host>;
+
+pub(super) fn client(place: &Rc<Place>, machine: &Rc<Machine>) -> QuorumClient {
+    let bridges = (0..place.nodes.len()).map(|at| {
+        Bridge::upstash(&format!("https://{at}.example"), "credential").expect("an address")
+    });
+    let wire = Wire(place.clone(), machine.clone());
+    let host = Host(place.clone(), machine.clone());
+    Client::quorum(bridges, wire, host).expect("a quorum")
+}
+
+pub(super) struct Host(Rc<Place>, Rc<Machine>);
+
+impl Runtime for Host {
+    fn now(&self) -> Moment {
+        Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world.now())))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.0.world.sleep(&self.1, duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.0.rng.next().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.world.spawn(&self.1, task);
+    }
+}
+
+pub(super) struct Wire(Rc<Place>, Rc<Machine>);
+
+impl Transport for Wire {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let words = serde_json::from_str(&request.body).expect("an array of strings");
+        let at = request.url.trim_start_matches("https://").split('.').next();
+        let at = at.and_then(|at| at.parse().ok()).expect("a server");
+        let answer = Rc::new(Inbox::default());
+        let sent = self.0.world.now();
+        self.0.send(at, words, &answer);
+        let timeout = self.0.bent.timeout(request.timeout);
+        let answered = within(self.0.world.sleep(&self.1, timeout), answer.next()).await;
+        self.0.bent.answered(&self.1, self.0.world.now() - sent);
+        answered.unwrap_or(Err(TransportError::TimedOut))
+    }
+}
+
+type Answer = Rc<Inbox<Result<Response, TransportError>>>;
+
+impl Place {
+    /// Puts a request on its way to one server, once or twice.
+    fn send(self: &Rc<Self>, at: usize, words: Vec<String>, answer: &Answer) {
+        let net = self.nodes[at].net.get();
+        let words = Rc::new(words);
+        for _ in 0..1 + u64::from(self.rng.chance(net.duplicate)) {
+            if self.rng.chance(net.lose_request) {
+                continue;
+            }
+            let (place, words, answer) = (self.clone(), words.clone(), answer.clone());
+            self.carry(net.delay(&self.rng), move || {
+                place.arrive(at, &words, &answer)
+            });
+        }
+    }
+
+    fn arrive(self: &Rc<Self>, at: usize, words: &[String], answer: &Answer) {
+        let node = &self.nodes[at];
+        let (now, net) = (self.world.now(), node.net.get());
+        let is_mute = now < node.mute_until.get();
+        // A mute one may have executed it, or not.
+        if is_mute && self.rng.chance(500) {
+            return;
+        }
+        let response = if now < node.away_until.get() {
+            let refused = "connection refused".to_owned();
+            Err(TransportError::NoResponse(refused))
+        } else {
+            Ok(bridge::response(&self.serve(at, words)))
+        };
+        if is_mute || self.rng.chance(net.lose_reply) {
+            return;
+        }
+        let answer = answer.clone();
+        self.carry(net.delay(&self.rng), move || answer.put(response));
+    }
+
+    /// Has `act` happen later; once faults have stopped, what is later than it should be does not arrive.
+    fn carry(self: &Rc<Self>, after: Time, act: impl FnOnce() + 'static) {
+        let place = self.clone();
+        let is_late = !self.is_healed.get() && after > Net::QUIET.latency;
+        self.world.schedule(after, move || {
+            if !is_late || !place.is_healed.get() {
+                act();
+            }
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! What the clients do: they wait or do not, work until the last millisecond, oversleep, and leave without a word.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use edgelock::Error;
+
+use crate::workload::drift;
+use crate::world::{MS, Machine, Time};
+
+use super::place::{NAME, Place, Promise, QUARANTINE};
+use super::wire::{self, QuorumClient};
+
+/// The longest ttl that is asked for.
+pub(super) const LONGEST_TTL: Duration = Duration::from_millis(2_000);
+
+/// The clients of a case.
+pub(super) struct Crowd {
+    pub(super) machines: Vec<Rc<Machine>>,
+    pub(super) at_work: Rc<Cell<usize>>,
+    tasks: RefCell<Vec<usize>>,
+}
+
+pub(super) fn begin(place: &Rc<Place>) -> Crowd {
+    let machines: Vec<_> = (0..place.rng.between(2, 4))
+        .map(|_| Rc::new(Machine::new(place.bent.drift(drift(&place.rng)))))
+        .collect();
+    let at_work = Rc::new(Cell::new(machines.len()));
+    let tasks = machines.iter().enumerate().map(|(number, machine)| {
+        let worker = Worker {
+            place: place.clone(),
+            machine: machine.clone(),
+            client: wire::client(place, machine).quarantine(LONGEST_TTL),
+            number,
+        };
+        let at_work = at_work.clone();
+        let live = async move {
+            for _ in 0..worker.place.rng.between(1, 5) {
+                worker.section().await;
+            }
+            at_work.set(at_work.get() - 1);
+        };
+        place.world.spawn(machine, Box::pin(live))
+    });
+    let tasks = RefCell::new(tasks.collect());
+    Crowd {
+        machines,
+        at_work,
+        tasks,
+    }
+}
+
+impl Crowd {
+    /// Everybody drops what they are at; some without a word.
+    pub(super) fn leave(&self, place: &Rc<Place>) {
+        for (number, (machine, task)) in self.machines.iter().zip(self.tasks.take()).enumerate() {
+            if place.rng.chance(500) {
+                place.world.kill(machine);
+            }
+            place.let_go(number);
+            place.world.cancel(task);
+        }
+    }
+}
+
+struct Worker {
+    place: Rc<Place>,
+    machine: Rc<Machine>,
+    client: QuorumClient,
+    number: usize,
+}
+
+impl Worker {
+    async fn sleep(&self, most: Time) {
+        let time = Duration::from_nanos(self.place.rng.between(0, most));
+        self.place.world.sleep(&self.machine, time).await;
+    }
+
+    async fn section(&self) {
+        let rng = &self.place.rng;
+        self.sleep(200 * MS).await;
+        let ttl = Duration::from_millis(rng.pick(&[300, 1_000, 2_000]));
+        let wait = Duration::from_millis(rng.pick(&[0, 500, 3_000]));
+        let lock = self.client.lock(NAME).expect("a name");
+        let lock = lock.ttl(ttl).expect("a ttl").wait(wait);
+        let Ok(lease) = self.within(wait + ttl * 2, lock.acquire()).await else {
+            return;
+        };
+        self.hold(lease.remaining(), Some(lease.fence()));
+        for _ in 0..rng.between(0, 3) {
+            self.sleep(ttl.as_nanos() as Time / 2).await;
+            match self.within(ttl, lease.renew()).await {
+                Ok(()) => self.hold(lease.remaining(), None),
+                Err(Error::Lost | Error::Expired) => {
+                    self.place.let_go(self.number);
+                    break;
+                }
+                Err(_) => {}
+            }
+        }
+        if rng.chance(300) {
+            self.sleep(ttl.as_nanos() as Time).await;
+        }
+        match rng.between(0, 3) {
+            0 => drop(lease.into_token()),
+            1 => {
+                self.place.let_go(self.number);
+                drop(lease);
+            }
+            _ => {
+                self.place.let_go(self.number);
+                let _ = self.within(Duration::from_secs(7), lease.release()).await;
+            }
+        }
+    }
+
+    /// Who stood still when the answer came may wake with a lease that is over.
+    fn hold(&self, remaining: Duration, fence: Option<u64>) {
+        if remaining.is_zero() {
+            return self.place.let_go(self.number);
+        }
+        let until = self.place.world.now() + self.machine.lasts(remaining);
+        self.place.hold(self.number, until, fence);
+    }
+
+    /// What `call` comes to, which must be in time.
+    async fn within<O>(&self, bound: Duration, call: impl Future<Output = O>) -> O {
+        let (begun, paused) = (self.place.world.now(), self.machine.paused_for.get());
+        let output = call.await;
+        let paused = self.machine.paused_for.get() - paused;
+        let took = self.place.world.now() - begun - paused.min(self.place.world.now() - begun);
+        let bound = bound + Duration::from_millis(1_000);
+        if took > self.machine.lasts(bound) {
+            let what = format!("a call took {} ms", took / MS);
+            self.place.fail(Promise::EndsInTime, what);
+        }
+        output
+    }
+}
+
+/// With all well again, and the leases of the dead over, somebody new gets the lock once the quarantine is, too.
+pub(super) fn is_had_again(place: &Rc<Place>) {
+    let machine = Rc::new(Machine::new(0));
+    let client = wire::client(place, &machine).quarantine(LONGEST_TTL);
+    let is_done = Rc::new(Cell::new(false));
+    let had = {
+        let (place, is_done) = (place.clone(), is_done.clone());
+        async move {
+            let lock = client.lock(NAME).expect("a name");
+            let wait = Duration::from_nanos(QUARANTINE) + LONGEST_TTL;
+            let lock = lock.ttl(LONGEST_TTL).expect("a ttl").wait(wait);
+            match lock.acquire().await {
+                Ok(lease) => is_done.set(lease.release().await == Ok(())),
+                Err(error) => place.fail(Promise::IsHadAgain, error.to_string()),
+            }
+        }
+    };
+    let longest = LONGEST_TTL.as_nanos() as Time;
+    place.world.schedule(longest, || {});
+    place.world.run(longest, || false, || {});
+    place.world.spawn(&machine, Box::pin(had));
+    let limit = 2 * QUARANTINE;
+    let is_had = place.world.run(limit, || is_done.get(), || {});
+    let is_free = is_had && place.world.run(500 * MS, || place.votes() == 0, || {});
+    if !is_free {
+        let what = format!("{} servers still have it", place.votes());
+        place.fail(Promise::IsHadAgain, what);
+    }
+}

@@ -1,0 +1,177 @@
+//! A Redis Cluster of three primaries.
+
+use super::redis_server::{RedisServer, free_port};
+
+/// What a cluster has.
+pub const SLOTS: u16 = 16_384;
+
+/// Three running servers that share the slots in equal parts. Dropping it kills them.
+pub struct RedisCluster {
+    nodes: Vec<RedisServer>,
+}
+
+fn start_node(bus: u16) -> RedisServer {
+    RedisServer::start(&[
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        &bus.to_string(),
+        "--cluster-node-timeout",
+        "2000",
+    ])
+}
+
+impl RedisCluster {
+    /// Started, joined, and in agreement.
+    ///
+    /// # Panics
+    ///
+    /// When that does not come about; the message says why.
+    pub fn start() -> Self {
+        let buses: Vec<u16> = (0..3).map(|_| free_port().expect("a port")).collect();
+        let nodes: Vec<RedisServer> = buses.iter().map(|&bus| start_node(bus)).collect();
+        let share = SLOTS / 3 + 1;
+        for (index, node) in nodes.iter().enumerate() {
+            let first = share * u16::try_from(index).expect("three");
+            let last = (first + share - 1).min(SLOTS - 1);
+            let _: () = node.ask(&format!("CLUSTER ADDSLOTSRANGE {first} {last}"));
+            let _: () = node.ask(&format!("CLUSTER SET-CONFIG-EPOCH {}", index + 1));
+            let _: () = nodes[0].ask(&format!(
+                "CLUSTER MEET 127.0.0.1 {} {}",
+                node.port(),
+                buses[index]
+            ));
+        }
+        let cluster = Self { nodes };
+        for node in &cluster.nodes {
+            node.wait_until("the cluster is whole", |node| {
+                let info: String = node.ask("CLUSTER INFO");
+                info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
+            });
+        }
+        cluster
+    }
+
+    /// A replica of one of its servers, which has copied it, and is known to all.
+    ///
+    /// # Panics
+    ///
+    /// When that does not come about; the message says why.
+    pub fn add_replica_of(&self, index: usize) -> RedisServer {
+        let bus = free_port().expect("a port");
+        let replica = start_node(bus);
+        let port = replica.port();
+        let _: () = self.nodes[0].ask(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
+        let primary = myself(&self.nodes[index]).id;
+        replica.wait_until("it knows its primary", |replica| {
+            replica
+                .try_ask::<()>(&["CLUSTER", "REPLICATE", &primary])
+                .is_ok()
+        });
+        replica.wait_until("it is in step", |replica| {
+            let info: String = replica.ask("INFO replication");
+            info.contains("master_link_status:up")
+        });
+        for node in &self.nodes {
+            node.wait_until("it is known", |node| {
+                let nodes: String = node.ask("CLUSTER NODES");
+                nodes
+                    .lines()
+                    .any(|line| line.contains(&format!(":{port}@")) && line.contains(" slave "))
+            });
+        }
+        replica
+    }
+
+    /// For a bridge.
+    pub fn url(&self) -> String {
+        self.nodes[0].url()
+    }
+
+    /// Its servers.
+    pub fn nodes(&self) -> &[RedisServer] {
+        &self.nodes
+    }
+
+    /// To kill one.
+    pub fn nodes_mut(&mut self) -> &mut [RedisServer] {
+        &mut self.nodes
+    }
+
+    /// As Redis reckons it.
+    pub fn slot(&self, key: &str) -> u16 {
+        let slot = self.nodes[0].try_ask(&["CLUSTER", "KEYSLOT", key]);
+        slot.expect("a slot")
+    }
+
+    /// Which of the servers has the slot.
+    pub fn owner(&self, slot: u16) -> usize {
+        let owns = |node: &RedisServer| {
+            node.try_ask::<i64>(&["CLUSTER", "COUNTKEYSINSLOT", &slot.to_string()])
+                .is_ok()
+                && myself(node)
+                    .slots
+                    .iter()
+                    .any(|&(first, last)| (first..=last).contains(&slot))
+        };
+        (self.nodes.iter().position(owns)).expect("every slot has an owner")
+    }
+
+    /// Opens the way for a slot: from now on its keys may be here or there.
+    pub fn begin_migration(&self, slot: u16, from: usize, to: usize) {
+        let (here, there) = (myself(&self.nodes[from]).id, myself(&self.nodes[to]).id);
+        let _: () = self.nodes[to].ask(&format!("CLUSTER SETSLOT {slot} IMPORTING {here}"));
+        let _: () = self.nodes[from].ask(&format!("CLUSTER SETSLOT {slot} MIGRATING {there}"));
+    }
+
+    /// Carries one key of the slot over, if there is any left.
+    pub fn migrate_one(&self, slot: u16, from: usize, to: usize) -> bool {
+        let keys: Vec<String> = self.nodes[from].ask(&format!("CLUSTER GETKEYSINSLOT {slot} 1"));
+        let Some(key) = keys.first() else {
+            return false;
+        };
+        let port = self.nodes[to].port().to_string();
+        // NOKEY, if it expired meanwhile.
+        let _: String = self.nodes[from]
+            .try_ask(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"])
+            .expect("the key moves");
+        true
+    }
+
+    /// The slot is the other's now.
+    pub fn end_migration(&self, slot: u16, to: usize) {
+        let there = myself(&self.nodes[to]).id;
+        // The new owner first, so that no moment is without one.
+        let others = (0..self.nodes.len()).filter(|index| *index != to);
+        for index in std::iter::once(to).chain(others) {
+            let _: () = self.nodes[index].ask(&format!("CLUSTER SETSLOT {slot} NODE {there}"));
+        }
+    }
+
+    /// All of it.
+    pub fn migrate(&self, slot: u16, from: usize, to: usize) {
+        self.begin_migration(slot, from, to);
+        while self.migrate_one(slot, from, to) {}
+        self.end_migration(slot, to);
+    }
+}
+
+struct Myself {
+    id: String,
+    slots: Vec<(u16, u16)>,
+}
+
+/// What a server's own line in `CLUSTER NODES` says: its id, six more fields and the state of its link, then its slots.
+fn myself(node: &RedisServer) -> Myself {
+    let nodes: String = node.ask("CLUSTER NODES");
+    let line = nodes.lines().find(|line| line.contains("myself"));
+    let mut words = line.expect("it knows itself").split(' ');
+    let id = words.next().expect("an id").to_owned();
+    let range = |word: &str| {
+        let (first, last) = word.split_once('-').unwrap_or((word, word));
+        Some((first.parse().ok()?, last.parse().ok()?))
+    };
+    // Slots on their way stand in brackets.
+    let slots = words.skip(7).filter_map(range).collect();
+    Myself { id, slots }
+}

@@ -1,0 +1,171 @@
+//! A `redis-server` that a test starts, stops and kills itself.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use redis::ConnectionLike;
+use tempfile::TempDir;
+
+use super::process::Process;
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// How often a port that was free may be somebody else's by the time the server takes it.
+const TRIES: u32 = 5;
+
+/// A running server, in a folder of its own. Dropping it kills it.
+pub struct RedisServer {
+    process: Process,
+    folder: TempDir,
+    port: u16,
+}
+
+impl RedisServer {
+    /// On a port of the loopback interface, with these options besides; nothing is stored unless they say so.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start; the message says why.
+    pub fn start(options: &[&str]) -> Self {
+        Self::with(|_| options.iter().map(|&option| option.to_owned()).collect())
+    }
+
+    /// As a replica of `primary`, which has copied it.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start; the message says why.
+    pub fn replica_of(primary: &Self, options: &[&str]) -> Self {
+        let primary = format!("127.0.0.1 {}", primary.port);
+        let mut all = vec!["--replicaof", primary.as_str()];
+        all.extend(options);
+        let replica = Self::start(&all);
+        replica.wait_until("it is in step", |replica| {
+            let info: String = replica.ask("INFO replication");
+            info.contains("master_link_status:up")
+        });
+        replica
+    }
+
+    /// `options` are made anew for each port that is tried.
+    pub(super) fn with(options: impl Fn(&Path) -> Vec<String>) -> Self {
+        let mut failure = None;
+        for _ in 0..TRIES {
+            match Self::try_start(&options) {
+                Ok(server) => return server,
+                Err(error) => failure = Some(error),
+            }
+        }
+        panic!("no redis-server: {:#}", failure.expect("a try"))
+    }
+
+    fn try_start(options: impl Fn(&Path) -> Vec<String>) -> Result<Self> {
+        let folder = tempfile::tempdir().context("no folder")?;
+        let port = free_port()?;
+        let mut command = Command::new("redis-server");
+        command
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+            .args(["--save", "", "--dir"])
+            .arg(folder.path())
+            .args(options(folder.path()));
+        let process = Process::start(&mut command)?;
+        process.wait_for("readiness", START_LIMIT, |line| {
+            line.contains("Ready to accept connections").then_some(())
+        })?;
+        Ok(Self {
+            process,
+            folder,
+            port,
+        })
+    }
+
+    /// For a bridge.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Where it listens.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Where it stores what it stores.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it answers to a command, whose words are separated by blanks.
+    ///
+    /// # Panics
+    ///
+    /// When that is an error, or not of the type asked for.
+    pub fn ask<V: redis::FromRedisValue>(&self, command: &str) -> V {
+        let words: Vec<&str> = command.split(' ').collect();
+        self.try_ask(&words)
+            .unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// What it answers to the words of a command.
+    ///
+    /// # Errors
+    ///
+    /// Its own, or it does not answer.
+    pub fn try_ask<V: redis::FromRedisValue>(&self, words: &[&str]) -> redis::RedisResult<V> {
+        let mut connection = redis::Client::open(self.url())?.get_connection()?;
+        let mut command = redis::Cmd::new();
+        words.iter().for_each(|word| {
+            command.arg(*word);
+        });
+        let value = connection.req_command(&command)?;
+        Ok(redis::from_redis_value(value.extract_error()?)?)
+    }
+
+    /// Asks again and again until the answer is yes.
+    ///
+    /// # Panics
+    ///
+    /// When it is not within 20 s.
+    pub fn wait_until(&self, what: &str, yes: impl Fn(&Self) -> bool) {
+        let until = std::time::Instant::now() + START_LIMIT;
+        while !yes(self) {
+            assert!(std::time::Instant::now() < until, "not in time: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// As if its machine had lost power.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// It stands still: its connections are open, and nothing is answered.
+    pub fn stop(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// It goes on.
+    pub fn resume(&self) {
+        self.signal(rustix::process::Signal::CONT);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        let id = i32::try_from(self.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        let sent = id.map(|id| rustix::process::kill_process(id, signal));
+        assert!(matches!(sent, Some(Ok(()))), "no such process: {sent:?}");
+    }
+}
+
+pub(super) fn free_port() -> Result<u16> {
+    let socket = TcpListener::bind("127.0.0.1:0").context("no free port")?;
+    Ok(socket.local_addr()?.port())
+}
