@@ -4,11 +4,10 @@
 //! bridges print numbers as floats. `application/json` to the letter, `Bearer` with a capital B, no base64: each is the
 //! only form that some bridge takes.
 
-use miniserde::{Deserialize, json};
-
-use super::{Access, answer, percent};
+use super::{Access, answer, json, percent};
 use crate::command::Reply;
 use crate::error::Error;
+use crate::quoted;
 use crate::transport::Response;
 
 pub(super) fn access(credential: &str) -> Result<Access, Error> {
@@ -27,7 +26,7 @@ pub(super) fn access(credential: &str) -> Result<Access, Error> {
 }
 
 pub(super) fn body(words: &[&str]) -> String {
-    json::to_string(words)
+    json::array(words)
 }
 
 /// Where `channel` is listened to, by a request without a body.
@@ -37,21 +36,15 @@ pub(super) fn subscription(url: &str, channel: &str) -> String {
     url
 }
 
-/// `{"result": …}` or `{"error": "…"}`.
-#[derive(Deserialize)]
-struct Answer {
-    result: Option<Reply>,
-    error: Option<String>,
-}
-
+/// An answer is `{"result": …}` or `{"error": "…"}`.
 pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
     if let Some(refusal) = answer::refusal(response) {
         return Err(refusal);
     }
     let status = response.status;
-    let Answer { result, error } = answer::parse(response)?;
-    match (error, result) {
-        (Some(text), _) if status < 500 && text.contains("authorization header") => {
+    let [result, error] = answer::members(response, ["result", "error"])?;
+    match (error.map(answer::text), result) {
+        (Some(text), _) if status < 500 && quoted::contains(&text, "authorization header") => {
             Err(Error::Unauthorized(text))
         }
         (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
