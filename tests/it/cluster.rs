@@ -13,7 +13,7 @@ use tokio::task::{spawn_blocking, spawn_local};
 use xtask::stack::{self, RedisCluster, RedisServer};
 
 use crate::support::watched::{Seen, WatchedClient, watch};
-use crate::support::{Http, TestClient, TestLock, Tokio, client, client_of, eventually, run};
+use crate::support::{TestClient, TestLock, Tokio, client, client_of, eventually, run};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -174,12 +174,15 @@ struct Section {
 impl Section {
     async fn enter(&self, fence: u64) {
         assert!(!self.is_entered.swap(true, Relaxed), "two at once");
+        self.note(fence);
+        tokio::task::yield_now().await;
+        self.is_entered.store(false, Relaxed);
+    }
+
+    fn note(&self, fence: u64) {
         let mut fences = self.fences.lock().unwrap();
         assert!(fences.last().is_none_or(|last| *last < fence));
         fences.push(fence);
-        drop(fences);
-        tokio::task::yield_now().await;
-        self.is_entered.store(false, Relaxed);
     }
 
     fn count(&self) -> usize {
