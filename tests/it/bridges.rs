@@ -161,9 +161,9 @@ fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         // Stands still, and goes on: what it was asked meanwhile is lost or late.
-        redis.stop();
+        redis.freeze();
         eventually(|| seen.sent() > 3).await;
-        redis.resume();
+        redis.wake();
         assert_eq!(redis.ask::<String>("GET a"), "theirs");
         // Dies, and comes back without lock, queue and listener.
         redis.kill();
