@@ -98,9 +98,11 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 waiter.as_ref(),
                 patience.fair,
                 reads,
-            ),
+            )
+            .replicated(claim.replicas.as_ref()),
             give_up: patience.wait.map(|wait| claim.since + wait),
-            takes_over: whole && reads.is_empty(),
+            // Whoever hands it over waits for no replicas.
+            takes_over: whole && reads.is_empty() && claim.replicas.is_none(),
             exposed: false,
             requests: 0,
             tries: 0,
@@ -282,7 +284,11 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             }
             Ok(Acquired::Gone) => Err(Error::Lost),
             Err(error) => {
-                let ran = error.is_unknown() || matches!(error, Error::CommandFailed { .. });
+                let ran = error.is_unknown()
+                    || matches!(
+                        error,
+                        Error::CommandFailed { .. } | Error::Unreplicated { .. }
+                    );
                 self.exposed = was_exposed || strays || ran;
                 Err(error)
             }

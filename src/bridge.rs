@@ -177,6 +177,39 @@ impl Bridge {
         }
     }
 
+    /// Two commands as one request: the second runs behind the first, on the same connection to Redis.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where the dialect has nothing of the kind.
+    pub(crate) fn encode_both<'a>(
+        &'a self,
+        url: &'a mut String,
+        commands: [&[&str]; 2],
+        timeout: Duration,
+    ) -> Result<Request<'a>, Error> {
+        let Dialect::Upstash = self.dialect else {
+            return Err(Error::InvalidArgument(
+                "webdis cannot wait for replicas: it has no requests of two commands".into(),
+            ));
+        };
+        *url = upstash::pipeline(&self.url);
+        Ok(Request {
+            url,
+            headers: &self.access.headers,
+            body: upstash::pipeline_body(commands),
+            body_limit: BODY_LIMIT,
+            timeout,
+        })
+    }
+
+    /// What Redis answered to each of two commands, as [`Bridge::decode`].
+    pub(crate) fn decode_both(
+        response: &Response,
+        is_of_redis: fn(&str) -> bool,
+    ) -> Result<[Reply; 2], Error> {
+        upstash::decode_both(response, is_of_redis)
+    }
+
     /// The request that listens to `channel` for as long as `timeout`, and what takes its response apart.
     pub(crate) fn listen<'a>(
         &'a self,

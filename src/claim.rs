@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::name::Name;
 use crate::quorum::Judged;
+use crate::replicas::Replicas;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Kind, Subject};
 use crate::token::{Session, Token};
@@ -17,6 +18,7 @@ pub(crate) struct Claim<T, R> {
     pub(crate) name: Name,
     pub(crate) kind: Kind,
     pub(crate) ttl: Duration,
+    pub(crate) replicas: Option<Replicas>,
     pub(crate) token: Token,
     /// Tells its requests from those of another that resumed the same token.
     pub(crate) session: Session,
@@ -74,6 +76,7 @@ impl<T, R> Clone for Claim<T, R> {
             name: self.name.clone(),
             kind: self.kind.clone(),
             ttl: self.ttl,
+            replicas: self.replicas.clone(),
             token: self.token.clone(),
             session: self.session.clone(),
             since: self.since,

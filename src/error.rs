@@ -31,6 +31,17 @@ pub enum Error {
         retry_after: Duration,
     },
 
+    /// Fewer replicas than [`crate::Lock::replicas`] asks for have acknowledged in time, so that the lock might not survive a
+    /// fail-over. An acquisition is given back. A lease goes on as it was, its deadline not moved; the commands of
+    /// [`crate::Lease::exec`] were executed, though not so safely.
+    #[error("{acknowledged} of {asked} replicas acknowledged in time")]
+    Unreplicated {
+        /// How many must.
+        asked: u32,
+        /// How many did.
+        acknowledged: u32,
+    },
+
     /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed.
     #[error("the lease is lost")]
     Lost,
@@ -129,6 +140,7 @@ impl Error {
             Self::InvalidArgument(_) => "invalid_argument",
             Self::NoRandomness => "no_randomness",
             Self::Held { .. } => "held",
+            Self::Unreplicated { .. } => "unreplicated",
             Self::Lost => "lost",
             Self::Expired => "expired",
             Self::HeldTooLong => "held_too_long",

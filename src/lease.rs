@@ -199,7 +199,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// A write after which the lease goes on, with its full ttl.
     async fn write(&self, write: &Write<'_>, until: Until) -> Result<Vec<Reply>, Error> {
-        let call = Call::renew(self.claim.subject(), self.claim.ttl, write);
+        let call = Call::renew(self.claim.subject(), self.claim.ttl, write)
+            .replicated(self.claim.replicas.as_ref());
         let Settled {
             outcome,
             begun_at,

@@ -90,6 +90,7 @@ mod name;
 mod quorum;
 mod quoted;
 mod race;
+mod replicas;
 mod resp;
 mod runtime;
 mod script;

@@ -10,6 +10,7 @@ use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::lease::Lease;
 use crate::name::Name;
+use crate::replicas::Replicas;
 use crate::runtime::Runtime;
 use crate::script::{self, Call, Inspection, Kind};
 use crate::token::{Session, Token};
@@ -27,6 +28,7 @@ pub struct Lock<T, R> {
     max_requests: u32,
     fair: bool,
     max_hold: Option<Duration>,
+    replicas: Option<Replicas>,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
@@ -40,6 +42,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             max_requests: 40,
             fair: false,
             max_hold: None,
+            replicas: None,
         }
     }
 
@@ -118,6 +121,27 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             ));
         }
         self.kind = Kind::Signalling { list };
+        Ok(self)
+    }
+
+    /// How many replicas of Redis must have the lock, `within` what time, before it counts as held: then it survives the loss of the
+    /// primary if one of these takes over. Asked for in the same request (`WAIT`), by each acquisition, renewal and
+    /// [`exec`](Lease::exec); fewer are [`Error::Unreplicated`]. None by itself: Redis replicates behind its answers.
+    ///
+    /// The request may last for that much longer, and its answer must come within the ttl. Who waits and is handed the lock asks once more. The
+    /// bridge must have Upstash's `/pipeline`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if `count` is 0, or `within` is not from 1 ms to 60 s; of a [quorum](Client::quorum), whose servers
+    /// stand in for each other.
+    pub fn replicas(mut self, count: u32, within: Duration) -> Result<Self, Error> {
+        if self.kind.is_voted() {
+            return Err(Error::InvalidArgument(
+                "a lock over several bridges has no replicas: the bridges stand in for each other"
+                    .into(),
+            ));
+        }
+        self.replicas = Some(Replicas::new(count, within)?);
         Ok(self)
     }
 
@@ -224,6 +248,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             name: self.name.clone(),
             kind: self.kind.clone(),
             ttl: self.ttl,
+            replicas: self.replicas.clone(),
             token,
             session,
             since: self.client.runtime().now(),
@@ -284,6 +309,7 @@ impl<T, R> Clone for Lock<T, R> {
             max_requests: self.max_requests,
             fair: self.fair,
             max_hold: self.max_hold,
+            replicas: self.replicas.clone(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `edgelock-bridge`: Upstash's REST dialect in front of any Redis, for clients that can speak HTTP but not TCP.
 //!
 //! A request takes one way: [`server`] → [`auth`] → [`request`] (HTTP to commands) → [`execute`] ([`refuse`],
-//! [`script`]) → [`upstream`] (Redis: a [`node`], or a [`cluster`] of them) → [`reply`] (Redis' answer to JSON). [`subscribe`] is the one that stays open.
+//! [`script`]) → [`upstream`] (a [`node`] that is Redis, or a [`cluster`] of them) → [`reply`] (Redis' answer to JSON).
+//! [`subscribe`] is the one that stays open.
 
 mod atlas;
 mod auth;

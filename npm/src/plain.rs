@@ -95,6 +95,12 @@ pub(crate) fn failure(error: &Error) -> JsValue {
             .with("cause", take_thrown()),
         Error::Truncated => plain.with("cause", take_thrown()),
         Error::CommandFailed { index, .. } => plain.with("index", *index as f64),
+        Error::Unreplicated {
+            asked,
+            acknowledged,
+        } => plain
+            .with("asked", *asked)
+            .with("acknowledged", *acknowledged),
         _ => plain,
     };
     plain.0.into()

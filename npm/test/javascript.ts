@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, InternalError, type LockEvent, LostError, type ReentrantOptions, ReleasedError } from "edgelock";
+import { Client, EdgelockError, InternalError, type LockEvent, LostError, type ReentrantOptions, ReleasedError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -116,6 +116,17 @@ export const javascript: Suite = {
     check(["no_randomness", "unavailable"].includes((await outcome).code), `${await outcome}`);
     await fails("unavailable", client.lock("a").tryAcquire());
     await (await stack.lock("a").tryAcquire()).release();
+  },
+
+  async a_lock_that_no_replica_has_is_given_back(stack) {
+    const lock = stack.lock("a", { replicas: { count: 1, within: 10 } });
+    const error = await thrown(lock.tryAcquire());
+    check(error instanceof UnreplicatedError && !error.isUnknown, `${error}`);
+    equal([error.code, error.asked, error.acknowledged], ["unreplicated", 1, 0]);
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+    for (const replicas of [{ count: 0, within: 10 }, { count: 1, within: 0 }, {}, 1, null]) {
+      await fails("invalid_argument", () => stack.lock("a", { replicas: replicas as never }).tryAcquire());
+    }
   },
 
   async a_module_that_is_left_in_the_middle_is_an_error_and_later_calls_work(stack) {

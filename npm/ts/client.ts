@@ -196,11 +196,17 @@ function checked(options: LockOptions): { readonly ttl: number | undefined; read
   if (typeof options !== "object" || options === null) throw invalidArgument("a lock's options are an object");
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
+  const { replicas } = options;
+  if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
+    throw invalidArgument("replicas are { count, within }");
+  }
   const patience = {
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),
     fair: flag(options.fair, "fair"),
     signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
+    replicas: replicas && (count(replicas.count, "replicas.count") ?? 0),
+    replicasWithinMs: replicas && (milliseconds(replicas.within, "replicas.within") ?? 0),
   };
   return { ttl: milliseconds(options.ttl, "ttl"), patience };
 }

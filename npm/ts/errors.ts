@@ -11,6 +11,8 @@ export interface Failure {
   readonly index?: number;
   /** What `fetch` failed with. */
   readonly cause?: unknown;
+  readonly asked?: number;
+  readonly acknowledged?: number;
 }
 
 /**
@@ -66,6 +68,26 @@ export class HeldError extends EdgelockError {
     this.remaining = failure.remaining ?? null;
     this.ahead = failure.ahead ?? 0;
     this.retryAfter = failure.retryAfter ?? 0;
+  }
+}
+
+/**
+ * Fewer replicas than `replicas` asks for have acknowledged in time. An acquisition is given back. A lease goes on as it was; the
+ * commands of an `exec` were executed, though not so safely.
+ */
+export class UnreplicatedError extends EdgelockError {
+  override readonly name = "UnreplicatedError";
+  readonly code = "unreplicated";
+  /** How many must. */
+  readonly asked: number;
+  /** How many did. */
+  readonly acknowledged: number;
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.asked = failure.asked ?? 0;
+    this.acknowledged = failure.acknowledged ?? 0;
   }
 }
 
@@ -176,6 +198,7 @@ export type AnyEdgelockError =
   | InvalidArgumentError
   | NoRandomnessError
   | HeldError
+  | UnreplicatedError
   | LostError
   | ReleasedError
   | BusyError
@@ -192,6 +215,7 @@ export type ErrorCode =
   | "invalid_argument"
   | "no_randomness"
   | "held"
+  | "unreplicated"
   | "lost"
   | "expired"
   | "held_too_long"
@@ -217,6 +241,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   invalid_argument: "Correct the argument; the same call fails again.",
   no_randomness: "Acquire inside a request handler; a client may be made outside.",
   held: "Come back after `retryAfter` milliseconds, or wait longer.",
+  unreplicated: "Come back once the replicas have caught up, or ask for fewer.",
   lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
   expired: "Stop, and undo what was not written through the lease: another may hold the lock.",
   held_too_long: "Stop, and do less under one lease, or raise `maxHold`.",
@@ -245,6 +270,8 @@ export function toError(failure: Failure): AnyEdgelockError {
       return new NoRandomnessError(failure);
     case "held":
       return new HeldError(failure);
+    case "unreplicated":
+      return new UnreplicatedError(failure);
     case "lost":
     case "expired":
     case "held_too_long":

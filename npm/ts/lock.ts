@@ -22,6 +22,11 @@ export interface LockOptions {
    * key `lock:sku:42`, block on `lock-signal:sku:42`. The whole key, without the client's prefix; on a cluster, with the lock's hash tag.
    */
   readonly signalList?: string | undefined;
+  /**
+   * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
+   * {@link UnreplicatedError}. None by itself. The bridge must have Upstash's `/pipeline`.
+   */
+  readonly replicas?: { readonly count: number; readonly within: number } | undefined;
   /** Ends what waits: the call rejects with its reason, and leaves no lock and no place in the queue. */
   readonly signal?: AbortSignal | undefined;
 }

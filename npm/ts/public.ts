@@ -28,6 +28,7 @@ export {
   ReleasedError,
   TimedOutError,
   UnavailableError,
+  UnreplicatedError,
   WrongTypeError,
 } from "./errors.js";
 export type { LockEvent } from "./event.js";

@@ -57,6 +57,8 @@ export interface RawPatience {
   readonly maxRequests?: number | undefined;
   readonly fair?: boolean | undefined;
   readonly signalList?: string | undefined;
+  readonly replicas?: number | undefined;
+  readonly replicasWithinMs?: number | undefined;
 }
 
 export interface RawClient {

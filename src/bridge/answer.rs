@@ -30,8 +30,23 @@ pub(super) fn members<const N: usize>(
 ) -> Result<[Option<Reply>; N], Error> {
     let text = String::from_utf8_lossy(&response.body);
     json::members(&text, names)
-        .map(|members| members.map(|member| member.filter(|reply| !reply.is_nil())))
+        .map(without_nil)
         .ok_or_else(|| garbled(response, text.trim()))
+}
+
+/// The same of each object in a list.
+pub(super) fn members_of_each<const N: usize>(
+    response: &Response,
+    names: [&str; N],
+) -> Result<Vec<[Option<Reply>; N]>, Error> {
+    let text = String::from_utf8_lossy(&response.body);
+    json::members_of_each(&text, names)
+        .map(|objects| objects.into_iter().map(without_nil).collect())
+        .ok_or_else(|| garbled(response, text.trim()))
+}
+
+fn without_nil<const N: usize>(members: [Option<Reply>; N]) -> [Option<Reply>; N] {
+    members.map(|member| member.filter(|reply| !reply.is_nil()))
 }
 
 /// What an error says; one that is no text says nothing.
@@ -43,7 +58,10 @@ fn garbled(response: &Response, text: &str) -> Error {
     let status = response.status;
     if status >= 500 {
         unavailable(response, true)
-    } else if text.is_empty() || text.starts_with('{') && !text.ends_with('}') {
+    } else if text.is_empty()
+        || text.starts_with('{') && !text.ends_with('}')
+        || text.starts_with('[') && !text.ends_with(']')
+    {
         Error::Truncated
     } else if text.starts_with(['{', '[', '"']) {
         Error::UnexpectedReply("not the JSON of a bridge")

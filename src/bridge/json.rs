@@ -56,20 +56,28 @@ fn escape(char: char, json: &mut String) {
     }
 }
 
+/// The members of an object, of those that have these names.
+type Members<const N: usize> = [Option<Reply>; N];
+
 /// The members of an object that have these names. `None` if `text` is no object, or if what one of them holds is no such value.
-pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Option<Reply>; N]> {
-    let mut members = [const { None }; N];
+pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<Members<N>> {
     let mut reader = Reader(text.as_bytes());
-    reader.list([b'{', b'}'], &mut |reader| {
-        let name = reader.name()?;
-        let known = names.iter().position(|known| known.as_bytes() == name);
-        match known.and_then(|place| members.get_mut(place)) {
-            Some(member) => *member = Some(reader.value()?),
-            None => reader.skip()?,
-        }
+    let members = reader.members(&names)?;
+    reader.next().is_none().then_some(members)
+}
+
+/// The same of each object in a list.
+pub(super) fn members_of_each<const N: usize>(
+    text: &str,
+    names: [&str; N],
+) -> Option<Vec<Members<N>>> {
+    let mut objects = Vec::new();
+    let mut reader = Reader(text.as_bytes());
+    reader.list([b'[', b']'], &mut |reader| {
+        objects.push(reader.members(&names)?);
         Some(())
     })?;
-    reader.next().is_none().then_some(members)
+    reader.next().is_none().then_some(objects)
 }
 
 /// What is yet to be read.
@@ -113,6 +121,20 @@ impl Reader<'_> {
                 end => return (end == close).then_some(()),
             }
         }
+    }
+
+    fn members<const N: usize>(&mut self, names: &[&str; N]) -> Option<Members<N>> {
+        let mut members = [const { None }; N];
+        self.list([b'{', b'}'], &mut |reader| {
+            let name = reader.name()?;
+            let known = names.iter().position(|known| known.as_bytes() == name);
+            match known.and_then(|place| members.get_mut(place)) {
+                Some(member) => *member = Some(reader.value()?),
+                None => reader.skip()?,
+            }
+            Some(())
+        })?;
+        Some(members)
     }
 
     /// The name of a member.

@@ -29,6 +29,16 @@ pub(super) fn body(words: &[&str]) -> String {
     json::array(words)
 }
 
+/// Where several commands are posted, to run one after the other on one connection.
+pub(super) fn pipeline(url: &str) -> String {
+    format!("{url}/pipeline")
+}
+
+pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
+    let [first, second] = commands.map(json::array);
+    format!("[{first},{second}]")
+}
+
 /// Where `channel` is listened to, by a request without a body.
 pub(super) fn subscription(url: &str, channel: &str) -> String {
     let mut url = format!("{url}/subscribe/");
@@ -36,13 +46,18 @@ pub(super) fn subscription(url: &str, channel: &str) -> String {
     url
 }
 
+const NEITHER: Error = Error::UnexpectedReply("neither a result nor an error");
+const NO_PAIR: Error = Error::UnexpectedReply("not an answer for each of two commands");
+
 /// An answer is `{"result": …}` or `{"error": "…"}`.
+const ANSWER: [&str; 2] = ["result", "error"];
+
 pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
     if let Some(refusal) = answer::refusal(response) {
         return Err(refusal);
     }
     let status = response.status;
-    let [result, error] = answer::members(response, ["result", "error"])?;
+    let [result, error] = answer::members(response, ANSWER)?;
     match (error.map(answer::text), result) {
         (Some(text), _) if status < 500 && quoted::contains(&text, "authorization header") => {
             Err(Error::Unauthorized(text))
@@ -50,6 +65,24 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
         (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
         _ if status >= 500 => Err(answer::unavailable(response, true)),
         (None, Some(reply)) if status < 300 => Ok(reply),
-        _ => Err(Error::UnexpectedReply("neither a result nor an error")),
+        _ => Err(NEITHER),
     }
+}
+
+/// As [`decode`], for a list of two; what is no list is the answer to both.
+pub(super) fn decode_both(
+    response: &Response,
+    is_of_redis: fn(&str) -> bool,
+) -> Result<[Reply; 2], Error> {
+    let is_list = response.body.trim_ascii_start().starts_with(b"[");
+    if response.status != 200 || !is_list {
+        return decode(response, is_of_redis).map(|reply| [reply, Reply::Nil]);
+    }
+    let reply = |[result, error]: [Option<Reply>; 2]| {
+        let error = error.map(|error| Reply::Error(answer::text(error)));
+        error.or(result).ok_or(NEITHER)
+    };
+    let answers = answer::members_of_each(response, ANSWER)?;
+    let replies: Result<Vec<_>, _> = answers.into_iter().map(reply).collect();
+    replies?.try_into().map_err(|_| NO_PAIR)
 }

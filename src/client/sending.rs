@@ -9,6 +9,7 @@ use crate::command::Reply;
 use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::quorum::Judged;
+use crate::replicas::Replicas;
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Verdict};
 use crate::token::Session;
@@ -75,7 +76,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         loop {
             let asked_at = self.runtime().now();
             let begun_at = *begun_at.get_or_insert(asked_at);
-            let limit = until.limit(asked_at).min(self.request_timeout);
+            let limit = until.limit(asked_at).min(self.request_limit_of(call));
             let outcome = self
                 .send(bridge, call, session, limit, &mut requests)
                 .await
@@ -134,29 +135,32 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         if bridge.caches_scripts() {
             let deadline = self.runtime().now() + limit;
             let digest = call.script().digest(bridge.key_locks());
-            let reply = self
-                .execute(bridge, &call.words("EVALSHA", digest, &nonce), limit)
-                .await?;
-            if !script::is_unknown_script(&reply) {
-                return script::verdict(reply, &nonce);
+            let words = call.words("EVALSHA", digest, &nonce);
+            let answer = self.execute(bridge, call, &words, limit).await?;
+            if !script::is_unknown_script(&answer.reply) {
+                return answer.verdict(call, &nonce);
             }
             *requests += 1;
             left = deadline.since(self.runtime().now());
         }
         let text = call.script().text(bridge.key_locks());
-        let reply = self
-            .execute(bridge, &call.words("EVAL", text, &nonce), left)
-            .await?;
-        script::verdict(reply, &nonce)
+        let words = call.words("EVAL", text, &nonce);
+        let answer = self.execute(bridge, call, &words, left).await?;
+        answer.verdict(call, &nonce)
     }
 
     async fn execute(
         &self,
         bridge: &Bridge,
+        call: &Call,
         words: &[&str],
         timeout: Duration,
-    ) -> Result<Reply, Error> {
-        let request = bridge.encode(words, timeout);
+    ) -> Result<Answer, Error> {
+        let mut url = String::new();
+        let request = match call.replicas() {
+            None => bridge.encode(words, timeout),
+            Some(replicas) => bridge.encode_both(&mut url, [words, &replicas.wait()], timeout)?,
+        };
         let response = self
             .host
             .transport
@@ -172,7 +176,40 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 TransportError::TooLarge => Error::TooLarge,
                 TransportError::TimedOut => Error::TimedOut(timeout),
             })?;
-        bridge.decode(&response, script::is_error_of_redis)
+        let of_redis = script::is_error_of_redis;
+        Ok(match call.replicas() {
+            None => Answer {
+                reply: bridge.decode(&response, of_redis)?,
+                waited: Reply::Nil,
+            },
+            Some(_) => {
+                let [reply, waited] = Bridge::decode_both(&response, of_redis)?;
+                Answer { reply, waited }
+            }
+        })
+    }
+
+    /// One that waits for replicas lasts for that much longer.
+    fn request_limit_of(&self, call: &Call) -> Duration {
+        let wait = call.replicas().map_or(Duration::ZERO, Replicas::within);
+        self.request_timeout.saturating_add(wait)
+    }
+}
+
+/// What a request brought: the script's reply, and that to the wait for replicas behind it.
+struct Answer {
+    reply: Reply,
+    waited: Reply,
+}
+
+impl Answer {
+    /// A lock counts as held only once it is replicated as `call` asks.
+    fn verdict(self, call: &Call, nonce: &str) -> Result<Verdict, Error> {
+        let verdict = script::verdict(self.reply, nonce)?;
+        match call.replicas().filter(|_| verdict.is_yes()) {
+            Some(replicas) => replicas.check(self.waited).map(|()| verdict),
+            None => Ok(verdict),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::name::Name;
 use crate::quoted;
+use crate::replicas::Replicas;
 use crate::token::{Session, Token};
 
 /// How a lock is stored, and who may have it.
@@ -113,6 +114,8 @@ pub(crate) struct Call {
     args: Vec<String>,
     /// What must not be quoted, should a bridge say it back.
     secret: Option<Token>,
+    /// Who must have what it writes.
+    replicas: Option<Replicas>,
     /// The first key is that of a lock.
     is_of_lock: bool,
 }
@@ -192,6 +195,7 @@ impl Call {
             keys: Vec::new(),
             args: Vec::new(),
             secret: None,
+            replicas: None,
             is_of_lock: false,
         }
     }
@@ -252,6 +256,16 @@ impl Call {
         }
         self.key_count = self.keys.len().to_string();
         self
+    }
+
+    /// It counts only once these have what it wrote.
+    pub(crate) fn replicated(mut self, replicas: Option<&Replicas>) -> Self {
+        self.replicas = replicas.cloned();
+        self
+    }
+
+    pub(crate) const fn replicas(&self) -> Option<&Replicas> {
+        self.replicas.as_ref()
     }
 
     pub(crate) const fn script(&self) -> &'static Script {

@@ -141,6 +141,13 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
     Ok(Verdict { verdict, rest })
 }
 
+impl Verdict {
+    /// Whether the lock is the caller's, or was until now.
+    pub(crate) const fn is_yes(&self) -> bool {
+        self.verdict == 1
+    }
+}
+
 /// Whether Redis does not know the digest of an `EVALSHA`.
 pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
     matches!(reply, Reply::Error(text) if has_code(text, "NOSCRIPT"))

@@ -8,7 +8,11 @@ local session, number, earlier, results
 local function answered()
   session, number, earlier, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (%S*) (.*)$')
   if session == SESSION then
-    if tonumber(number) == NUMBER then return { 1, ARGV[1], results } end
+    if tonumber(number) == NUMBER then
+      -- Written again, so that who waits for replicas behind this waits for what the first wrote.
+      redis.pcall('PEXPIRE', RECEIPT, RECEIPT_MS)
+      return { 1, ARGV[1], results }
+    end
     if tonumber(number) > NUMBER then return { 0, ARGV[1] } end
   end
   for name, last in string.gmatch(earlier or '', '([^:,]+):(%d+)') do

@@ -13,11 +13,11 @@ local function is_held()
   return fence and fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1
 end
 local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
--- Never shorter: another entry may need it for longer.
+-- Never shorter: another entry may need it for longer. The same is written again, for who waits for replicas behind it.
 local function extend(ms)
   for _, key in ipairs({ NAME, HOLD, ENTRY }) do
     local left = redis.call('PTTL', key)
-    if left >= 0 and left < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
+    if left >= 0 and left <= tonumber(ms) then redis.call('PEXPIRE', key, ms) end
   end
 end
 local function wake() redis.pcall('PUBLISH', CHANNEL, '0') end

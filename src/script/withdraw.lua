@@ -9,8 +9,8 @@
 local held = redis.call('GET', GONE)
 if not held then
   held = is_held() and 'held' or ''
-  redis.call('SET', GONE, held, 'PX', 60000)
   if held ~= '' then redis.call('DEL', NAME) end
+  redis.call('SET', GONE, held, 'PX', 60000)
 end
 if held == '' then return { 0, ARGV[1] } end
 return { 1, ARGV[1], '' }

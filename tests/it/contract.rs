@@ -330,7 +330,7 @@ fn past_its_deadline_a_lease_is_expired_and_sends_nothing(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").unwrap().ttl(ms(50)).unwrap();
+        let lock = proxy.client.lock("a").unwrap().ttl(ms(500)).unwrap();
         let lease = lock.try_acquire().await.unwrap();
         eventually(|| lease.remaining().is_zero()).await;
         let sent = proxy.seen().len();

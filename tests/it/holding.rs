@@ -12,7 +12,7 @@ use crate::support::faulty::{self, Proxy};
 use crate::support::watched::{Seen, watch};
 use crate::support::{Spawn, eventually, ms, over, run};
 
-const TTL: Duration = ms(300);
+const TTL: Duration = ms(900);
 
 /// Work that goes on until it is stopped, and then says so.
 struct Stopped(Rc<Cell<bool>>);

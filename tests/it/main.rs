@@ -16,5 +16,8 @@ mod push;
 mod quorum;
 mod reentrant;
 mod refusals;
+mod replicas;
+mod sharding;
+mod slots;
 mod support;
 mod waiting;

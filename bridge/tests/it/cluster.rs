@@ -2,7 +2,7 @@
 
 use xtask::stack::RedisCluster;
 
-use crate::support::{Bridge, answer, until};
+use crate::support::{Bridge, answer, command, until};
 
 /// One for each node.
 const KEYS: [&str; 3] = ["b", "c", "a"];
@@ -162,5 +162,20 @@ async fn the_loss_of_the_node_that_was_named_is_not_the_loss_of_the_others() {
             }
         })
         .await;
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_is_neither_spawned_nor_on_a_unix_socket() {
+    for redis in ["spawn", "unix:///tmp/redis.sock"] {
+        let output = command(["--cluster", "--redis", redis])
+            .output()
+            .await
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && said.contains("cluster"),
+            "{said}"
+        );
     }
 }

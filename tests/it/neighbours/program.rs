@@ -13,7 +13,7 @@ use crate::support::ms;
 
 /// One client, which has one lock at most.
 pub(super) enum Neighbour {
-    Program(Program),
+    Program(Box<Program>),
     Rslock(LockManager, Option<Lock>),
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Program {
 impl Neighbour {
     /// A script of this folder, over the Redis behind each of `bridges`, or over the first of them.
     pub(super) fn script(file: &str, bridges: &[&Bridge]) -> Self {
-        Self::Program(Program::start(file, bridges))
+        Self::Program(Box::new(Program::start(file, bridges)))
     }
 
     pub(super) fn rslock(bridges: &[&Bridge]) -> Self {

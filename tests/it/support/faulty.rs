@@ -5,6 +5,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Mutex;
 
+use edgelock::Bridge;
 use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,8 +20,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The words of the command that was posted, in either dialect.
+    /// The words of the command that was posted, in either dialect; of the first, if they are several.
     pub(crate) fn words(&self) -> Vec<String> {
+        if let Ok(several) = serde_json::from_str::<Vec<Vec<String>>>(&self.body) {
+            return several.into_iter().next().expect("a command");
+        }
         if self.body.starts_with('[') {
             return serde_json::from_str(&self.body).expect("a command as a JSON array of strings");
         }
@@ -28,6 +32,10 @@ impl Asked {
         words
             .map(|word| word.decode_utf8().expect("UTF-8").into_owned())
             .collect()
+    }
+
+    fn path(&self) -> &str {
+        self.head.split(' ').nth(1).expect("a request line")
     }
 
     fn is_subscription(&self) -> bool {
@@ -129,8 +137,17 @@ struct State {
 
 impl Proxy {
     pub(crate) async fn before(stack: &Stack, faults: impl IntoIterator<Item = Fault>) -> Self {
+        Self::to(&stack.url(), |url| stack.route_by(url), faults).await
+    }
+
+    /// Before the bridge at an address; `route` says how it is reached at another.
+    pub(crate) async fn to(
+        bridge: &str,
+        route: impl FnOnce(&str) -> Bridge,
+        faults: impl IntoIterator<Item = Fault>,
+    ) -> Self {
         let state = Rc::new(State {
-            bridge: stack.url(),
+            bridge: bridge.to_owned(),
             faults: Mutex::new(faults.into_iter().collect()),
             seen: Mutex::default(),
             deliver: Notify::new(),
@@ -139,10 +156,15 @@ impl Proxy {
         let served = state.clone();
         let url = serve(move |asked| served.clone().pass(asked)).await;
         Self {
-            client: client_of(stack.route_by(&url)),
+            client: client_of(route(&url)),
             url,
             state,
         }
+    }
+
+    /// One more fault, behind those that were given.
+    pub(crate) fn next(&self, fault: Fault) {
+        self.state.faults.lock().expect("faults").push_back(fault);
     }
 
     /// The words of each request so far.
@@ -198,7 +220,9 @@ impl State {
 
 /// What the bridge at `url` answers.
 pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
-    let mut post = reqwest::Client::new().post(url).body(asked.body.clone());
+    let mut post = reqwest::Client::new()
+        .post(format!("{url}{}", asked.path()))
+        .body(asked.body.clone());
     for line in asked.head.lines().skip(1) {
         if let Some((name @ ("authorization" | "content-type"), value)) = line.split_once(": ") {
             post = post.header(name, value);

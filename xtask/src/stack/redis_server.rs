@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redis::ConnectionLike;
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::process::Process;
@@ -146,22 +147,14 @@ impl RedisServer {
         self.process.kill();
     }
 
-    /// It stands still: its connections are open, and nothing is answered.
-    pub fn stop(&self) {
-        self.signal(rustix::process::Signal::STOP);
+    /// It stands still: its connections are open, and nothing is answered, until it is [woken](RedisServer::wake).
+    pub fn freeze(&self) {
+        self.process.signal(Signal::STOP);
     }
 
-    /// It goes on.
-    pub fn resume(&self) {
-        self.signal(rustix::process::Signal::CONT);
-    }
-
-    fn signal(&self, signal: rustix::process::Signal) {
-        let id = i32::try_from(self.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        let sent = id.map(|id| rustix::process::kill_process(id, signal));
-        assert!(matches!(sent, Some(Ok(()))), "no such process: {sent:?}");
+    /// Lets it go on after [`RedisServer::freeze`].
+    pub fn wake(&self) {
+        self.process.signal(Signal::CONT);
     }
 }
 

@@ -1,0 +1,108 @@
+//! Replicas that must have a lock before it counts as held.
+
+use std::time::Duration;
+
+use crate::command::Reply;
+use crate::error::Error;
+
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How many must acknowledge a write, and within what time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replicas {
+    count: u32,
+    within: Duration,
+    /// `WAIT`'s arguments.
+    words: [String; 2],
+}
+
+impl Replicas {
+    pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Error> {
+        // Redis takes 0 for "for ever".
+        if count == 0 || within < Duration::from_millis(1) || within > LONGEST {
+            return Err(Error::InvalidArgument(
+                "replicas are at least one, and are waited for from 1 ms to 60 s".into(),
+            ));
+        }
+        Ok(Self {
+            count,
+            within,
+            words: [count.to_string(), within.as_millis().to_string()],
+        })
+    }
+
+    pub(crate) const fn within(&self) -> Duration {
+        self.within
+    }
+
+    /// The command that waits for whatever its connection wrote.
+    pub(crate) fn wait(&self) -> [&str; 3] {
+        ["WAIT", &self.words[0], &self.words[1]]
+    }
+
+    /// Whether enough have acknowledged, by what `WAIT` answered behind a write that took place.
+    pub(crate) fn check(&self, answer: Reply) -> Result<(), Error> {
+        let acknowledged = match answer {
+            Reply::Int(count) => u32::try_from(count).ok(),
+            Reply::Error(message) => {
+                return Err(Error::Refused {
+                    message,
+                    may_have_run: true,
+                });
+            }
+            _ => None,
+        };
+        match acknowledged {
+            Some(count) if count >= self.count => Ok(()),
+            Some(acknowledged) => Err(Error::Unreplicated {
+                asked: self.count,
+                acknowledged,
+            }),
+            None => Err(Error::UnexpectedReply("not a number of replicas")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_wait_for_nobody_or_for_ever_is_refused() {
+        for (count, within) in [
+            (0, SECOND),
+            (1, Duration::ZERO),
+            (1, Duration::from_micros(999)),
+            (1, LONGEST + SECOND),
+        ] {
+            let error = Replicas::new(count, within).unwrap_err();
+            assert_eq!(error.code(), "invalid_argument");
+        }
+        let replicas = Replicas::new(2, SECOND).unwrap();
+        assert_eq!(replicas.wait(), ["WAIT", "2", "1000"]);
+    }
+
+    #[test]
+    fn an_answer_is_enough_or_not_or_unknown() {
+        let check = |answer| Replicas::new(2, SECOND).unwrap().check(answer);
+        assert_eq!(check(Reply::Int(2)), Ok(()));
+        assert_eq!(check(Reply::Int(3)), Ok(()));
+        let few = Error::Unreplicated {
+            asked: 2,
+            acknowledged: 1,
+        };
+        assert_eq!(check(Reply::Int(1)), Err(few.clone()));
+        assert!(!few.is_unknown() && few.code() == "unreplicated");
+        for answer in [
+            Reply::Nil,
+            Reply::Int(-1),
+            Reply::Text(b"2".to_vec()),
+            Reply::Array(vec![]),
+            Reply::Error("UNBLOCKED".into()),
+        ] {
+            assert!(check(answer).unwrap_err().is_unknown());
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A real primary and a real replica: what a lock is worth when the one dies and the other takes over.
+
+use std::time::Duration;
+
+use edgelock::{Bridge, Client, Command, Error, Lease};
+use tokio::task::spawn_local;
+use xtask::stack::{self, RedisServer};
+
+use crate::support::faulty::{Fault, Proxy, json, serve};
+use crate::support::watched::watch;
+use crate::support::{Http, TestLock, Tokio, client, client_of, eventually, ms, run};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Longer than a replica that is there ever needs, and no longer than the bridge allows.
+const AMPLE: Duration = Duration::from_secs(4);
+
+/// Each with a bridge before it, as if the one address had moved from the first to the second.
+struct Pair {
+    primary: RedisServer,
+    replica: RedisServer,
+    before_primary: stack::Bridge,
+    before_replica: stack::Bridge,
+}
+
+impl Pair {
+    fn start() -> Self {
+        let primary = RedisServer::start(&[]);
+        let replica = RedisServer::replica_of(&primary, &[]);
+        let before = |redis: &RedisServer| {
+            let bridge = stack::Bridge::options().redis(redis.url()).start();
+            bridge.expect("a bridge")
+        };
+        Self {
+            before_primary: before(&primary),
+            before_replica: before(&replica),
+            primary,
+            replica,
+        }
+    }
+
+    fn lock(&self) -> TestLock {
+        let bridge = &self.before_primary;
+        let client = client(bridge.url(), bridge.token());
+        client.lock("a").unwrap().ttl(LONG).unwrap()
+    }
+
+    /// One that the replica must have.
+    fn replicated(&self, within: Duration) -> TestLock {
+        self.lock().replicas(1, within).unwrap()
+    }
+
+    /// From now on the replica hears of nothing.
+    fn cut(&self) {
+        let _: () = self.replica.ask("REPLICAOF 127.0.0.1 1");
+        self.primary.wait_until("the replica is gone", |primary| {
+            primary
+                .ask::<String>("INFO replication")
+                .contains("connected_slaves:0")
+        });
+    }
+
+    /// The primary dies, and the replica takes over. Somebody else's lock there.
+    fn fail_over(&mut self) -> TestLock {
+        self.primary.kill();
+        let _: () = self.replica.ask("REPLICAOF NO ONE");
+        let bridge = &self.before_replica;
+        client(bridge.url(), bridge.token()).lock("a").unwrap()
+    }
+}
+
+fn is_unreplicated<O>(outcome: Result<O, Error>) {
+    let few = Error::Unreplicated {
+        asked: 1,
+        acknowledged: 0,
+    };
+    assert_eq!(outcome.err().expect("too few have it"), few);
+    assert!(!few.is_unknown());
+}
+
+fn is_held<O>(outcome: Result<O, Error>) {
+    assert_eq!(outcome.err().expect("another has it").code(), "held");
+}
+
+/// Given up without a word, as by a process that died.
+fn forget(lease: Lease<Http, Tokio>) {
+    let _ = lease.into_token();
+}
+
+#[test]
+fn a_lock_that_a_replica_has_survives_the_loss_of_the_primary() {
+    run(async {
+        let mut pair = Pair::start();
+        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
+        let rival = pair.fail_over();
+        is_held(rival.try_acquire().await);
+        let token = lease.into_token();
+        let lease = rival.resume(token).unwrap();
+        lease.renew().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+/// What <https://redis.io/docs/latest/develop/use/patterns/distributed-locks/> warns of.
+#[test]
+fn without_replicas_a_fail_over_grants_a_lock_that_is_held() {
+    run(async {
+        let mut pair = Pair::start();
+        pair.cut();
+        let lease = pair.lock().try_acquire().await.unwrap();
+        let rival = pair.fail_over().try_acquire().await.unwrap();
+        assert!(lease.remaining() > ms(0) && rival.remaining() > ms(0));
+        // The fence tells them apart.
+        assert!(rival.fence() > lease.fence());
+        forget(lease);
+    });
+}
+
+#[test]
+fn a_lock_that_too_few_replicas_have_is_given_back_and_not_granted_twice() {
+    run(async {
+        let mut pair = Pair::start();
+        pair.cut();
+        is_unreplicated(pair.replicated(ms(10)).try_acquire().await);
+        eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
+        is_unreplicated(pair.replicated(ms(10)).acquire().await);
+        eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
+        let rival = pair.fail_over().try_acquire().await.unwrap();
+        rival.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing() {
+    run(async {
+        let mut pair = Pair::start();
+        pair.cut();
+        let lock = pair.replicated(AMPLE);
+        let asked = spawn_local(async move { lock.try_acquire().await });
+        eventually(|| {
+            let clients: String = pair.primary.ask("INFO clients");
+            clients.contains("blocked_clients:1")
+        })
+        .await;
+        assert!(pair.primary.ask::<bool>("EXISTS a"));
+        let rival = pair.fail_over();
+        assert!(asked.await.unwrap().unwrap_err().is_unknown());
+        let rival = rival.try_acquire().await.unwrap();
+        rival.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
+    run(async {
+        let pair = Pair::start();
+        let lease = pair.replicated(ms(10)).try_acquire().await.unwrap();
+        lease.renew().await.unwrap();
+        let write = [Command::new("INCR").key("{a}:n")];
+        lease.exec(&write).await.unwrap();
+        pair.cut();
+        let before = lease.remaining();
+        is_unreplicated(lease.renew().await);
+        is_unreplicated(lease.exec(&write).await);
+        assert!(lease.remaining() < before);
+        // The commands ran, once.
+        assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+        lease.commit(&write).await.unwrap();
+        assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 3);
+    });
+}
+
+/// `WAIT` counts what its own connection wrote: a repeat that only read would find that all is replicated.
+#[test]
+fn a_repeat_waits_for_what_the_first_request_wrote() {
+    run(async {
+        let pair = Pair::start();
+        let bridge = &pair.before_primary;
+        let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
+        let proxy = Proxy::to(bridge.url(), route, []).await;
+        let locks = [proxy.client.lock("a"), proxy.client.reentrant("b", "me")];
+        for lock in locks.map(Result::unwrap) {
+            let lock = lock.replicas(1, ms(10)).unwrap();
+            let lease = lock.try_acquire().await.unwrap();
+            pair.cut();
+            for write in [vec![], vec![Command::new("INCR").key("n")]] {
+                proxy.next(Fault::LoseReply);
+                is_unreplicated(lease.exec(&write).await);
+            }
+            lease.release().await.unwrap();
+            proxy.next(Fault::LoseReply);
+            is_unreplicated(lock.try_acquire().await);
+            let port = pair.primary.port();
+            let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
+            pair.replica.wait_until("it is in step", |replica| {
+                replica
+                    .ask::<String>("INFO replication")
+                    .contains("master_link_status:up")
+            });
+        }
+    });
+}
+
+#[test]
+fn who_is_handed_the_lock_asks_whether_the_replicas_have_it() {
+    run(async {
+        let pair = Pair::start();
+        let holder = pair.lock().acquire().await.unwrap();
+        let bridge = &pair.before_primary;
+        let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+        let (client, seen) = watch(bridge);
+        let lock = client.lock("a").unwrap().replicas(1, AMPLE).unwrap();
+        let waiter = spawn_local(async move { lock.wait(LONG).acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        holder.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(seen.requests_of_grants(), [4]);
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn scripts_may_be_cached_where_replicas_are_asked_for() {
+    run(async {
+        let pair = Pair::start();
+        let bridge = &pair.before_primary;
+        let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+        let client = Client::new(bridge.script_cache(true), Http::default(), Tokio::default());
+        for _ in 0..2 {
+            let lock = client.lock("a").unwrap().replicas(1, AMPLE).unwrap();
+            let lease = lock.try_acquire().await.unwrap();
+            lease.renew().await.unwrap();
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
+    let bridge = || Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
+    let lock = Client::new(bridge(), Http::default(), Tokio::default())
+        .lock("a")
+        .unwrap();
+    for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
+        let error = lock.clone().replicas(count, within).unwrap_err();
+        assert_eq!(error.code(), "invalid_argument");
+    }
+    let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
+    let error = quorum.lock("a").unwrap().replicas(1, AMPLE).unwrap_err();
+    assert_eq!(error.code(), "invalid_argument");
+    run(async {
+        let webdis = Bridge::webdis("http://127.0.0.1:1", "user", "password").unwrap();
+        let lock = client_of(webdis).lock("a").unwrap();
+        let error = lock.replicas(1, AMPLE).unwrap().try_acquire().await;
+        assert_eq!(error.err().unwrap().code(), "invalid_argument");
+    });
+}
+
+/// What a bridge answers to a script and the wait behind it, and what that means.
+#[test]
+fn every_answer_to_a_wait_has_its_outcome() {
+    const GRANTED: &str = r#"{"result":[1,"NONCE",7,""]}"#;
+    let granted = |wait: &str| format!("[{GRANTED},{wait}]");
+    let table = [
+        (200, granted(r#"{"result":1}"#), "granted", false),
+        (200, granted(r#"{"result":"1"}"#), "unexpected_reply", true),
+        (200, granted(r#"{"result":null}"#), "unexpected_reply", true),
+        (
+            200,
+            granted(r#"{"error":"NOPERM no WAIT"}"#),
+            "refused",
+            true,
+        ),
+        (200, format!("[{GRANTED}]"), "unexpected_reply", true),
+        (200, GRANTED.to_owned(), "unexpected_reply", true),
+        (200, format!("[{GRANTED}"), "unexpected_reply", true),
+        (
+            200,
+            r#"[{"error":"OOM full"},{"result":0}]"#.to_owned(),
+            "refused",
+            false,
+        ),
+        (
+            200,
+            r#"[{"result":[0,"NONCE",5000,0,1]},{"result":0}]"#.to_owned(),
+            "held",
+            false,
+        ),
+        (
+            404,
+            r#"{"error":"no such route"}"#.to_owned(),
+            "refused",
+            false,
+        ),
+        (503, r#"{"error":"away"}"#.to_owned(), "unavailable", true),
+        (
+            400,
+            r#"{"error":"LOADING data"}"#.to_owned(),
+            "unavailable",
+            false,
+        ),
+    ];
+    run(async {
+        for (status, body, code, is_unknown) in table {
+            let shown = body.clone();
+            let url = serve(move |asked| {
+                assert!(
+                    asked.head.starts_with("POST /pipeline ") || asked.body.contains("GONE_MS")
+                );
+                let body = body.replace("NONCE", &asked.nonce());
+                std::future::ready(Some(json(status, &body)))
+            })
+            .await;
+            let client = client(&url, "credential").attempts(1);
+            let lock = client.lock("a").unwrap().replicas(1, ms(10)).unwrap();
+            match lock.try_acquire().await {
+                Ok(_) => assert_eq!(code, "granted", "{shown}"),
+                Err(error) => {
+                    assert_eq!(error.code(), code, "{shown}");
+                    assert_eq!(error.is_unknown(), is_unknown, "{shown}");
+                }
+            }
+        }
+    });
+}
