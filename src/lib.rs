@@ -88,6 +88,7 @@ mod line;
 mod lock;
 mod name;
 mod quorum;
+mod quoted;
 mod race;
 mod replicas;
 mod resp;

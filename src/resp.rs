@@ -42,9 +42,9 @@ fn next(rest: &mut &str, depth: u32) -> Option<Reply> {
 }
 
 fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
-    let (line, behind) = rest.split_once("\r\n")?;
+    let (line, behind) = rest.split_once('\n')?;
     *rest = behind;
-    Some(line)
+    line.strip_suffix('\r')
 }
 
 fn unescape(text: &str) -> Option<Vec<u8>> {

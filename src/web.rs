@@ -1,17 +1,17 @@
 //! The hosts of the edge: `fetch`, timers, clock and randomness of Workers, Node, Deno, Bun, browsers.
 //!
-//! The only file that knows JavaScript, with `web/exchange.js`. It declares what it needs itself, because hosts differ in
+//! The only file that knows JavaScript, with those in `web/`. It declares what it needs itself, because hosts differ in
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use js_sys::futures::spawn_local;
-use js_sys::{Function, Object, Uint8Array};
+use js_sys::futures::{JsFuture, spawn_local};
+use js_sys::{Function, Object, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::bridge::Bridge;
@@ -50,14 +50,19 @@ extern "C" {
     ) -> Stream;
 }
 
+#[wasm_bindgen(module = "/src/web/timer.js")]
+extern "C" {
+    type Timer;
+    #[wasm_bindgen(constructor)]
+    fn new(ms: f64) -> Timer;
+    #[wasm_bindgen(method, getter)]
+    fn over(this: &Timer) -> Promise;
+    #[wasm_bindgen(method)]
+    fn stop(this: &Timer);
+}
+
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(js_name = setTimeout, catch)]
-    fn set_timeout(callback: &Function, ms: f64) -> Result<JsValue, JsValue>;
-
-    #[wasm_bindgen(js_name = clearTimeout)]
-    fn clear_timeout(timer: &JsValue);
-
     #[wasm_bindgen(js_namespace = performance, js_name = now)]
     fn performance_now() -> f64;
 
@@ -187,15 +192,30 @@ impl Drop for AbortOnDrop {
 
 type Answer = Result<Response, TransportError>;
 
+thread_local! {
+    static THROWN: Cell<JsValue> = const { Cell::new(JsValue::UNDEFINED) };
+}
+
+/// What the host's `fetch`, or the one in its place, threw, if an exchange failed by that since this was last asked: an
+/// [`Error`](crate::Error) has the message of it only. Who asks before and after a poll learns what came out of that poll.
+pub fn take_thrown() -> JsValue {
+    THROWN.take()
+}
+
 /// What an exchange tells its end.
 struct Ear {
     heard: Rc<RefCell<Heard>>,
-    done: Closure<dyn FnMut(u8, u16, Option<String>, String)>,
+    done: Closure<Done>,
 }
+
+/// Failure, status, when to come back, text, what was thrown.
+type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
 
 #[derive(Default)]
 struct Heard {
     answer: Option<Answer>,
+    /// What the host threw, if it did.
+    thrown: JsValue,
     /// Of a response that goes on.
     pieces: Vec<u8>,
     waker: Option<Waker>,
@@ -213,7 +233,7 @@ impl Ear {
     fn new() -> Self {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let hears = heard.clone();
-        let done = Closure::new(move |failure, status, retry_after, text: String| {
+        let done = Closure::new(move |failure, status, retry_after, text: String, thrown| {
             // The numbers are those of exchange.js.
             let answer = match failure {
                 0 => Ok(Response {
@@ -226,7 +246,11 @@ impl Ear {
                 3 => Err(TransportError::TooLarge),
                 _ => Err(TransportError::TimedOut),
             };
-            hears.borrow_mut().answer = Some(answer);
+            {
+                let mut heard = hears.borrow_mut();
+                heard.answer = Some(answer);
+                heard.thrown = thrown;
+            }
             wake(&hears);
         });
         Self { heard, done }
@@ -239,6 +263,7 @@ impl Ear {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Answer> {
         let mut heard = self.heard.borrow_mut();
         if let Some(answer) = heard.answer.take() {
+            THROWN.set(std::mem::take(&mut heard.thrown));
             return Poll::Ready(answer);
         }
         heard.waker = Some(cx.waker().clone());
@@ -275,16 +300,17 @@ impl Host {
 
 impl Runtime for Host {
     fn now(&self) -> Moment {
-        Moment::from_origin(Duration::from_secs_f64(
-            (performance_now() / 1000.0).max(0.0),
-        ))
+        // A cast takes what is below 0 for 0.
+        Moment::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
     }
 
     async fn sleep(&self, duration: Duration) {
         let mut left = duration;
         loop {
             let part = left.min(LONGEST_TIMER);
-            Timer::set(part).elapsed().await;
+            let timer = StopOnDrop(Timer::new(timer_ms(part)));
+            // A timer that the host refuses is over at once.
+            let _ = JsFuture::from(timer.0.over()).await;
             left -= part;
             if left.is_zero() {
                 return;
@@ -319,56 +345,10 @@ fn timer_ms(duration: Duration) -> f64 {
 }
 
 /// A timer of the host that stops when it is dropped.
-struct Timer {
-    state: Rc<RefCell<TimerState>>,
-    id: JsValue,
-    _callback: Closure<dyn FnMut()>,
-}
+struct StopOnDrop(Timer);
 
-#[derive(Default)]
-struct TimerState {
-    fired: bool,
-    waker: Option<Waker>,
-}
-
-impl Timer {
-    fn set(duration: Duration) -> Self {
-        let state = Rc::new(RefCell::new(TimerState::default()));
-        let fires = state.clone();
-        let callback = Closure::new(move || {
-            let waker = {
-                let mut state = fires.borrow_mut();
-                state.fired = true;
-                state.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        });
-        let id = set_timeout(callback.as_ref().unchecked_ref(), timer_ms(duration))
-            .unwrap_or(JsValue::NULL);
-        Self {
-            state,
-            id,
-            _callback: callback,
-        }
-    }
-
-    async fn elapsed(&self) {
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            if state.fired {
-                return Poll::Ready(());
-            }
-            state.waker = Some(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-impl Drop for Timer {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        clear_timeout(&self.id);
+        self.0.stop();
     }
 }

@@ -11,7 +11,6 @@ mod plain;
 
 use edgelock::web::{Fetch, Host};
 use edgelock::{Bridge, Error};
-use js_sys::futures::{future_to_promise, spawn_local};
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
@@ -19,6 +18,10 @@ pub use lease::Lease;
 pub use lock::{Lock, Patience};
 
 use plain::{commands, duration, event, failure, promise, replies};
+
+/// Half of the size of the default one.
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
 /// Hands out locks that live behind one bridge.
 #[wasm_bindgen]
@@ -28,9 +31,6 @@ pub struct Client(edgelock::Client<Fetch, Host>);
 extern "C" {
     /// How a client is to be; what is left out is as the client has it by itself.
     pub type Settings;
-    /// Of webdis, whose password is the credential; without one, the bridge is of Upstash's dialect.
-    #[wasm_bindgen(method, getter)]
-    fn user(this: &Settings) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn prefix(this: &Settings) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = requestTimeoutMs)]
@@ -41,6 +41,8 @@ extern "C" {
     fn push(this: &Settings) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = scriptCache)]
     fn script_cache(this: &Settings) -> Option<bool>;
+    #[wasm_bindgen(method, getter, js_name = quarantineMs)]
+    fn quarantine_ms(this: &Settings) -> Option<f64>;
     #[wasm_bindgen(method, getter, js_name = keyLocking)]
     fn key_locking(this: &Settings) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = plainHttp)]
@@ -51,37 +53,50 @@ extern "C" {
     fn wait_until(this: &Settings) -> Option<Function>;
     #[wasm_bindgen(method, getter, js_name = onEvent)]
     fn on_event(this: &Settings) -> Option<Function>;
+
+    /// Where a bridge is, and what proves that one may use it.
+    pub type Road;
+    /// What the bridge is called, if names are spread over several.
+    #[wasm_bindgen(method, getter)]
+    fn id(this: &Road) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn url(this: &Road) -> String;
+    #[wasm_bindgen(method, getter)]
+    fn secret(this: &Road) -> String;
+    /// Of webdis, whose password is the secret; without one, the bridge is of Upstash's dialect.
+    #[wasm_bindgen(method, getter)]
+    fn user(this: &Road) -> Option<String>;
 }
 
 #[wasm_bindgen]
 impl Client {
-    /// A client of the bridge at `url`.
+    /// A client of the bridge at the end of the only road; of several, of their majority, or by name where they are called something.
     ///
     /// # Errors
     /// `invalid_argument` for an address, a credential or a setting that cannot be one.
     #[wasm_bindgen(constructor)]
-    pub fn new(url: &str, credential: &str, settings: Option<Settings>) -> Result<Self, JsValue> {
-        Self::with(url, credential, settings.as_ref()).map_err(|error| failure(&error))
+    pub fn new(roads: Vec<Road>, is_quorum: bool, settings: &Settings) -> Result<Self, JsValue> {
+        Self::with(roads, is_quorum, settings).map_err(|error| failure(&error))
     }
 
-    fn with(url: &str, credential: &str, settings: Option<&Settings>) -> Result<Self, Error> {
-        let Some(settings) = settings else {
-            let bridge = Bridge::upstash(url, credential)?;
-            return Ok(Self(edgelock::web::client(bridge)));
-        };
+    fn with(roads: Vec<Road>, is_quorum: bool, settings: &Settings) -> Result<Self, Error> {
         let fetch = settings.fetch().map_or_else(Fetch::default, Fetch::with);
-        let bridge = settings.bridge(url, credential)?;
-        let mut client = edgelock::Client::new(bridge, fetch, settings.host());
-        if let Some(prefix) = settings.prefix() {
-            client = client.prefix(&prefix);
-        }
-        if let Some(ms) = settings.request_timeout_ms() {
-            client = client.request_timeout(duration(ms)?);
-        }
-        if let Some(attempts) = settings.attempts() {
-            client = client.attempts(attempts);
-        }
-        Ok(Self(client))
+        let host = settings.host();
+        let is_spread = roads.iter().any(|road| road.id().is_some());
+        let bridges = roads
+            .iter()
+            .map(|road| Ok((road.id().unwrap_or_default(), settings.bridge(road)?)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut alone = bridges.iter().map(|(_, bridge)| bridge.clone());
+        let client = match alone.next().filter(|_| !is_spread && !is_quorum) {
+            Some(bridge) => edgelock::Client::new(bridge, fetch, host),
+            None if is_quorum => {
+                let bridges = bridges.into_iter().map(|(_, bridge)| bridge);
+                edgelock::Client::quorum(bridges, fetch, host)?
+            }
+            None => edgelock::Client::sharded(bridges, fetch, host)?,
+        };
+        settings.apply(client).map(Self)
     }
 
     /// The lock called `name`, whose leases last `ttl_ms`, to be waited for as `patience` says.
@@ -113,22 +128,24 @@ impl Client {
         Lock::new(lock, ttl_ms, patience.as_ref())
     }
 
-    /// Runs commands that only read, without a lock.
-    pub fn read(&self, reads: &Array) -> Promise {
+    /// Runs commands that only read, without a lock; where the lock of the name `at` lives, if that is not one place for all.
+    pub fn read(&self, reads: &Array, at: Option<String>) -> Promise {
         let (client, reads) = (self.0.clone(), commands(reads));
         promise(None, async move {
+            let client = at.map_or(Ok(client.clone()), |name| client.at(&name))?;
             client.read(&reads).await.map(|read| replies(&read).into())
         })
     }
 }
 
 impl Settings {
-    fn bridge(&self, url: &str, credential: &str) -> Result<Bridge, Error> {
-        let mut bridge = match (self.user(), self.plain_http().unwrap_or(false)) {
-            (None, false) => Bridge::upstash(url, credential)?,
-            (None, true) => Bridge::upstash_over_plain_http(url, credential)?,
-            (Some(user), false) => Bridge::webdis(url, &user, credential)?,
-            (Some(user), true) => Bridge::webdis_over_plain_http(url, &user, credential)?,
+    fn bridge(&self, road: &Road) -> Result<Bridge, Error> {
+        let (url, secret) = (road.url(), road.secret());
+        let mut bridge = match (road.user(), self.plain_http().unwrap_or(false)) {
+            (None, false) => Bridge::upstash(&url, &secret)?,
+            (None, true) => Bridge::upstash_over_plain_http(&url, &secret)?,
+            (Some(user), false) => Bridge::webdis(&url, &user, &secret)?,
+            (Some(user), true) => Bridge::webdis_over_plain_http(&url, &user, &secret)?,
         };
         if let Some(on) = self.push() {
             bridge = bridge.push(on);
@@ -142,11 +159,30 @@ impl Settings {
         Ok(bridge)
     }
 
+    fn apply(
+        &self,
+        mut client: edgelock::Client<Fetch, Host>,
+    ) -> Result<edgelock::Client<Fetch, Host>, Error> {
+        if let Some(prefix) = self.prefix() {
+            client = client.prefix(&prefix);
+        }
+        if let Some(ms) = self.request_timeout_ms() {
+            client = client.request_timeout(duration(ms)?);
+        }
+        if let Some(ms) = self.quarantine_ms() {
+            client = client.quarantine(duration(ms)?);
+        }
+        if let Some(attempts) = self.attempts() {
+            client = client.attempts(attempts);
+        }
+        Ok(client)
+    }
+
     fn host(&self) -> Host {
         let mut host = Host::default();
         if let Some(wait_until) = self.wait_until() {
             host = host.wait_until(move |task| {
-                let done = future_to_promise(async move {
+                let done = promise(None, async {
                     task.await;
                     Ok(JsValue::UNDEFINED)
                 });
@@ -156,11 +192,8 @@ impl Settings {
         }
         if let Some(on_event) = self.on_event() {
             host = host.on_event(move |happened| {
-                let (on_event, event) = (on_event.clone(), event(happened));
-                // Behind what goes on: an observer may call the client again.
-                spawn_local(async move {
-                    let _ = on_event.call1(&JsValue::UNDEFINED, &event);
-                });
+                // It only takes note of it, and cannot fail.
+                let _ = on_event.call1(&JsValue::UNDEFINED, &event(happened));
             });
         }
         host

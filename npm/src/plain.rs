@@ -5,6 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
+use edgelock::web::take_thrown;
 use edgelock::{Command, Error, Event, EventKind, Inspection, Reply};
 use js_sys::futures::{JsFuture, future_to_promise};
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
@@ -25,6 +26,8 @@ fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
     future_to_promise(async move {
         let mut aborted = aborted.map(JsFuture::from);
         poll_fn(|cx| {
+            // What was thrown under another call.
+            take_thrown();
             if let Poll::Ready(done) = work.as_mut().poll(cx) {
                 return Poll::Ready(done.map_err(|error| failure(&error)));
             }
@@ -72,7 +75,7 @@ impl Plain {
     }
 }
 
-/// An error as plain data: `npm/ts/errors.ts` makes it an `EdgelockError`.
+/// An error as plain data: `npm/ts/errors.ts` makes it an `EdgelockError`. With what was thrown, if that is why.
 pub(crate) fn failure(error: &Error) -> JsValue {
     let plain = Plain::default()
         .with("code", error.code())
@@ -87,9 +90,10 @@ pub(crate) fn failure(error: &Error) -> JsValue {
             .with("remaining", perhaps_milliseconds(*remaining))
             .with("ahead", *ahead as f64)
             .with("retryAfter", milliseconds(*retry_after)),
-        Error::Unavailable { retry_after, .. } => {
-            plain.with("retryAfter", perhaps_milliseconds(*retry_after))
-        }
+        Error::Unavailable { retry_after, .. } => plain
+            .with("retryAfter", perhaps_milliseconds(*retry_after))
+            .with("cause", take_thrown()),
+        Error::Truncated => plain.with("cause", take_thrown()),
         Error::CommandFailed { index, .. } => plain.with("index", *index as f64),
         Error::Unreplicated {
             asked,

@@ -129,13 +129,15 @@ export const javascript: Suite = {
     }
   },
 
-  async a_panic_is_an_error_and_later_calls_work(stack) {
+  async a_module_that_is_left_in_the_middle_is_an_error_and_later_calls_work(stack) {
     const client = stack.client();
     const lock = client.lock("a");
     const before = await lock.acquire();
     const { now } = performance;
-    // No clock of any host says that, and so the module does not expect it.
-    performance.now = () => Infinity;
+    // No clock of any host throws, and so the module does not expect it: it is left in the middle, as by a panic.
+    performance.now = () => {
+      throw new Error("no clock");
+    };
     const calls = [lock.tryAcquire(), before.renew(), client.lock("b").acquire()];
     const errors = await Promise.all(calls.map((call) => thrown(call)));
     performance.now = now;
@@ -282,10 +284,12 @@ export const javascript: Suite = {
 
   async a_fetch_that_throws_or_answers_nonsense_is_an_error(stack) {
     const acquire = (fetch: () => unknown) => stack.client({ fetch: fetch as never, attempts: 1 }).lock("a").tryAcquire();
-    await fails("unavailable", acquire(() => { throw new Error("no network"); }));
-    await fails("unavailable", acquire(() => Promise.reject("no error at all")));
+    const network = new Error("no network");
+    equal((await fails("unavailable", acquire(() => { throw network; }))).cause === network, true);
+    equal((await fails("unavailable", acquire(() => Promise.reject("no error at all")))).cause, "no error at all");
     await fails("not_json", acquire(async () => new Response("<html>", { status: 200 })));
-    await fails("unavailable", acquire(async () => new Response("", { status: 503, headers: { "retry-after": "7" } })));
+    const away = await fails("unavailable", acquire(async () => new Response("", { status: 503, headers: { "retry-after": "7" } })));
+    equal("cause" in away, false);
     await fails("timed_out", stack.client({ ...new Network("hang"), attempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
   },
 

@@ -6,7 +6,7 @@ import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
 import { instance, Remade } from "./instance.js";
 import { Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
-import type { RawClient, RawPatience, RawSettings, Reply } from "./raw.js";
+import type { RawClient, RawPatience, RawRoad, RawSettings, Reply } from "./raw.js";
 
 /** What a `fetch` of the caller's own is called with. */
 export interface FetchInit {
@@ -70,11 +70,37 @@ export interface WebdisOptions {
   readonly token?: undefined;
 }
 
-/** A client's settings, and its bridge. */
-export type ClientOptions = ClientSettings & (UpstashOptions | WebdisOptions);
+/** One bridge. */
+export type BridgeOptions = UpstashOptions | WebdisOptions;
+
+/** Several bridges, with a Redis of its own behind each, that know nothing of each other: Redlock. */
+export interface QuorumOptions {
+  /**
+   * A lock is held once a majority granted it, and goes on being held while a minority fails. Each operation costs a request to each
+   * bridge, an acquisition two. `reentrant`, `fair` and commands are refused: the data is elsewhere, and the fence protects it there.
+   */
+  readonly quorum: readonly BridgeOptions[];
+  /**
+   * For how long a Redis that was started has no say, since it may have come back without the locks that it knew of: the longest ttl
+   * that anybody locks for. By itself, and at least, that of the lock.
+   */
+  readonly quarantine?: number | undefined;
+}
+
+/** Several bridges over which locks are spread by their names. */
+export interface ShardOptions {
+  /**
+   * Each bridge by its id, which says which names are its own; names with the same hash tag live behind the same one. All clients must
+   * have the same ids. One more gets its share of the names, and no other name moves.
+   */
+  readonly shards: Readonly<Record<string, BridgeOptions>>;
+}
+
+/** A client's settings, and its bridge, or bridges. */
+export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | ShardOptions);
 
 /**
- * Hands out locks that live behind one bridge.
+ * Hands out locks that live behind a bridge, or behind several.
  *
  * Making one sends nothing and needs nothing of the host, so it may be made at module level, or anew in each handler.
  */
@@ -83,11 +109,9 @@ export class Client {
 
   constructor(options: ClientOptions) {
     if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, token }");
-    const { webdis } = options;
-    const url = text(options.url, "url");
-    const secret = webdis ? text(webdis.password, "webdis.password") : text(options.token, "token");
-    const settings = { ...toSettings(options), user: webdis && text(webdis.user, "webdis.user") };
-    this.#raw = new Remade(() => new (instance().raw.Client)(url, secret, settings));
+    const roads = toRoads(options);
+    const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.quarantine, "quarantine") : undefined };
+    this.#raw = new Remade(() => new (instance().raw.Client)(roads, "quorum" in options, settings));
   }
 
   /**
@@ -105,7 +129,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const { ttl, patience } = checked(options);
-    return new Lock(name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
+    return Lock.of(name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
   }
 
   /**
@@ -116,15 +140,39 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const { ttl, patience } = checked(options);
-    return new Lock(name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
+    return Lock.of(name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
   }
 
-  /** Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. */
-  async read(reads: readonly Command[]): Promise<Reply[]> {
+  /**
+   * Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. With `shards`, `at`
+   * is the name of the lock that lives where is to be read.
+   */
+  async read(reads: readonly Command[], { at }: { readonly at?: string | undefined } = {}): Promise<Reply[]> {
     const commands = toRaw(reads);
+    if (at !== undefined) text(at, "at");
     const { instance, value: client } = this.#raw.get();
-    return instance.wait(() => client.read(commands));
+    return instance.wait(() => client.read(commands, at));
   }
+}
+
+function toRoads(options: ClientOptions): RawRoad[] {
+  if ("quorum" in options) {
+    if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, token }");
+    return options.quorum.map(toRoad);
+  }
+  if ("shards" in options) {
+    if (typeof options.shards !== "object" || options.shards === null) throw invalidArgument("shards is an object of bridges by their ids");
+    return Object.entries(options.shards).map(([id, bridge]) => ({ id, ...toRoad(bridge) }));
+  }
+  return [toRoad(options)];
+}
+
+function toRoad(bridge: BridgeOptions): RawRoad {
+  if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, token }");
+  const { webdis } = bridge;
+  const url = text(bridge.url, "url");
+  if (webdis) return { url, secret: text(webdis.password, "webdis.password"), user: text(webdis.user, "webdis.user") };
+  return { url, secret: text(bridge.token, "token") };
 }
 
 function toSettings(settings: ClientSettings): RawSettings {
@@ -140,7 +188,7 @@ function toSettings(settings: ClientSettings): RawSettings {
     plainHttp: flag(settings.plainHttp, "plainHttp"),
     fetch: callable(settings.fetch, "fetch"),
     waitUntil: callable(settings.waitUntil, "waitUntil"),
-    onEvent: onEvent && ((event) => onEvent(toEvent(event))),
+    onEvent: onEvent && ((event) => void Promise.resolve(event).then(toEvent).then(onEvent).catch(() => {})),
   };
 }
 

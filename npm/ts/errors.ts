@@ -11,6 +11,8 @@ export interface Failure {
   readonly index?: number;
   readonly asked?: number;
   readonly acknowledged?: number;
+  /** What `fetch` failed with. */
+  readonly cause?: unknown;
 }
 
 /**
@@ -26,8 +28,8 @@ export abstract class EdgelockError extends Error {
   readonly isUnknown: boolean;
 
   /** @internal */
-  constructor(failure: Failure, options?: ErrorOptions) {
-    super(failure.message, options);
+  constructor(failure: Failure) {
+    super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
     this.isUnknown = failure.isUnknown;
   }
 
@@ -148,7 +150,7 @@ export class RefusedError extends EdgelockError {
   }
 }
 
-/** The bridge, or the Redis behind it, is away or overloaded. */
+/** The bridge, or the Redis behind it, is away or overloaded. `cause` is what `fetch` failed with, if it did. */
 export class UnavailableError extends EdgelockError {
   override readonly name = "UnavailableError";
   readonly code = "unavailable";
@@ -168,7 +170,7 @@ export class TimedOutError extends EdgelockError {
   readonly code = "timed_out";
 }
 
-/** What answers is no bridge, or something on the way spoils its answers. */
+/** What answers is no bridge, or something on the way spoils its answers. `cause` is what broke off the answer, if that did. */
 export class BadAnswerError extends EdgelockError {
   override readonly name = "BadAnswerError";
   readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
@@ -187,7 +189,7 @@ export class InternalError extends EdgelockError {
 
   /** @internal */
   constructor(message: string, cause: unknown) {
-    super({ code: "internal", message, isUnknown: true }, { cause });
+    super({ code: "internal", message, isUnknown: true, cause });
   }
 }
 

@@ -60,10 +60,11 @@ export class Instance {
   async wait<T>(call: () => Promise<T>): Promise<T> {
     const promise = this.call(call);
     let fail!: (failure: InternalError) => void;
-    const failed = new Promise<never>((_, reject) => (fail = reject));
-    this.#pending.add(fail);
     try {
-      return await Promise.race([promise, failed]);
+      return await new Promise<T>((resolve, reject) => {
+        this.#pending.add((fail = reject));
+        promise.then(resolve, reject);
+      });
     } catch (error) {
       throw translated(error);
     } finally {

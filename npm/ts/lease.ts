@@ -29,20 +29,25 @@ export class Lease {
   readonly #raw: RawLease;
   /** A resumed lease has none that is known until it was renewed. */
   #hasDeadline: boolean;
-  #over: EdgelockError | undefined;
+  /** Why it is over. An error costs a stack trace, so it is made when somebody wants it. */
+  #over: (() => EdgelockError) | undefined;
   /** Given back or handed over: the module has it no more. */
   #isGone = false;
   #wasToldLost = false;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @internal */
-  constructor(name: string, instance: Instance, raw: RawLease, isResumed: boolean) {
+  private constructor(name: string, instance: Instance, raw: RawLease, isResumed: boolean) {
     this.name = name;
     this.fence = instance.call(() => raw.fence);
     this.#instance = instance;
     this.#raw = raw;
     this.#hasDeadline = !isResumed;
+  }
+
+  /** @internal */
+  static of(name: string, instance: Instance, raw: RawLease, isResumed = false): Lease {
+    return new Lease(name, instance, raw, isResumed);
   }
 
   /** The proof of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
@@ -65,7 +70,7 @@ export class Lease {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#over) this.#controller.abort(this.#over);
+      if (this.#over) this.#controller.abort(this.#over());
       else this.#watch();
     }
     return this.#controller.signal;
@@ -95,10 +100,10 @@ export class Lease {
     const raw = toRaw(commands);
     try {
       const replies = await this.#call(() => this.#raw.commit(raw));
-      this.#end(released());
+      this.#end(released);
       return replies;
     } catch (error) {
-      if (error instanceof CommandFailedError) this.#end(released());
+      if (error instanceof CommandFailedError) this.#end(released);
       throw error;
     }
   }
@@ -106,7 +111,7 @@ export class Lease {
   /** Gives the lock back. After an error that is neither `lost` nor `released`, releasing again is safe, and worth trying. */
   async release(): Promise<void> {
     await this.#call(() => this.#raw.release());
-    this.#end(released());
+    this.#end(released);
   }
 
   /**
@@ -132,7 +137,8 @@ export class Lease {
     } catch (error) {
       failure = { error };
     }
-    this.#end(failure?.error instanceof EdgelockError ? failure.error : released());
+    const why = failure?.error;
+    this.#end(why instanceof EdgelockError ? () => why : released);
     // Work that failed is to be told why it failed, whatever became of the lock.
     if (outcome !== undefined && "error" in outcome) throw outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
@@ -173,7 +179,7 @@ export class Lease {
     } catch (error) {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
-        this.#end(error);
+        this.#end(() => error);
       }
       throw error;
     }
@@ -181,13 +187,13 @@ export class Lease {
 
   #leave(): void {
     this.#isGone = true;
-    this.#end(released());
+    this.#end(released);
   }
 
-  #end(why: EdgelockError): void {
+  #end(why: () => EdgelockError): void {
     this.#over ??= why;
     clearTimeout(this.#timer);
-    this.#controller?.abort(this.#over);
+    this.#controller?.abort(this.#over());
   }
 
   /** Fires the signal at the deadline, wherever that has moved by then. */
@@ -195,7 +201,7 @@ export class Lease {
     clearTimeout(this.#timer);
     if (this.#controller === undefined || this.#over || !this.#hasDeadline) return;
     const { remaining } = this;
-    if (remaining === 0) return this.#end(expired());
+    if (remaining === 0) return this.#end(expired);
     const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(remaining), LONGEST_TIMER));
     this.#timer = timer as ReturnType<typeof setTimeout>;
     // In Node a timer alone would keep the process.

@@ -36,11 +36,15 @@ export class Lock {
   readonly #raw: Remade<RawLock>;
   readonly #options: LockOptions;
 
-  /** @internal */
-  constructor(name: string, raw: Remade<RawLock>, options: LockOptions) {
+  private constructor(name: string, raw: Remade<RawLock>, options: LockOptions) {
     this.name = name;
     this.#raw = raw;
     this.#options = options;
+  }
+
+  /** @internal */
+  static of(name: string, raw: Remade<RawLock>, options: LockOptions): Lock {
+    return new Lock(name, raw, options);
   }
 
   /** Takes the lock if it is free, else throws a {@link HeldError}. One request, unless requests get lost. */
@@ -92,11 +96,11 @@ export class Lock {
   resume(token: string): Lease {
     const { instance, value: lock } = this.#raw.get();
     text(token, "a token");
-    return new Lease(this.name, instance, instance.call(() => lock.resume(token)), true);
+    return Lease.of(this.name, instance, instance.call(() => lock.resume(token)), true);
   }
 
   #lease({ instance, value }: { readonly instance: Instance; readonly value: RawLease }): Lease {
-    return new Lease(this.name, instance, value, false);
+    return Lease.of(this.name, instance, value);
   }
 
   async #wait<T>(call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>): Promise<{ instance: Instance; value: T }> {

@@ -1,10 +1,13 @@
 // The contents page of the package.
 export {
+  type BridgeOptions,
   Client,
   type ClientOptions,
   type ClientSettings,
   type FetchInit,
   type FetchResponse,
+  type QuorumOptions,
+  type ShardOptions,
   type UpstashOptions,
   type WebdisOptions,
 } from "./client.js";

@@ -31,17 +31,25 @@ export type RawEvent = { readonly type: string; readonly error?: Failure };
 
 export interface RawSettings {
   /** Of webdis; without one, the bridge is of Upstash's dialect. */
-  readonly user?: string | undefined;
   readonly prefix?: string | undefined;
   readonly requestTimeoutMs?: number | undefined;
   readonly attempts?: number | undefined;
   readonly push?: boolean | undefined;
   readonly scriptCache?: boolean | undefined;
+  readonly quarantineMs?: number | undefined;
   readonly keyLocking?: boolean | undefined;
   readonly plainHttp?: boolean | undefined;
   readonly fetch?: ((url: string, init: never) => unknown) | undefined;
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
   readonly onEvent?: ((event: RawEvent) => void) | undefined;
+}
+
+/** Where a bridge is, and what proves that one may use it. */
+export interface RawRoad {
+  readonly id?: string;
+  readonly url: string;
+  readonly secret: string;
+  readonly user?: string | undefined;
 }
 
 export interface RawPatience {
@@ -55,7 +63,7 @@ export interface RawPatience {
 export interface RawClient {
   lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
-  read(reads: RawCommands): Promise<Reply[]>;
+  read(reads: RawCommands, at?: string): Promise<Reply[]>;
 }
 
 export interface RawLock {
@@ -80,5 +88,5 @@ export interface RawLease {
 }
 
 export interface Raw {
-  readonly Client: new (url: string, credential: string, settings: RawSettings) => RawClient;
+  readonly Client: new (roads: readonly RawRoad[], isQuorum: boolean, settings: RawSettings) => RawClient;
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use miniserde::{Deserialize, json};
-
+use super::json;
+use crate::command::Reply;
 use crate::error::Error;
 use crate::transport::Response;
 
@@ -23,10 +23,36 @@ pub(super) fn refusal(response: &Response) -> Option<Error> {
     }
 }
 
-/// The body as the JSON of a bridge.
-pub(super) fn parse<Answer: Deserialize>(response: &Response) -> Result<Answer, Error> {
+/// What the body, the JSON of a bridge, has under these names; nil is nothing.
+pub(super) fn members<const N: usize>(
+    response: &Response,
+    names: [&str; N],
+) -> Result<[Option<Reply>; N], Error> {
     let text = String::from_utf8_lossy(&response.body);
-    json::from_str(&text).map_err(|_| garbled(response, text.trim()))
+    json::members(&text, names)
+        .map(present)
+        .ok_or_else(|| garbled(response, text.trim()))
+}
+
+/// As [`members`], of each object in a list; `None` if they are not two.
+pub(super) fn two_of_members<const N: usize>(
+    response: &Response,
+    names: [&str; N],
+) -> Result<Option<[[Option<Reply>; N]; 2]>, Error> {
+    let text = String::from_utf8_lossy(&response.body);
+    let objects =
+        json::list_of_members(&text, names).ok_or_else(|| garbled(response, text.trim()))?;
+    let pair: Option<[_; 2]> = objects.try_into().ok();
+    Ok(pair.map(|pair| pair.map(present)))
+}
+
+fn present<const N: usize>(members: [Option<Reply>; N]) -> [Option<Reply>; N] {
+    members.map(|member| member.filter(|reply| !reply.is_nil()))
+}
+
+/// What an error says; one that is no text says nothing.
+pub(super) fn text(error: Reply) -> String {
+    error.text().unwrap_or_default().to_owned()
 }
 
 fn garbled(response: &Response, text: &str) -> Error {
@@ -55,18 +81,16 @@ pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
     }
 }
 
-/// How bridges, and many a proxy, say what is wrong.
-#[derive(Deserialize)]
-struct Complaint {
-    error: String,
-}
-
 /// What the bridge says for itself: the status, and its error if it speaks JSON. No page of a proxy.
 pub(super) fn said(response: &Response) -> String {
     let status = response.status;
     let text = String::from_utf8_lossy(&response.body);
-    match json::from_str(&text) {
-        Ok(Complaint { error }) => format!("the bridge says \"{error}\" (status {status})"),
-        Err(_) => format!("the bridge answers with status {status}"),
+    // How bridges, and many a proxy, say what is wrong.
+    match json::members(&text, ["error"]) {
+        Some([Some(Reply::Text(error))]) => {
+            let error = String::from_utf8_lossy(&error);
+            format!("the bridge says \"{error}\" (status {status})")
+        }
+        _ => format!("the bridge answers with status {status}"),
     }
 }

@@ -3,8 +3,6 @@
 //! Not a URL parser: that would triple the size of the wasm. What is accepted here means the same to every URL parser, and
 //! everything else is refused.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use crate::error::Error;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,10 +19,10 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
             "the bridge's address {why}"
         )))
     };
-    let Some((scheme, rest)) = url.split_once("://") else {
+    let Some((scheme, rest)) = split(url) else {
         return refuse("does not start with https://");
     };
-    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.contains('@') {
         return refuse("holds a user name; give the credential apart from it");
     }
@@ -52,35 +50,46 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
 
 /// The host's own name ends in `domain`, or is it.
 pub(super) fn is_host_under(url: &str, domain: &str) -> bool {
-    let authority = url
-        .split_once("://")
-        .map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
-    host(authority).is_some_and(|host| {
+    let authority = split(url).and_then(|(_, rest)| rest.split('/').next());
+    authority.and_then(host).is_some_and(|host| {
         let host = host.to_ascii_lowercase();
         host.strip_suffix(domain)
             .is_some_and(|before| before.is_empty() || before.ends_with('.'))
     })
 }
 
+/// The scheme, and what stands behind `://`.
+fn split(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once(':')?;
+    Some((scheme, rest.strip_prefix("//")?))
+}
+
+/// The host, a name or an address, if that and the port look like ones.
 fn host(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = rest.split_once(']')?;
-            host.parse::<Ipv6Addr>().ok()?;
-            (host, behind)
+            let numbers = host
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte));
+            let port = match behind {
+                "" => None,
+                _ => Some(behind.strip_prefix(':')?),
+            };
+            (numbers && host.contains(':')).then_some((host, port))?
         }
         None => {
-            let (host, port) = authority
-                .find(':')
-                .map_or((authority, ""), |at| authority.split_at(at));
+            let (host, port) = match authority.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            };
             let named = host
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
             (named && !host.is_empty()).then_some((host, port))?
         }
     };
-    let valid_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
-    valid_port.then_some(host)
+    port.is_none_or(is_port).then_some(host)
 }
 
 fn is_port(text: &str) -> bool {
@@ -88,13 +97,15 @@ fn is_port(text: &str) -> bool {
 }
 
 fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<Ipv4Addr>()
-            .is_ok_and(|address| address.is_loopback())
-        || host
-            .parse::<Ipv6Addr>()
-            .is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost") || host == "::1" || is_ipv4_loopback(host)
+}
+
+/// In the one spelling that means the same to all.
+fn is_ipv4_loopback(host: &str) -> bool {
+    let mut numbers = host.split('.');
+    let is_plain =
+        |number: &str| number.parse::<u8>().is_ok() && (number == "0" || !number.starts_with('0'));
+    numbers.next() == Some("127") && numbers.clone().count() == 3 && numbers.all(is_plain)
 }
 
 #[cfg(test)]
@@ -134,6 +145,11 @@ mod tests {
             "http://localhost.bridge.example",
             "http://0.0.0.0",
             "http://127.1",
+            "http://127.0.0.256",
+            "http://127.0.0.01",
+            "http://127.0.0.1.",
+            "http://[0::1]",
+            "http://[::ffff:127.0.0.1]",
         ] {
             assert!(parse(url, PlainHttp::ToLoopback).is_err(), "{url}");
             assert!(parse(url, PlainHttp::Anywhere).is_ok(), "{url}");
@@ -157,6 +173,8 @@ mod tests {
             "https://bridge.example:port",
             "https://bridge.example:99999",
             "https://[bridge]",
+            "https://[dead]",
+            "https://[::1]x",
             "https://bridge.exam ple",
             "https://bridge.example/a\r\nx: y",
         ] {

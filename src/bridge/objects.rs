@@ -3,10 +3,8 @@
 //! `{"SUBSCRIBE":["subscribe","<channel>",1]}` once the channel is listened to, then `{"SUBSCRIBE":["message","<channel>","<payload>"]}`
 //! for each message; of those that came at once the last is sent first.
 
-use miniserde::{Deserialize, json};
-
+use super::json;
 use crate::bridge::Push;
-use crate::command::Reply;
 
 /// No object of ours is longer; what goes on without end is not kept.
 const LONGEST: usize = 4096;
@@ -17,12 +15,6 @@ pub(super) struct Objects {
     object: Vec<u8>,
     is_in_string: bool,
     is_escaped: bool,
-}
-
-#[derive(Deserialize)]
-struct Object {
-    #[serde(rename = "SUBSCRIBE")]
-    said: Reply,
 }
 
 impl Objects {
@@ -61,7 +53,8 @@ impl Objects {
 
     /// What an object says of this channel. Of another it is another's, whatever it says.
     fn push(&self, object: &str) -> Option<Push> {
-        let Object { said } = json::from_str(object).ok()?;
+        let [said] = json::members(object, ["SUBSCRIBE"])?;
+        let said = said?;
         let [kind, channel, payload] = said.array()? else {
             return None;
         };

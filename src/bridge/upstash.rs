@@ -4,11 +4,10 @@
 //! bridges print numbers as floats. `application/json` to the letter, `Bearer` with a capital B, no base64: each is the
 //! only form that some bridge takes.
 
-use miniserde::{Deserialize, json};
-
-use super::{Access, answer, percent};
+use super::{Access, answer, json, percent};
 use crate::command::Reply;
 use crate::error::Error;
+use crate::quoted;
 use crate::transport::Response;
 
 pub(super) fn access(credential: &str) -> Result<Access, Error> {
@@ -27,7 +26,7 @@ pub(super) fn access(credential: &str) -> Result<Access, Error> {
 }
 
 pub(super) fn body(words: &[&str]) -> String {
-    json::to_string(words)
+    json::array(words)
 }
 
 /// Where several commands are posted, to run one after the other on one connection.
@@ -36,7 +35,8 @@ pub(super) fn pipeline(url: &str) -> String {
 }
 
 pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
-    json::to_string(&commands)
+    let [first, second] = commands.map(json::array);
+    format!("[{first},{second}]")
 }
 
 /// Where `channel` is listened to, by a request without a body.
@@ -46,30 +46,20 @@ pub(super) fn subscription(url: &str, channel: &str) -> String {
     url
 }
 
-/// `{"result": …}` or `{"error": "…"}`.
-#[derive(Deserialize)]
-struct Answer {
-    result: Option<Reply>,
-    error: Option<String>,
-}
-
 const NEITHER: Error = Error::UnexpectedReply("neither a result nor an error");
 const NO_PAIR: Error = Error::UnexpectedReply("not an answer for each of two commands");
 
-impl Answer {
-    fn reply(self) -> Result<Reply, Error> {
-        self.error.map(Reply::Error).or(self.result).ok_or(NEITHER)
-    }
-}
+/// An answer is `{"result": …}` or `{"error": "…"}`.
+const ANSWER: [&str; 2] = ["result", "error"];
 
 pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
     if let Some(refusal) = answer::refusal(response) {
         return Err(refusal);
     }
     let status = response.status;
-    let Answer { result, error } = answer::parse(response)?;
-    match (error, result) {
-        (Some(text), _) if status < 500 && text.contains("authorization header") => {
+    let [result, error] = answer::members(response, ANSWER)?;
+    match (error.map(answer::text), result) {
+        (Some(text), _) if status < 500 && quoted::contains(&text, "authorization header") => {
             Err(Error::Unauthorized(text))
         }
         (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
@@ -88,7 +78,10 @@ pub(super) fn decode_both(
     if response.status != 200 || !is_list {
         return decode(response, is_of_redis).map(|reply| [reply, Reply::Nil]);
     }
-    let answers: Vec<Answer> = answer::parse(response)?;
-    let replies: Result<Vec<_>, _> = answers.into_iter().map(Answer::reply).collect();
-    replies?.try_into().map_err(|_| NO_PAIR)
+    let [first, second] = answer::two_of_members(response, ANSWER)?.ok_or(NO_PAIR)?;
+    let reply = |[result, error]: [Option<Reply>; 2]| {
+        let error = error.map(|error| Reply::Error(answer::text(error)));
+        error.or(result).ok_or(NEITHER)
+    };
+    Ok([reply(first)?, reply(second)?])
 }

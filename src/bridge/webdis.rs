@@ -3,8 +3,6 @@
 //! <https://github.com/nicolasff/webdis>. `POST /` with the command in the body, its words percent-encoded and parted by slashes,
 //! and HTTP's basic authentication. Replies are keyed by the command, and an error is a reply.
 
-use miniserde::Deserialize;
-
 use super::{Access, answer, percent};
 use crate::command::Reply;
 use crate::error::Error;
@@ -53,15 +51,7 @@ pub(super) fn body(words: &[&str]) -> String {
     body
 }
 
-/// `{"EVAL": …}`, with `[false, "…"]` for an error.
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(rename = "EVAL")]
-    eval: Option<Reply>,
-    #[serde(rename = "EVALSHA")]
-    evalsha: Option<Reply>,
-}
-
+/// An answer is `{"EVAL": …}`, with `[false, "…"]` for an error.
 pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     match response.status {
         403 => return Err(Error::Unauthorized(FORBIDDEN.into())),
@@ -76,7 +66,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     if let Some(refusal) = answer::refusal(response) {
         return Err(refusal);
     }
-    let Answer { eval, evalsha } = answer::parse(response)?;
+    let [eval, evalsha] = answer::members(response, ["EVAL", "EVALSHA"])?;
     match eval.or(evalsha) {
         _ if response.status >= 500 => Err(answer::unavailable(response, true)),
         Some(Reply::Array(elements)) => Ok(match elements.as_slice() {

@@ -8,6 +8,7 @@ use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
 use crate::error::Error;
 use crate::name::Name;
+use crate::quoted;
 use crate::replicas::Replicas;
 use crate::token::{Session, Token};
 
@@ -289,11 +290,11 @@ impl Call {
     pub(crate) fn redact(&self, text: &str) -> String {
         self.secret.as_ref().map_or_else(
             || text.to_owned(),
-            |token| text.replace(token.expose(), "…"),
+            |token| quoted::without(token.expose(), text),
         )
     }
 }
 
 pub(super) fn millis(ttl: Duration) -> String {
-    ttl.as_millis().to_string()
+    (ttl.as_millis() as u64).to_string()
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::command::Reply;
 use crate::error::Error;
+use crate::quoted;
 use crate::resp;
 use crate::token::Token;
 
@@ -225,5 +226,5 @@ pub(crate) fn is_error_of_redis(text: &str) -> bool {
 }
 
 fn has_code(text: &str, code: &str) -> bool {
-    text.to_ascii_uppercase().contains(code)
+    quoted::contains(&text.to_ascii_uppercase(), code)
 }

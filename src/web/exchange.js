@@ -6,8 +6,8 @@ const TOO_LARGE = 3;
 const TIMED_OUT = 4;
 
 export class Exchange {
-  // `done(failure, status, retryAfter, text)` is called once, unless the exchange is aborted first. `send` is a `fetch` other than
-  // the host's.
+  // `done(failure, status, retryAfter, text, error)` is called once, unless the exchange is aborted first. `send` is a `fetch` other
+  // than the host's.
   constructor(send, url, headers, body, bodyLimit, timeoutMs, done) {
     this.done = done;
     this.controller = new AbortController();
@@ -25,11 +25,11 @@ export class Exchange {
     this.controller.abort();
   }
 
-  end(failure, status, retryAfter, text) {
+  end(failure, status, retryAfter, text, error) {
     const { done } = this;
     this.done = undefined;
     clearTimeout(this.timer);
-    done?.(failure, status, retryAfter, text);
+    done?.(failure, status, retryAfter, text, error);
   }
 
   async run(send, url, init, bodyLimit) {
@@ -37,7 +37,7 @@ export class Exchange {
     try {
       response = await send(url, init);
     } catch (error) {
-      return this.end(NO_RESPONSE, 0, undefined, reason(error));
+      return this.end(NO_RESPONSE, 0, undefined, reason(error), error);
     }
     return this.take(response, bodyLimit);
   }
@@ -51,7 +51,7 @@ export class Exchange {
     try {
       text = await read(response, bodyLimit);
     } catch (error) {
-      return this.end(BROKE_OFF, status, retryAfter, reason(error));
+      return this.end(BROKE_OFF, status, retryAfter, reason(error), error);
     }
     return this.end(text === undefined ? TOO_LARGE : ANSWERED, status, retryAfter, text ?? "");
   }
@@ -77,7 +77,7 @@ export class Stream extends Exchange {
       if (status === 200) for await (const piece of body ?? []) this.hear?.(piece);
       else await body?.cancel();
     } catch (error) {
-      return this.end(BROKE_OFF, status, undefined, reason(error));
+      return this.end(BROKE_OFF, status, undefined, reason(error), error);
     }
     return this.end(ANSWERED, status, undefined, "");
   }

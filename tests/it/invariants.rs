@@ -95,7 +95,7 @@ fn only_script_knows_redis() {
 
 #[test]
 fn only_bridge_knows_json_and_http() {
-    only(&["bridge"], &["json::", "miniserde", "Bearer", "401"]);
+    only(&["bridge"], &["json::", "Bearer", "401"]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_native_user_gets_neither_wasm_bindgen_nor_worker() {
         .expect("cargo tree");
     let tree =
         String::from_utf8_lossy(&tree.stdout).into_owned() + &String::from_utf8_lossy(&tree.stderr);
-    assert!(tree.contains("miniserde"), "{tree}");
+    assert!(tree.contains("thiserror"), "{tree}");
     for name in ["wasm-bindgen", "js-sys", "web-sys", "worker"] {
         assert!(
             !tree

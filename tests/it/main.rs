@@ -14,6 +14,7 @@ mod quorum;
 mod reentrant;
 mod refusals;
 mod replicas;
+mod sharding;
 mod slots;
 mod support;
 mod waiting;

@@ -1,9 +1,10 @@
 // What is compared: the same work against the same bridge, by hand, by edgelock, by @upstash/lock.
 import * as glue from "edgelock-glue";
 import { Lock } from "@upstash/lock";
+import { batch, TTL_MS } from "./batch.js";
+import { upstash } from "./peer.js";
 
 export { glue };
-export const TTL_MS = 10_000;
 
 export function instantiate(module) {
   const { exports } = new WebAssembly.Instance(module, { "./edgelock_js_bg.js": glue });
@@ -30,11 +31,10 @@ function randomToken() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").slice(0, 22);
 }
 
-// A case is made once, and gives a function that acquires and returns the one that releases. Each acquisition has a
-// name of its own, so that a batch of them can be timed without the releases.
+// A case is made once, and gives a function that acquires and returns the one that releases.
 export async function prepare(module, redis, url, token) {
   instantiate(module);
-  const client = new glue.Client(url, token);
+  const client = new glue.Client([{ url, secret: token }], false, {});
   const [acquire, release] = await recordBodies(client);
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
@@ -59,13 +59,7 @@ export async function prepare(module, redis, url, token) {
       const lease = await client.lock(name, TTL_MS).tryAcquire();
       return () => lease.release();
     },
-    "@upstash/lock": async (name) => {
-      const lock = new Lock({ id: name, redis, lease: TTL_MS, retry: { attempts: 1, delay: 0 } });
-      if (!(await lock.acquire())) throw new Error("not acquired");
-      return async () => {
-        if (!(await lock.release())) throw new Error("not released");
-      };
-    },
+    "@upstash/lock": upstash(redis),
   };
   return { cases, redis };
 }
@@ -82,18 +76,6 @@ async function peerSection(redis) {
   if (!(await lock.release())) throw new Error("not released");
   globalThis.fetch = real;
   return requests;
-}
-
-let names = 0;
-
-// Acquires `size` locks one after another, then releases them; the milliseconds of both parts.
-export async function batch(turn, size) {
-  const releases = [];
-  const start = performance.now();
-  for (let i = 0; i < size; i++) releases.push(await turn(`bench-${names++}`));
-  const acquired = performance.now();
-  for (const release of releases) await release();
-  return { acquire_ms: acquired - start, release_ms: performance.now() - acquired };
 }
 
 // `GET /<case>?<size>` runs one batch of that case; `GET /` lists the cases; `GET /section` counts the peer's requests.

@@ -1,8 +1,10 @@
 // Waiters that take turns: each acquires a lock, holds it, releases it, and asks for it again.
 import { Lock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
-import { glue, instantiate, TTL_MS } from "./cases.js";
-import { module, serve } from "./serve.js";
+import { TTL_MS } from "./batch.js";
+import { glue, instantiate } from "./cases.js";
+import { module } from "./module.js";
+import { serve } from "./serve.js";
 
 const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = process.env;
 const HOLD_MS = 5;
@@ -34,7 +36,7 @@ const kinds = {
 };
 
 function edgelock({ push, fair }) {
-  const client = new glue.Client(url, token, { push });
+  const client = new glue.Client([{ url, secret: token }], false, { push });
   return (name) => {
     const lock = client.lock(name, TTL_MS, { waitMs: 60_000, maxRequests: 1_000, fair });
     return async () => {
@@ -101,7 +103,7 @@ async function ping({ count }) {
 
 // Turns of one client alone, each on one of many names at random; milliseconds of all of them.
 async function roam({ names, turns }) {
-  const client = new glue.Client(url, token, { push: false });
+  const client = new glue.Client([{ url, secret: token }], false, { push: false });
   const start = performance.now();
   for (let i = 0; i < turns; i++) {
     const lease = await client.lock(`lock-${Math.floor(Math.random() * names)}`, TTL_MS).tryAcquire();

@@ -1,7 +1,8 @@
 // Serves the cases in Node, as a Worker does in workerd.
 import { Redis } from "@upstash/redis";
 import { answer, prepare } from "./cases.js";
-import { module, serve } from "./serve.js";
+import { module } from "./module.js";
+import { serve } from "./serve.js";
 
 const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = process.env;
 const cases = await prepare(module, new Redis({ url, token }), url, token);

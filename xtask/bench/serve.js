@@ -1,8 +1,5 @@
-// What the scripts for Node have in common: the client's wasm, and a server that says where it listens.
-import { readFileSync } from "node:fs";
+// What the scripts for Node have in common: a server that says where it listens.
 import { createServer } from "node:http";
-
-export const module = new WebAssembly.Module(readFileSync(new URL("./edgelock.wasm", import.meta.url)));
 
 // Answers each request with the text that `answer` gives for its target.
 export function serve(answer) {

@@ -4,10 +4,12 @@
 //! bare POST of the same round: so a machine that is busy for a while slows all of them.
 
 pub(crate) mod contention;
+pub(crate) mod js;
 
 mod build;
 mod delay;
 mod section;
+mod target;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -57,7 +59,7 @@ pub(crate) fn run() -> Result<()> {
             "requests of a section that reads and writes: edgelock {ours}, @upstash/lock {theirs}\n"
         );
         for host in hosts {
-            println!("{}", host.measure().await?.table(host.name));
+            println!("{}", host.measure().await?.table(host.name, BASE));
         }
         Ok(())
     })
@@ -96,12 +98,8 @@ impl Host {
     }
 
     async fn sample(&self, case: &str) -> Result<Sample> {
-        let path = case
-            .replace('@', "%40")
-            .replace('/', "%2F")
-            .replace(' ', "%20");
         let before = cpu_ns(self.id)?;
-        let batch = self.get(&format!("{path}?{BATCH}")).await?;
+        let batch = self.get(&format!("{}?{BATCH}", path(case))).await?;
         let cpu = cpu_ns(self.id)?.saturating_sub(before);
         let acquire_ms = batch["acquire_ms"].as_f64().context("a batch takes time")?;
         let turns = BATCH as f64;
@@ -114,6 +112,13 @@ impl Host {
     async fn get(&self, target: &str) -> Result<Value> {
         get(&self.url, target).await
     }
+}
+
+/// A case's name as a path.
+fn path(case: &str) -> String {
+    case.replace('@', "%40")
+        .replace('/', "%2F")
+        .replace(' ', "%20")
 }
 
 /// What a script answers.
@@ -149,28 +154,31 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn table(&self, host: &str) -> String {
-        let base = self.cases.iter().position(|case| case == BASE).unwrap_or(0);
-        let mut table =
-            format!("{host:24} acquire p50 µs   × bare   CPU µs of acquire + release   × bare\n");
-        for (index, case) in self.cases.iter().enumerate() {
-            let column = |value: fn(&Sample) -> f64| {
-                let absolute = median(self.rounds.iter().map(|round| value(&round[index])));
-                let ratio = median(
-                    self.rounds
-                        .iter()
-                        .map(|round| value(&round[index]) / value(&round[base])),
-                );
-                (absolute, ratio)
-            };
-            let (acquire, acquire_ratio) = column(|sample| sample.acquire_us);
-            let (cpu, cpu_ratio) = column(|sample| sample.cpu_us);
+    fn table(&self, host: &str, base: &str) -> String {
+        let mut table = format!(
+            "{host:24} acquire p50 µs    ratio   CPU µs of acquire + release    ratio   to {base}\n"
+        );
+        for case in &self.cases {
+            let (acquire, acquire_ratio) = self.column(case, base, |sample| sample.acquire_us);
+            let (cpu, cpu_ratio) = self.column(case, base, |sample| sample.cpu_us);
             let _ = writeln!(
                 table,
                 "{case:24} {acquire:14.0} {acquire_ratio:8.3} {cpu:29.0} {cpu_ratio:8.3}"
             );
         }
         table
+    }
+
+    /// What a case takes, and its ratio to `base` in the same round.
+    fn column(&self, case: &str, base: &str, value: fn(&Sample) -> f64) -> (f64, f64) {
+        let index = |name: &str| self.cases.iter().position(|case| case == name).unwrap_or(0);
+        let (case, base) = (index(case), index(base));
+        let absolute = median(self.rounds.iter().map(|round| value(&round[case])));
+        let ratios = self
+            .rounds
+            .iter()
+            .map(|round| value(&round[case]) / value(&round[base]));
+        (absolute, median(ratios))
     }
 }
 

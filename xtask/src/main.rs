@@ -73,6 +73,8 @@ enum Task {
 enum Benchmark {
     /// Measure locks that many wait for, 20 ms away, against the limit and against @upstash/lock
     Contention,
+    /// Measure what the npm package takes to download, to start and to run, against @upstash/lock
+    Js,
 }
 
 fn main() -> ExitCode {
@@ -97,6 +99,9 @@ fn run(task: Task) -> Result<bool> {
         Task::Bench {
             benchmark: Some(Benchmark::Contention),
         } => bench::contention::run()?,
+        Task::Bench {
+            benchmark: Some(Benchmark::Js),
+        } => bench::js::run()?,
         Task::Dev => dev::run()?,
         Task::Setup => setup::run()?,
         Task::BuildWorker => worker_build::build()?,

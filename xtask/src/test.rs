@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use serde_json::json;
 use xtask::paths;
 use xtask::setup::{self, tool};
 use xtask::stack::{Bridge, Webdis, build_bridge};
@@ -154,17 +155,22 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     if !(report.run(built).await && report.run(prepared).await) {
         return;
     }
-    let bridges = Bridge::options().binary(binary).start().and_then(|bridge| {
+    let start = || Bridge::options().binary(binary).start();
+    let bridges = start().and_then(|bridge| {
         let webdis = Webdis::start(bridge.redis_socket(), &["EVAL", "EVALSHA", "SUBSCRIBE"])?;
-        Ok((bridge, webdis))
+        Ok((bridge, webdis, [start()?, start()?, start()?]))
     });
     match bridges.and_then(|bridges| Ok((bridges, npm_test::hosts()?))) {
-        Ok(((bridge, webdis), hosts)) => {
+        Ok(((bridge, webdis, several), hosts)) => {
             report.done(FIRST_LOCK, npm_test::first_lock(&bridge).await);
+            let several = several
+                .each_ref()
+                .map(|one| json!({ "url": one.url(), "token": one.token() }));
             for (name, mut command) in hosts {
                 command
                     .env("EDGELOCK_BRIDGE_URL", bridge.url())
                     .env("EDGELOCK_BRIDGE_TOKEN", bridge.token())
+                    .env("EDGELOCK_BRIDGES", json!(several).to_string())
                     .env("EDGELOCK_WEBDIS_URL", webdis.url())
                     .env("EDGELOCK_WEBDIS_USER", webdis.user())
                     .env("EDGELOCK_WEBDIS_PASSWORD", webdis.password());

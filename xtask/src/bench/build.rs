@@ -97,7 +97,7 @@ impl Built {
     }
 }
 
-fn gzip(bytes: &[u8]) -> Result<usize> {
+pub(super) fn gzip(bytes: &[u8]) -> Result<usize> {
     let mut child = Command::new("gzip")
         .args(["-9", "-c"])
         .stdin(Stdio::piped())

@@ -1,21 +1,8 @@
-//! What is to be reached, and whether it was.
-
-use std::fmt;
+//! What is to be reached where many wait.
 
 use super::names::Ratio;
 use super::{CROWD, Cell, Kind, WAITERS};
-
-pub(super) struct Target {
-    who: &'static str,
-    what: &'static str,
-    figure: f64,
-    bound: Bound,
-}
-
-enum Bound {
-    AtLeast(f64),
-    AtMost(f64),
-}
+use crate::bench::target::{Bound, Target};
 
 /// How much more a turn may cost with more waiters or more names.
 const FLAT: Bound = Bound::AtMost(1.2);
@@ -88,30 +75,4 @@ pub(super) fn all(cells: &[Cell], names: &Ratio) -> Vec<Target> {
         million("CPU of bridge and Redis", names.cpu),
         million("latency", names.latency),
     ]
-}
-
-impl Target {
-    fn is_met(&self) -> bool {
-        match self.bound {
-            Bound::AtLeast(least) => self.figure >= least,
-            Bound::AtMost(most) => self.figure <= most,
-        }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.is_met() { "met" } else { "missed" };
-        let (sign, bound) = match self.bound {
-            Bound::AtLeast(least) => ('≥', least),
-            Bound::AtMost(most) => ('≤', most),
-        };
-        let Self {
-            who, what, figure, ..
-        } = self;
-        write!(
-            f,
-            "{verdict:6} {who:20} {what:30} {figure:7.3}  {sign} {bound}"
-        )
-    }
 }

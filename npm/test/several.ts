@@ -1,0 +1,78 @@
+// Locks over several bridges, in Node: by their majority, and one by name.
+import { type BridgeOptions, Client, type ClientSettings, type Command, type Lock } from "edgelock";
+import { check, equal, eventually, fails, runTests } from "./harness.js";
+
+const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly token: string }>;
+/** Accepts no connections. */
+const dead = { url: "http://127.0.0.1:1", token: "credential" };
+
+const mark = (): string => `${crypto.randomUUID().slice(0, 8)}:`;
+
+/** Servers that are younger than its ttl have no say yet, so it waits. */
+function lockOver(quorum: readonly BridgeOptions[], prefix = mark()): Lock {
+  return new Client({ quorum, prefix }).lock("a", { ttl: 1_000, wait: 20_000 });
+}
+
+const single = (settings: ClientSettings = {}): Client[] => bridges.map((bridge) => new Client({ ...bridge, ...settings }));
+
+const tests: Record<string, () => Promise<void>> = {
+  async a_lock_is_held_everywhere_and_given_back_everywhere() {
+    const prefix = mark();
+    const lock = lockOver(bridges, prefix);
+    const lease = await lock.acquire();
+    const holders = async (): Promise<number> => {
+      const seen = await Promise.all(single({ prefix }).map((client) => client.lock("a").inspect()));
+      return seen.filter(({ holder }) => holder?.token === lease.token).length;
+    };
+    await eventually(async () => (await holders()) === bridges.length);
+    await fails("held", lockOver(bridges, prefix).tryAcquire());
+    await lease.renew();
+    check(lease.remaining > 0 && lease.remaining <= 1_000 - 10 - 2, "ttl less drift");
+    await lease.release();
+    await eventually(async () => (await holders()) === 0);
+  },
+
+  async a_minority_may_be_dead_and_a_majority_not() {
+    const [first, second] = bridges;
+    if (!first || !second) throw new Error("no bridges");
+    equal(await lockOver([first, dead, second]).run(async (lease) => lease.fence > 0), true);
+    await fails("unavailable", lockOver([first, dead, { ...dead, url: `${dead.url}/2` }]).tryAcquire());
+  },
+
+  async what_several_bridges_cannot_have_in_common_is_refused() {
+    const client = new Client({ quorum: bridges, prefix: mark() });
+    const read: Command[] = [["GET", { key: "x" }]];
+    await fails("invalid_argument", client.read(read));
+    await fails("invalid_argument", client.lock("a", { fair: true }).acquire());
+    await fails("invalid_argument", client.lock("a").acquireAndRead(read));
+    await fails("invalid_argument", async () => client.reentrant("a", "owner").acquire());
+    for (const quorum of [[], [dead, dead], "odd", [7]]) {
+      await fails("invalid_argument", async () => new Client({ quorum: quorum as never }).lock("a").tryAcquire());
+    }
+    await fails("invalid_argument", () => new Client({ quorum: bridges, quarantine: "odd" as never }));
+  },
+
+  async names_are_spread_and_each_lock_lives_behind_one_bridge() {
+    const shards = Object.fromEntries(bridges.map((bridge, at) => [`redis-${at}`, bridge]));
+    const prefix = mark();
+    const client = new Client({ shards, prefix });
+    const places = new Set<number>();
+    for (let number = 0; number < 12; number++) {
+      const lease = await client.lock(`${number}`).tryAcquire();
+      const seen = await Promise.all(single({ prefix }).map((one) => one.lock(`${number}`).inspect()));
+      const at = seen.flatMap(({ holder }, place) => (holder ? [place] : []));
+      equal(at.length, 1);
+      places.add(at[0] ?? -1);
+      await lease.exec([["SET", { key: `${prefix}${number}:value` }, "1"]]);
+      await lease.release();
+      equal(await client.read([["GET", { key: `${prefix}${number}:value` }]], { at: `${number}` }), ["1"]);
+    }
+    equal(places.size, bridges.length);
+    await fails("invalid_argument", client.read([["GET", { key: "x" }]]));
+    for (const odd of [{}, "odd", null, { a: 7 }]) {
+      await fails("invalid_argument", async () => new Client({ shards: odd as never }).lock("a").tryAcquire());
+    }
+  },
+};
+
+runTests(Object.entries(tests), console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,0 +1,126 @@
+//! Locks spread over several bridges by their names.
+
+use std::collections::BTreeSet;
+
+use edgelock::{Bridge, Client, Command, Error, Reply};
+use redis::ConnectionLike;
+use xtask::stack;
+
+use crate::support::{Http, TestClient, Tokio, ms, run};
+
+const IDS: [&str; 3] = ["north", "south", "east"];
+
+struct Shards([stack::Bridge; 3]);
+
+impl Shards {
+    fn spawn() -> Self {
+        Self(IDS.map(|_| stack::Bridge::spawn()))
+    }
+
+    fn client(&self) -> TestClient {
+        let bridges = self
+            .0
+            .each_ref()
+            .map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).expect("a bridge"));
+        let named = IDS.into_iter().zip(bridges);
+        Client::sharded(named, Http::default(), Tokio::default()).expect("a client")
+    }
+
+    /// Behind which bridges there is a key.
+    fn places(&self, key: &str) -> Vec<usize> {
+        let has = |bridge: &stack::Bridge| {
+            let mut redis = bridge.redis().get_connection().expect("redis");
+            let exists = redis.req_command(redis::cmd("EXISTS").arg(key));
+            exists.expect("redis answers") == redis::Value::Int(1)
+        };
+        (0..3).filter(|at| has(&self.0[*at])).collect()
+    }
+}
+
+#[test]
+fn each_lock_lives_behind_one_bridge_with_all_that_is_its_own() {
+    run(async {
+        let shards = Shards::spawn();
+        let client = shards.client();
+        let mut seen = BTreeSet::new();
+        for number in 0..12 {
+            let name = format!("sku:{number}");
+            let lease = client.lock(&name).unwrap().try_acquire().await.unwrap();
+            let places = shards.places(&name);
+            assert_eq!(places.len(), 1);
+            assert_eq!(shards.places(&format!("{{{name}}}:fence")), places);
+            // Another client of the same bridges looks there, too.
+            let other = shards.client().lock(&name).unwrap().try_acquire().await;
+            assert_eq!(other.unwrap_err().code(), "held");
+            let stock = format!("{{{name}}}:stock");
+            let write = Command::new("SET").key(&stock).arg(7);
+            lease.commit(&[write]).await.unwrap();
+            let read = Command::new("GET").key(&stock);
+            let replies = client.at(&name).unwrap().read(&[read]).await;
+            assert_eq!(replies, Ok(vec![Reply::Text("7".into())]));
+            seen.extend(places);
+        }
+        assert_eq!(seen.len(), 3);
+    });
+}
+
+#[test]
+fn names_of_one_hash_tag_live_together() {
+    run(async {
+        let shards = Shards::spawn();
+        let client = shards.client().prefix("shop:");
+        let names = ["{cart:7}", "{cart:7}:a", "b:{cart:7}"];
+        let mut places = BTreeSet::new();
+        for name in names {
+            client
+                .lock(name)
+                .unwrap()
+                .try_acquire()
+                .await
+                .unwrap()
+                .into_token();
+            places.extend(shards.places(&format!("shop:{name}")));
+        }
+        client
+            .reentrant("{cart:7}:c", "owner")
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap()
+            .into_token();
+        places.extend(shards.places("shop:{cart:7}:c"));
+        assert_eq!(places.len(), 1);
+    });
+}
+
+#[test]
+fn a_release_hands_a_lock_over_behind_its_bridge() {
+    run(async {
+        let shards = Shards::spawn();
+        let lock = shards.client().lock("sku:42").unwrap().wait(ms(30_000));
+        let holder = lock.try_acquire().await.unwrap();
+        let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
+        while shards.places("{sku:42}:queue").is_empty() {
+            tokio::time::sleep(ms(2)).await;
+        }
+        holder.release().await.unwrap();
+        let next = waiting.await.unwrap().unwrap();
+        assert!(next.fence() > holder.fence());
+        next.release().await.unwrap();
+    });
+}
+
+#[test]
+fn what_is_spread_ambiguously_is_refused() {
+    run(async {
+        let shards = Shards::spawn();
+        let read = Command::new("GET").key("x");
+        let error = shards.client().read(&[read]).await.unwrap_err();
+        assert!(error.to_string().contains("`at`"), "{error}");
+        let bridge = || Bridge::upstash("https://a.example", "credential").unwrap();
+        for bridges in [vec![], vec![("a", bridge()), ("a", bridge())]] {
+            let error = Client::sharded(bridges, Http::default(), Tokio::default()).unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+        }
+    });
+}
