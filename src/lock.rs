@@ -99,6 +99,31 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self
     }
 
+    /// A list that is fed whenever the lock becomes free and is handed to nobody, for another program's waiters that block on
+    /// it: those of python-redis-lock, whose lock `sku:42` is the key `lock:sku:42`, block on `lock-signal:sku:42`.
+    ///
+    /// It is fed by who ends a hold through this `Lock`, by release, commit, or force, not by Redis when a holder dies. `key` is
+    /// the list's whole key, without the client's prefix, and whatever is stored there is replaced. On a cluster it must have the
+    /// lock's hash tag. It is not called `signal`, since that is an `AbortSignal` in JavaScript.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the key is empty or the lock's own; if the lock is reentrant, or lives behind several bridges.
+    pub fn signal_list(mut self, key: impl Into<String>) -> Result<Self, Error> {
+        let list = key.into();
+        if list.is_empty() || list == self.name.key() {
+            return Err(Error::InvalidArgument(
+                "a signal list is a key of its own".into(),
+            ));
+        }
+        if !self.kind.queues() {
+            return Err(Error::InvalidArgument(
+                "neither a reentrant lock nor one over several bridges has a signal list".into(),
+            ));
+        }
+        self.kind = Kind::Signalling { list };
+        Ok(self)
+    }
+
     /// How many replicas of Redis must have the lock, `within` what time, before it counts as held: then it survives the loss of the
     /// primary if one of these takes over. Asked for in the same request (`WAIT`), by each acquisition, renewal and
     /// [`exec`](Lease::exec); fewer are [`Error::Unreplicated`]. None by itself: Redis replicates behind its answers.

@@ -65,17 +65,27 @@ impl Judged for Acquired {
 
 /// For how long so many are held by others that `missing` more cannot be had.
 fn contended(answers: &[Acquired], missing: usize) -> Option<Contended> {
-    let mut held: Vec<&Contended> = answers
+    let held = answers
         .iter()
         .filter_map(|answer| match answer {
             Acquired::Held(contended) => Some(contended),
             _ => None,
         })
         .collect();
-    held.sort_by_key(|held| held.remaining.unwrap_or(Duration::MAX));
-    held.get(missing - 1)
-        .or_else(|| held.last())
-        .map(|held| Contended { ahead: 0, ..**held })
+    let last = last_of(missing, held, |held| held.remaining)?;
+    Some(Contended { ahead: 0, ..*last })
+}
+
+/// The last to end of the first `count` to end, or of all if those are fewer. One by one, since a sort would be the largest part of the
+/// client's wasm.
+fn last_of<T>(count: usize, mut all: Vec<&T>, left: impl Fn(&T) -> Option<Duration>) -> Option<&T> {
+    let end = |(_, one): &(usize, &&T)| left(one).unwrap_or(Duration::MAX);
+    (0..count)
+        .map_while(|_| {
+            let (first, _) = all.iter().enumerate().min_by_key(end)?;
+            Some(all.remove(first))
+        })
+        .last()
 }
 
 /// Replies that a lease has from its writes; over several bridges it writes nothing but itself.
@@ -99,15 +109,16 @@ impl Judged for Inspection {
         let said_of = |token: &Token| -> Vec<&Holder> {
             holders().filter(|holder| holder.token == *token).collect()
         };
-        let mut said = holders()
+        let said = holders()
             .map(|holder| said_of(&holder.token))
             .max_by_key(Vec::len)
             .unwrap_or_default();
-        said.sort_by_key(|holder| holder.remaining.unwrap_or(Duration::MAX));
         let is_held = count.decided(said.len())?;
-        let last = said.iter().rev().nth(count.majority() - 1);
+        // When that one is over, fewer than a majority are left.
+        let over = (said.len() + 1).saturating_sub(count.majority());
+        let last = last_of(over, said, |holder| holder.remaining);
         Some(Self {
-            holder: last.filter(|_| is_held).map(|holder| (*holder).clone()),
+            holder: last.filter(|_| is_held).cloned(),
             fence: answers.iter().filter_map(|answer| answer.fence).max(),
             waiters: 0,
         })

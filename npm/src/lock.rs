@@ -14,7 +14,7 @@ pub struct Lock(edgelock::Lock<Fetch, Host>);
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ waitMs?, maxRequests?, fair?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by itself.
+    /// `{ waitMs?, maxRequests?, fair?, signalList?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by itself.
     pub type Patience;
     #[wasm_bindgen(method, getter, js_name = waitMs)]
     fn wait_ms(this: &Patience) -> Option<f64>;
@@ -22,6 +22,8 @@ extern "C" {
     fn max_requests(this: &Patience) -> Option<u32>;
     #[wasm_bindgen(method, getter)]
     fn fair(this: &Patience) -> Option<bool>;
+    #[wasm_bindgen(method, getter, js_name = signalList)]
+    fn signal_list(this: &Patience) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn replicas(this: &Patience) -> Option<u32>;
     #[wasm_bindgen(method, getter, js_name = replicasWithinMs)]
@@ -47,6 +49,9 @@ impl Lock {
             }
             if let Some(requests) = patience.max_requests() {
                 lock = lock.max_requests(requests);
+            }
+            if let Some(key) = patience.signal_list() {
+                lock = lock.signal_list(key)?;
             }
             if let (Some(count), Some(ms)) = (patience.replicas(), patience.replicas_within_ms()) {
                 lock = lock.replicas(count, duration(ms)?)?;

@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, InternalError, type LockEvent, LostError, ReleasedError, UnreplicatedError } from "edgelock";
+import { Client, EdgelockError, InternalError, type LockEvent, LostError, type ReentrantOptions, ReleasedError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -258,6 +258,17 @@ export const javascript: Suite = {
     await fails("invalid_argument", () => stack.client().reentrant("a", ""));
   },
 
+  async a_signal_list_is_fed_when_the_lock_becomes_free(stack) {
+    const lock = stack.lock("a", { signalList: `${stack.mark}signal` });
+    // It is there for a second.
+    await eventually(async () => {
+      await (await lock.tryAcquire()).release();
+      return (await stack.redis("LLEN ~signal")) === 1;
+    });
+    const reentrant = { signalList: "b" } as ReentrantOptions;
+    await fails("invalid_argument", () => stack.client().reentrant("a", "o", reentrant).tryAcquire());
+  },
+
   async a_lost_answer_is_asked_for_again_and_written_once(stack) {
     const events: LockEvent[] = [];
     const network = new Network("lose the answer", "pass", "lose the answer");
@@ -315,6 +326,7 @@ export const javascript: Suite = {
         () => lease.exec([value as never]),
         () => lease.exec([["GET", value as never]]),
         () => client.lock("a", { signal: value as never }).tryAcquire(),
+        () => client.lock("a", { signalList: value as never }).tryAcquire(),
         () => Client.fromEnv(value as never),
         () => Client.fromEnv({ EDGELOCK_BRIDGE_URL: value }),
       ];

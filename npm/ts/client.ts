@@ -204,6 +204,7 @@ function checked(options: LockOptions): { readonly ttl: number | undefined; read
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),
     fair: flag(options.fair, "fair"),
+    signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
     replicas: replicas && (count(replicas.count, "replicas.count") ?? 0),
     replicasWithinMs: replicas && (milliseconds(replicas.within, "replicas.within") ?? 0),
   };

@@ -9,10 +9,10 @@ export interface Failure {
   readonly ahead?: number;
   readonly retryAfter?: number | null;
   readonly index?: number;
-  readonly asked?: number;
-  readonly acknowledged?: number;
   /** What `fetch` failed with. */
   readonly cause?: unknown;
+  readonly asked?: number;
+  readonly acknowledged?: number;
 }
 
 /**

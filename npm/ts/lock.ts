@@ -18,6 +18,11 @@ export interface LockOptions {
   /** How long {@link Lock.run} keeps the lock by renewing it, at most. By itself 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;
   /**
+   * A list that is fed when the lock becomes free and is handed to nobody: python-redis-lock's waiters for its lock `sku:42`, which is the
+   * key `lock:sku:42`, block on `lock-signal:sku:42`. The whole key, without the client's prefix; on a cluster, with the lock's hash tag.
+   */
+  readonly signalList?: string | undefined;
+  /**
    * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
    * {@link UnreplicatedError}. None by itself. The bridge must have Upstash's `/pipeline`.
    */
@@ -26,8 +31,11 @@ export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How to ask for a lock that its owner may take again. Those who wait for it do not queue, so it cannot be fair. */
-export type ReentrantOptions = Omit<LockOptions, "fair">;
+/**
+ * How to ask for a lock that its owner may take again. Those who wait for it do not queue, so it cannot be fair, and are told by
+ * Redisson's channel, so it has no signal list.
+ */
+export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList">;
 
 /** A name that one holder at a time may have, and how to ask for it. Made by a {@link Client}. */
 export class Lock {

@@ -56,6 +56,7 @@ export interface RawPatience {
   readonly waitMs?: number | undefined;
   readonly maxRequests?: number | undefined;
   readonly fair?: boolean | undefined;
+  readonly signalList?: string | undefined;
   readonly replicas?: number | undefined;
   readonly replicasWithinMs?: number | undefined;
 }

@@ -30,23 +30,22 @@ pub(super) fn members<const N: usize>(
 ) -> Result<[Option<Reply>; N], Error> {
     let text = String::from_utf8_lossy(&response.body);
     json::members(&text, names)
-        .map(present)
+        .map(without_nil)
         .ok_or_else(|| garbled(response, text.trim()))
 }
 
-/// As [`members`], of each object in a list; `None` if they are not two.
-pub(super) fn two_of_members<const N: usize>(
+/// The same of each object in a list.
+pub(super) fn members_of_each<const N: usize>(
     response: &Response,
     names: [&str; N],
-) -> Result<Option<[[Option<Reply>; N]; 2]>, Error> {
+) -> Result<Vec<[Option<Reply>; N]>, Error> {
     let text = String::from_utf8_lossy(&response.body);
-    let objects =
-        json::list_of_members(&text, names).ok_or_else(|| garbled(response, text.trim()))?;
-    let pair: Option<[_; 2]> = objects.try_into().ok();
-    Ok(pair.map(|pair| pair.map(present)))
+    json::members_of_each(&text, names)
+        .map(|objects| objects.into_iter().map(without_nil).collect())
+        .ok_or_else(|| garbled(response, text.trim()))
 }
 
-fn present<const N: usize>(members: [Option<Reply>; N]) -> [Option<Reply>; N] {
+fn without_nil<const N: usize>(members: [Option<Reply>; N]) -> [Option<Reply>; N] {
     members.map(|member| member.filter(|reply| !reply.is_nil()))
 }
 
@@ -59,7 +58,10 @@ fn garbled(response: &Response, text: &str) -> Error {
     let status = response.status;
     if status >= 500 {
         unavailable(response, true)
-    } else if text.is_empty() || text.starts_with('{') && !text.ends_with('}') {
+    } else if text.is_empty()
+        || text.starts_with('{') && !text.ends_with('}')
+        || text.starts_with('[') && !text.ends_with(']')
+    {
         Error::Truncated
     } else if text.starts_with(['{', '[', '"']) {
         Error::UnexpectedReply("not the JSON of a bridge")

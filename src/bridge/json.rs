@@ -56,22 +56,25 @@ fn escape(char: char, json: &mut String) {
     }
 }
 
+/// The members of an object, of those that have these names.
+type Members<const N: usize> = [Option<Reply>; N];
+
 /// The members of an object that have these names. `None` if `text` is no object, or if what one of them holds is no such value.
-pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Option<Reply>; N]> {
+pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<Members<N>> {
     let mut reader = Reader(text.as_bytes());
-    let members = reader.members(names)?;
+    let members = reader.members(&names)?;
     reader.next().is_none().then_some(members)
 }
 
-/// The same of each object in an array.
-pub(super) fn list_of_members<const N: usize>(
+/// The same of each object in a list.
+pub(super) fn members_of_each<const N: usize>(
     text: &str,
     names: [&str; N],
-) -> Option<Vec<[Option<Reply>; N]>> {
+) -> Option<Vec<Members<N>>> {
     let mut objects = Vec::new();
     let mut reader = Reader(text.as_bytes());
     reader.list([b'[', b']'], &mut |reader| {
-        objects.push(reader.members(names)?);
+        objects.push(reader.members(&names)?);
         Some(())
     })?;
     reader.next().is_none().then_some(objects)
@@ -120,7 +123,7 @@ impl Reader<'_> {
         }
     }
 
-    fn members<const N: usize>(&mut self, names: [&str; N]) -> Option<[Option<Reply>; N]> {
+    fn members<const N: usize>(&mut self, names: &[&str; N]) -> Option<Members<N>> {
         let mut members = [const { None }; N];
         self.list([b'{', b'}'], &mut |reader| {
             let name = reader.name()?;
@@ -294,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_list_of_objects_is_read_one_by_one() {
-        let list = |json| list_of_members(json, ["a"]);
+        let list = |json| members_of_each(json, ["a"]);
         let objects = vec![[Some(Reply::Int(1))], [None], [Some(text("}"))]];
         let json = r#" [{"a": 1}, {"b": [{}]}, {"a": "}"}] "#;
         assert_eq!(list(json), Some(objects));

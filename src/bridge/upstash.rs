@@ -78,10 +78,11 @@ pub(super) fn decode_both(
     if response.status != 200 || !is_list {
         return decode(response, is_of_redis).map(|reply| [reply, Reply::Nil]);
     }
-    let [first, second] = answer::two_of_members(response, ANSWER)?.ok_or(NO_PAIR)?;
     let reply = |[result, error]: [Option<Reply>; 2]| {
         let error = error.map(|error| Reply::Error(answer::text(error)));
         error.or(result).ok_or(NEITHER)
     };
-    Ok([reply(first)?, reply(second)?])
+    let answers = answer::members_of_each(response, ANSWER)?;
+    let replies: Result<Vec<_>, _> = answers.into_iter().map(reply).collect();
+    replies?.try_into().map_err(|_| NO_PAIR)
 }

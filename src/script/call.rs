@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::reads::check_size;
-use super::text::{MUTEX, RAISE, READ, REENTRANT, Script, Scripts, VOTED};
+use super::text::{MUTEX, RAISE, READ, REENTRANT, SIGNALLING, Script, Scripts, VOTED};
 use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
 use crate::error::Error;
@@ -17,6 +17,11 @@ use crate::token::{Session, Token};
 pub(crate) enum Kind {
     /// The token of one holder.
     Mutex,
+    /// The same, and a list that is fed when it becomes free.
+    Signalling {
+        /// The list's key.
+        list: String,
+    },
     /// The same at each of several servers, of which a majority decides.
     Voted {
         /// How long a server must have been up to have a say.
@@ -33,6 +38,7 @@ impl Kind {
     const fn scripts(&self) -> &'static Scripts {
         match self {
             Self::Mutex => &MUTEX,
+            Self::Signalling { .. } => &SIGNALLING,
             Self::Voted { .. } => &VOTED,
             Self::Reentrant { .. } => &REENTRANT,
         }
@@ -50,7 +56,7 @@ impl Kind {
 
     pub(crate) fn check_fair(&self) -> Result<(), Error> {
         let why = match self {
-            Self::Mutex => return Ok(()),
+            Self::Mutex | Self::Signalling { .. } => return Ok(()),
             Self::Voted { .. } => {
                 "a lock over several bridges cannot be fair: they have no queue in common"
             }
@@ -73,13 +79,13 @@ impl Kind {
 
     /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
     pub(crate) const fn queues(&self) -> bool {
-        matches!(self, Self::Mutex)
+        matches!(self, Self::Mutex | Self::Signalling { .. })
     }
 
     /// Where who waits with `session` hears that the lock is its, or free; `None` if no bridge could say so.
     pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
         match self {
-            Self::Mutex => Some(escaped(
+            Self::Mutex | Self::Signalling { .. } => Some(escaped(
                 &name.companion(&format!("wake:{}", session.as_str())),
             )),
             Self::Voted { .. } => None,
@@ -132,7 +138,7 @@ impl Call {
     ) -> Self {
         let call = Self::about(&subject.kind.scripts().acquire, subject).args([millis(ttl)]);
         let call = match subject.kind {
-            Kind::Mutex => call.args([
+            Kind::Mutex | Kind::Signalling { .. } => call.args([
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 manner(fair).to_owned(),
@@ -207,6 +213,8 @@ impl Call {
         call.is_of_lock = true;
         match kind {
             Kind::Mutex | Kind::Voted { .. } => call,
+            // In each script, so that a cluster on which they do not share a slot refuses the first.
+            Kind::Signalling { list } => call.keys([list.clone()]),
             Kind::Reentrant { .. } => call.keys([
                 name.companion("hold"),
                 name.companion(&format!("entry:{id}")),
@@ -220,7 +228,7 @@ impl Call {
         let mut call = Self::of(script, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
         call.args([match subject.kind {
-            Kind::Mutex | Kind::Voted { .. } => token.to_owned(),
+            Kind::Mutex | Kind::Signalling { .. } | Kind::Voted { .. } => token.to_owned(),
             Kind::Reentrant { owner } => owner.clone(),
         }])
     }

@@ -79,7 +79,9 @@ const QUEUE: &str = part!("queue.lua");
 const RECEIPT: &str = part!("receipt.lua");
 const AS_MUTEX: &str = part!("mutex.lua");
 const HAND_OVER: &str = part!("hand_over.lua");
+const SIGNAL: &str = part!("signal.lua");
 const AS_REENTRANT: &str = part!("reentrant.lua");
+const ACQUIRE: &str = part!("acquire.lua");
 const RENEW: &str = part!("renew.lua");
 const RELEASE: &str = part!("release.lua");
 const ABANDON: &str = part!("abandon.lua");
@@ -99,12 +101,22 @@ pub(crate) struct Scripts {
 
 #[rustfmt::skip]
 pub(crate) static MUTEX: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, RESP, FENCE, QUEUE, part!("acquire.lua")]),
+    acquire: Script::of(&[KEYS, RESP, FENCE, QUEUE, ACQUIRE]),
     renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
     release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
     force_release: Script::of(&[KEYS, FENCE, QUEUE, HAND_OVER, FORCE_RELEASE]),
+};
+
+#[rustfmt::skip]
+pub(crate) static SIGNALLING: Scripts = Scripts {
+    acquire: Script::of(&[KEYS, RESP, FENCE, QUEUE, ACQUIRE]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
+    release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, RELEASE]),
+    abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, ABANDON]),
+    inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
+    force_release: Script::of(&[KEYS, FENCE, QUEUE, HAND_OVER, SIGNAL, FORCE_RELEASE]),
 };
 
 #[rustfmt::skip]
@@ -212,7 +224,10 @@ mod tests {
                 &kind.force_release,
             ]
         };
-        for script in of(&MUTEX).into_iter().chain(of(&REENTRANT)).chain([&READ]) {
+        let kinds = [&MUTEX, &SIGNALLING, &VOTED, &REENTRANT]
+            .into_iter()
+            .flat_map(of);
+        for script in kinds.chain([&RAISE, &READ]) {
             let plain = script.text(false);
             assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 4000);
             assert_eq!(script.text(true), format!("{KEY_LOCKING}{plain}"));

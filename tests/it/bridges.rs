@@ -5,14 +5,15 @@ use std::cell::Cell;
 use edgelock::Bridge;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use xtask::stack::{RedisServer, Webdis};
 
 use crate::support::faulty::{forward, serve};
 use crate::support::watched::watch;
 use crate::support::{Spawn, Stack, client_of, eventually, ms, over, run};
-use crate::waiting::{acquire, meanwhile};
+use crate::waiting::{LONG, acquire, meanwhile};
 
 over! {
-    [upstash, webdis, humanwhocodes] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
         a_redis_that_hangs_is_timed_out_and_leaves_no_ghost,
         a_request_whose_connection_redis_drops_is_sent_again,
     }
@@ -141,6 +142,35 @@ fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
         }
         assert!(!stack.redis::<bool>("EXISTS a"));
         let lease = stack.lock("a").try_acquire().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
+    run(async {
+        let mut redis = RedisServer::start(&["--unixsocket", "redis.sock"]);
+        let socket = redis.folder().join("redis.sock");
+        let webdis = Webdis::start(&socket, &["EVAL", "SUBSCRIBE"]).unwrap();
+        let route = Bridge::webdis(&webdis.url(), webdis.user(), webdis.password()).unwrap();
+        let (client, seen) = watch(route);
+        let _: () = redis.ask("SET a theirs");
+        // Patient enough for Redis to come back, and soon to ask whether it did.
+        let lock = client.attempts(10).lock("a").unwrap().wait(LONG);
+        let lock = lock.ttl(ms(1_000)).unwrap();
+        let waiter = meanwhile(async move { lock.acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        // Stands still, and goes on: what it was asked meanwhile is lost or late.
+        redis.freeze();
+        eventually(|| seen.sent() > 3).await;
+        redis.wake();
+        assert_eq!(redis.ask::<String>("GET a"), "theirs");
+        // Dies, and comes back without lock, queue and listener.
+        redis.kill();
+        let again = RedisServer::start(&["--unixsocket", socket.to_str().unwrap()]);
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(again.ask::<String>("GET a"), lease.token().expose());
+        assert!(again.ask::<Vec<String>>("PUBSUB CHANNELS *").is_empty());
         lease.release().await.unwrap();
     });
 }

@@ -12,7 +12,7 @@ use crate::support::faulty::{self, Proxy};
 use crate::support::watched::{Seen, watch};
 use crate::support::{Spawn, eventually, ms, over, run};
 
-const TTL: Duration = ms(300);
+const TTL: Duration = ms(900);
 
 /// Work that goes on until it is stopped, and then says so.
 struct Stopped(Rc<Cell<bool>>);
@@ -34,7 +34,7 @@ fn ok<T: Transport, R: Runtime>(_: &Lease<T, R>) -> Result<(), Error> {
 }
 
 over! {
-    [upstash, webdis, humanwhocodes] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
         work_longer_than_the_ttl_has_the_lock_until_it_is_done,
         nothing_of_a_run_goes_on_after_it_returned,
         the_error_of_the_work_is_returned_whatever_becomes_of_the_lock,

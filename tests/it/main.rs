@@ -4,10 +4,13 @@
 mod bridges;
 mod cluster;
 mod contract;
+mod docs;
 mod examples;
 mod holding;
 mod invariants;
 mod lost;
+mod misuse;
+mod neighbours;
 mod outcomes;
 mod push;
 mod quorum;

@@ -1,8 +1,9 @@
 //! Locks that their owner may enter again, stored as Redisson stores its `RLock`.
 //!
-//! What Redisson does is done here by hand, after its published scripts: the jar is not at hand.
+//! What Redisson does is done here by single commands; `neighbours/redisson.rs` does all of it, by scripts as it has them.
 
 use std::collections::HashMap;
+use std::future::pending;
 
 use edgelock::{Command, Error};
 
@@ -27,12 +28,13 @@ impl Stack {
 }
 
 over! {
-    [upstash, webdis, humanwhocodes] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
         it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl,
         its_owner_enters_again_and_only_the_last_release_frees_it,
         entering_again_for_less_does_not_shorten_what_the_outer_entry_has,
         a_service_with_redisson_sees_the_same_lock,
         a_hold_of_redissons_has_a_fence_above_all_before,
+        it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners,
         a_lost_reply_or_a_repeat_counts_once,
         an_entry_that_was_given_up_is_not_counted,
         an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
@@ -47,7 +49,7 @@ mod push {
     use super::*;
 
     over! {
-        [upstash, webdis] {
+        [upstash, webdis, on_redis_6_2] {
             the_last_release_wakes_those_who_wait_on_redissons_channel,
             a_waiter_hears_of_redissons_release,
         }
@@ -184,6 +186,30 @@ fn a_waiter_hears_of_redissons_release(spawn: Spawn) {
         assert_eq!(heard, 1);
         waiter.await.unwrap().unwrap().release().await.unwrap();
         assert_eq!(seen.requests_of_grants(), [4]);
+    });
+}
+
+fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.reentrant("a", OWNER).unwrap();
+        let lock = lock.ttl(ms(300)).unwrap();
+        let renewals = || {
+            seen.events()
+                .iter()
+                .filter(|code| *code == "renewed")
+                .count()
+        };
+        let stopped = lock.run(async |_| {
+            // One every third of its ttl: without them it would be over.
+            eventually(|| renewals() >= 4).await;
+            assert_eq!(stack.count(OWNER), 1);
+            let _: () = stack.redis("DEL a");
+            pending::<Result<(), Error>>().await
+        });
+        assert!(matches!(stopped.await, Err(Error::Lost | Error::Expired)));
+        assert!(!stack.redis::<bool>("EXISTS a"));
     });
 }
 

@@ -63,6 +63,11 @@ pub fn tools() -> PathBuf {
     target().join("tools")
 }
 
+/// A program of the Python that `setup` makes: the interpreter, and a `redis-server` 6.2 that a package brings.
+pub fn python(program: &str) -> PathBuf {
+    tools().join("python/bin").join(program)
+}
+
 /// A program that an npm package brings.
 pub fn npm_bin(name: &str) -> PathBuf {
     root().join("node_modules/.bin").join(name)

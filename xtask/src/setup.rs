@@ -89,7 +89,7 @@ fn system() -> Result<()> {
     {
         packages.push((
             "python3-venv",
-            "a Python client is tested against the bridge",
+            "Python clients are tested against the bridge, and with our locks",
         ));
     }
     if !tool("worker-build").exists()
@@ -144,7 +144,7 @@ fn npm() -> Result<()> {
         return Ok(());
     }
     say(
-        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
+        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, other lock clients, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
     );
     let mut npm = Command::new("npm");
     // Only wrangler itself asks for a newer Node.js than 20, and no test runs it.
@@ -215,7 +215,7 @@ fn cargo_install(what: &[&str]) -> Result<()> {
     )
 }
 
-/// A Python with the clients that the bridge's tests run.
+/// A Python with the clients that tests run against the bridge and beside our locks, and the redis-server that one of them brings.
 fn python() -> Result<()> {
     let requirements = paths::root().join("bridge/tests/clients/requirements.txt");
     let wanted = fs::read_to_string(&requirements)

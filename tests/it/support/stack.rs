@@ -2,14 +2,14 @@
 
 use edgelock::Bridge;
 use redis::ConnectionLike;
-use xtask::stack;
+use xtask::{paths, stack};
 
 use super::{TestClient, TestLock, client_of};
 
 /// How a promise gets its stack, and which bridge is in it.
 pub(crate) type Spawn = fn() -> Stack;
 
-/// Makes a test of each promise over each bridge: `webdis::a_promise`.
+/// Makes a test of each promise over each bridge, or on an older Redis: `webdis::a_promise`.
 macro_rules! over {
     ([$($bridge:ident),+] $promises:tt) => { $( over!($bridge $promises); )+ };
     ($bridge:ident { $($promise:ident,)+ }) => {
@@ -38,7 +38,20 @@ enum Other {
 impl Stack {
     /// Clients have our bridge.
     pub(crate) fn spawn() -> Self {
-        let bridge = stack::Bridge::spawn();
+        Self::of(stack::Bridge::spawn())
+    }
+
+    /// The same, and Redis is the oldest that the scripts are held to.
+    pub(crate) fn on_redis_6_2() -> Self {
+        let server = paths::python("redis-server");
+        let bridge = stack::Bridge::options().redis_server(server).start();
+        let mut stack = Self::of(bridge.expect("a bridge"));
+        let info: String = stack.redis("INFO server");
+        assert!(info.contains("redis_version:6.2."), "{info}");
+        stack
+    }
+
+    fn of(bridge: stack::Bridge) -> Self {
         let redis = bridge.redis().get_connection().expect("redis");
         Self {
             bridge,

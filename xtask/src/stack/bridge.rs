@@ -33,6 +33,7 @@ pub struct BridgeOptions {
     listen: String,
     redis: String,
     cluster: bool,
+    redis_server: Option<PathBuf>,
 }
 
 impl Bridge {
@@ -54,6 +55,7 @@ impl Bridge {
             listen: "127.0.0.1:0".to_owned(),
             redis: "spawn".to_owned(),
             cluster: false,
+            redis_server: None,
         }
     }
 
@@ -131,6 +133,13 @@ impl BridgeOptions {
         self
     }
 
+    /// Spawns this `redis-server`, not the one on `PATH`.
+    #[must_use]
+    pub fn redis_server(mut self, program: impl Into<PathBuf>) -> Self {
+        self.redis_server = Some(program.into());
+        self
+    }
+
     /// Uses the Redis Cluster of which this URL is a node.
     #[must_use]
     pub fn cluster(mut self, url: impl Into<String>) -> Self {
@@ -150,6 +159,9 @@ impl BridgeOptions {
             .args(["--listen", &self.listen, "--redis", &self.redis])
             .args(self.cluster.then_some("--cluster"))
             .env("EDGELOCK_BRIDGE_TOKEN", &token);
+        if let Some(program) = &self.redis_server {
+            command.arg("--redis-server").arg(program);
+        }
         let process = Process::start(&mut command)?;
         let url = process.wait_for("address", START_LIMIT, |line| {
             Some(

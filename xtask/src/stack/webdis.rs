@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::process::Process;
+use super::redis_server::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -50,7 +50,7 @@ impl Webdis {
 
     fn try_start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
         let password = super::credential();
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = free_port()?;
         let config = json!({
             "daemonize": false,
             "redis_host": redis_socket,

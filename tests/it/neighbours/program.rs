@@ -1,0 +1,122 @@
+//! Another client's lock, driven from a test: a program that is asked by lines, or a crate.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use rslock::{Lock, LockError, LockManager};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use xtask::paths;
+use xtask::stack::Bridge;
+
+use crate::support::ms;
+
+/// One client, which has one lock at most.
+pub(super) enum Neighbour {
+    Program(Box<Program>),
+    Rslock(LockManager, Option<Lock>),
+}
+
+pub(super) struct Program {
+    asked: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+impl Neighbour {
+    /// A script of this folder, over the Redis behind each of `bridges`, or over the first of them.
+    pub(super) fn script(file: &str, bridges: &[&Bridge]) -> Self {
+        Self::Program(Box::new(Program::start(file, bridges)))
+    }
+
+    pub(super) fn rslock(bridges: &[&Bridge]) -> Self {
+        let servers = bridges.iter().map(|bridge| bridge.redis()).collect();
+        let mut manager = LockManager::from_clients(servers);
+        manager.set_retry(1, ms(1));
+        Self::Rslock(manager, None)
+    }
+
+    /// Whether it has the lock now.
+    pub(super) async fn acquire(&mut self, name: &str, ttl_ms: u64) -> bool {
+        match self {
+            Self::Program(program) => program.ask(&format!("acquire {name} {ttl_ms}")).await,
+            Self::Rslock(manager, held) => match manager.lock(name, ms(ttl_ms)).await {
+                Ok(lock) => Some(held.insert(lock)).map(|_| true),
+                Err(LockError::Unavailable) => Some(false),
+                Err(error) => panic!("{error}"),
+            },
+        }
+        .expect("each says whether it acquired")
+    }
+
+    /// What it says of having extended; `None` if it cannot.
+    pub(super) async fn extend(&mut self, ttl_ms: u64) -> Option<bool> {
+        match self {
+            Self::Program(program) => program.ask(&format!("extend {ttl_ms}")).await,
+            Self::Rslock(manager, held) => {
+                let held = held.as_ref().expect("it has acquired");
+                Some(manager.extend(held, ms(ttl_ms)).await.is_ok())
+            }
+        }
+    }
+
+    /// What it says of having released; `None` if it does not.
+    pub(super) async fn release(&mut self) -> Option<bool> {
+        match self {
+            Self::Program(program) => program.ask("release").await,
+            Self::Rslock(manager, held) => {
+                manager
+                    .unlock(held.as_ref().expect("it has acquired"))
+                    .await;
+                None
+            }
+        }
+    }
+}
+
+impl Program {
+    pub(super) fn start(file: &str, bridges: &[&Bridge]) -> Self {
+        let sockets: Vec<_> = bridges
+            .iter()
+            .map(|bridge| bridge.redis_socket().display().to_string())
+            .collect();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/it/neighbours")
+            .join(file);
+        let mut command = if file.ends_with(".py") {
+            let mut python = Command::new(paths::python("python"));
+            // It would leave its bytecode beside the sources.
+            python.arg("-B");
+            python
+        } else {
+            Command::new("node")
+        };
+        let mut child = command
+            .arg(script)
+            .env("REDIS_SOCKETS", sockets.join(","))
+            .env("BRIDGE_URL", bridges[0].url())
+            .env("BRIDGE_TOKEN", bridges[0].token())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("it starts; else run `cargo xtask setup`");
+        Self {
+            asked: child.stdin.take().expect("a standard input"),
+            answers: BufReader::new(child.stdout.take().expect("a standard output")).lines(),
+            _child: child,
+        }
+    }
+
+    /// What it answers; `None` if it does not say.
+    pub(super) async fn ask(&mut self, words: &str) -> Option<bool> {
+        let line = format!("{words}\n");
+        self.asked
+            .write_all(line.as_bytes())
+            .await
+            .expect("it reads");
+        let answer = self.answers.next_line().await.expect("text");
+        let answer = answer.expect("an answer; what went wrong is in the output");
+        serde_json::from_str(&answer).expect("true, false or null")
+    }
+}

@@ -1,0 +1,75 @@
+//! What holds between our lock and each other's.
+
+use edgelock::{Error, Token};
+
+use super::{Client, NAME};
+use crate::support::{Stack, eventually, ms};
+
+pub(super) async fn each_excludes_the_other_until_it_releases(stack: Stack, client: Client) {
+    let (mut theirs, ours, _) = client.beside(&stack);
+    assert!(theirs.acquire(NAME, 20_000).await);
+    let Err(Error::Held { remaining, .. }) = ours.try_acquire().await else {
+        panic!("theirs does not exclude ours");
+    };
+    let remaining = remaining.expect("it ends");
+    assert!(
+        (ms(15_000)..=ms(20_000)).contains(&remaining),
+        "{remaining:?}"
+    );
+    let seen = ours.inspect().await.unwrap().holder.expect("a holder");
+    assert_eq!(seen.count, 1);
+    assert_ne!(theirs.release().await, Some(false));
+
+    let lease = ours.try_acquire().await.unwrap();
+    assert!(!theirs.acquire(NAME, 20_000).await);
+    lease.release().await.unwrap();
+    assert!(theirs.acquire(NAME, 20_000).await);
+}
+
+pub(super) async fn neither_ends_nor_extends_what_has_become_the_others(
+    mut stack: Stack,
+    client: Client,
+) {
+    let (mut theirs, ours, key) = client.beside(&stack);
+    let (del, get, pttl) = (
+        format!("DEL {key}"),
+        format!("GET {key}"),
+        format!("PTTL {key}"),
+    );
+
+    assert!(theirs.acquire(NAME, 20_000).await);
+    let _: () = stack.redis(&del);
+    let lease = ours.try_acquire().await.unwrap();
+    assert_ne!(theirs.extend(60_000).await, Some(true));
+    assert_ne!(theirs.release().await, Some(true));
+    assert_eq!(stack.redis::<String>(&get), lease.token().expose());
+    assert!(stack.redis::<u64>(&pttl) <= 10_000);
+
+    let _: () = stack.redis(&del);
+    assert!(theirs.acquire(NAME, 20_000).await);
+    let stored: Vec<u8> = stack.redis(&get);
+    assert_eq!(lease.renew().await, Err(Error::Lost));
+    // One that does not know yet that it is lost.
+    let again = ours
+        .resume(Token::parse(lease.token().expose()).unwrap())
+        .unwrap();
+    assert_eq!(again.release().await, Err(Error::Lost));
+    assert_eq!(stack.redis::<Vec<u8>>(&get), stored);
+    assert!(stack.redis::<u64>(&pttl) > 15_000);
+    assert_ne!(theirs.release().await, Some(false));
+    assert!(!stack.redis::<bool>(&format!("EXISTS {key}")));
+}
+
+/// Nobody tells it: it asks, every third of its liveness.
+pub(super) async fn who_waits_with_ours_gets_the_lock_that_they_release(
+    mut stack: Stack,
+    client: Client,
+) {
+    let (mut theirs, ours, key) = client.beside(&stack);
+    assert!(theirs.acquire(NAME, 60_000).await);
+    let waiting = ours.ttl(ms(2_000)).unwrap().wait(ms(20_000));
+    let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
+    eventually(|| stack.redis(&format!("EXISTS {{{key}}}:queue"))).await;
+    assert_ne!(theirs.release().await, Some(false));
+    waiter.await.unwrap().unwrap().release().await.unwrap();
+}

@@ -1,0 +1,38 @@
+"""PyPI python-redis-lock: whole seconds, and `lock:` before each name."""
+
+import os
+
+from neighbour import serve
+from redis import StrictRedis
+from redis_lock import Lock, NotAcquired
+
+
+class Client:
+    def __init__(self, socket):
+        self.redis = StrictRedis(unix_socket_path=socket)
+
+    def acquire(self, name, ttl):
+        self.lock = Lock(self.redis, name, expire=int(ttl) // 1000)
+        return self.lock.acquire(blocking=False)
+
+    def wait(self, name):
+        """Blocks until it is signalled: without an expiry it never looks by itself."""
+        self.lock = Lock(self.redis, name)
+        return self.lock.acquire()
+
+    def extend(self, ttl):
+        return not_lost(lambda: self.lock.extend(int(ttl) // 1000))
+
+    def release(self):
+        return not_lost(self.lock.release)
+
+
+def not_lost(call):
+    try:
+        call()
+        return True
+    except NotAcquired:
+        return False
+
+
+serve(Client(os.environ["REDIS_SOCKETS"]))

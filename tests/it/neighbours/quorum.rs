@@ -1,0 +1,43 @@
+//! Other libraries' locks over several servers, and ours over the same.
+
+use edgelock::{Bridge, Client, Error};
+use xtask::stack;
+
+use super::{NAME, pottery, redis_semaphore, redlock_4, redlock_5, redlock_py, rslock};
+use crate::support::{Http, Tokio, ms, run};
+
+#[test]
+fn each_excludes_the_other_over_the_same_servers() {
+    run(async {
+        let bridges = [(); 3].map(|()| stack::Bridge::spawn());
+        let bridges: Vec<_> = bridges.iter().collect();
+        let ours = bridges
+            .iter()
+            .map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap());
+        let ours = Client::quorum(ours, Http::default(), Tokio::default()).unwrap();
+        for theirs in [
+            redlock_py::CLIENT,
+            pottery::CLIENT,
+            redlock_4::CLIENT,
+            redlock_5::CLIENT,
+            redis_semaphore::CLIENT,
+            rslock::CLIENT,
+        ] {
+            let lock = ours.clone().prefix(theirs.prefix).lock(NAME).unwrap();
+            // Servers that are younger than the ttl have no say.
+            let lock = lock.ttl(ms(1_000)).unwrap().wait(ms(60_000));
+            let mut theirs = (theirs.start)(&bridges);
+            assert!(theirs.acquire(NAME, 20_000).await);
+            assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+            assert_ne!(theirs.release().await, Some(false));
+            let kept = lock.run(async |_| {
+                assert!(!theirs.acquire(NAME, 20_000).await);
+                Ok::<_, Error>(())
+            });
+            kept.await.unwrap();
+            assert!(theirs.acquire(NAME, 20_000).await);
+            // So that the next finds it free.
+            assert_ne!(theirs.release().await, Some(false));
+        }
+    });
+}

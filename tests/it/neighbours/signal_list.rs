@@ -1,0 +1,128 @@
+//! A list that a release feeds, for another program's waiters that block on it.
+
+use edgelock::Command;
+use tokio::task::JoinHandle;
+
+use super::NAME;
+use super::program::Program;
+use crate::support::faulty::Fault::LoseReply;
+use crate::support::faulty::Proxy;
+use crate::support::{Stack, TestClient, TestLock, eventually, ms, run};
+
+const LIST: &str = "lock-signal:sku:42";
+
+fn signalling(client: TestClient) -> TestLock {
+    let lock = client.prefix("lock:").lock(NAME).unwrap();
+    lock.signal_list(LIST).unwrap()
+}
+
+#[test]
+fn who_blocks_on_it_gets_the_lock_however_ours_ends_it() {
+    run(async {
+        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+            let ours = signalling(stack.client());
+            let mut theirs = Program::start("python_redis_lock.py", &[&stack.bridge]);
+            for end in ["release", "commit", "drop", "force"] {
+                let lease = ours.try_acquire().await.unwrap();
+                // It blocks without end: it has no expiry of its own.
+                let waiter = tokio::task::spawn_local(async move {
+                    let acquired = theirs.ask(&format!("wait {NAME}")).await;
+                    (theirs, acquired)
+                });
+                is_blocked(&mut stack).await;
+                match end {
+                    "release" => lease.release().await.unwrap(),
+                    "commit" => drop(lease.commit(&[Command::new("PING")]).await.unwrap()),
+                    "drop" => drop(lease),
+                    _ => assert!(ours.force_release().await.unwrap()),
+                }
+                let (back, acquired) = waiter.await.unwrap();
+                theirs = back;
+                assert_eq!(acquired, Some(true), "{end}");
+                assert_eq!(theirs.ask("release").await, Some(true));
+                // Theirs feeds it, too.
+                let _: () = stack.redis(&format!("DEL {LIST}"));
+            }
+        }
+    });
+}
+
+/// What somebody who blocks on the list is given.
+async fn blocked(stack: &mut Stack) -> JoinHandle<(String, String)> {
+    let mut connection = stack.bridge.redis().get_connection().unwrap();
+    let blocked = tokio::task::spawn_blocking(move || {
+        let blpop = redis::cmd("BLPOP").arg(LIST).arg(60).take();
+        blpop.query(&mut connection).unwrap()
+    });
+    is_blocked(stack).await;
+    blocked
+}
+
+async fn is_blocked(stack: &mut Stack) {
+    eventually(|| {
+        let clients: String = stack.redis("INFO clients");
+        clients.contains("blocked_clients:1\r")
+    })
+    .await;
+}
+
+#[test]
+fn it_is_fed_by_an_acquisition_that_was_given_up() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let blocked = blocked(&mut stack).await;
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let client = proxy.client.clone().attempts(1);
+        let given_up = signalling(client).try_acquire().await;
+        assert!(given_up.unwrap_err().is_unknown());
+        assert_eq!(blocked.await.unwrap().1, "1");
+    });
+}
+
+#[test]
+fn it_has_one_element_once_the_lock_is_free_and_none_when_it_is_handed_over() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let ours = signalling(stack.client());
+        let lease = ours.try_acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let lock = client.prefix("lock:").lock(NAME).unwrap().wait(ms(60_000));
+        let waiting = lock.signal_list(LIST).unwrap();
+        let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
+        eventually(|| seen.waits_quietly(3)).await;
+        lease.release().await.unwrap();
+        let next = waiter.await.unwrap().unwrap();
+        assert!(!stack.redis::<bool>(&format!("EXISTS {LIST}")));
+
+        let blocked = blocked(&mut stack).await;
+        next.release().await.unwrap();
+        assert_eq!(blocked.await.unwrap().1, "1");
+        assert!(!stack.redis::<bool>(&format!("EXISTS {LIST}")));
+    });
+}
+
+#[test]
+fn it_replaces_what_was_there_and_ends_by_itself() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis(&format!("SET {LIST} x"));
+        let ours = signalling(stack.client());
+        ours.try_acquire().await.unwrap().release().await.unwrap();
+        eventually(|| !stack.redis::<bool>(&format!("EXISTS {LIST}"))).await;
+    });
+}
+
+#[test]
+fn it_is_a_key_of_its_own_of_a_lock_that_one_holder_has_once() {
+    run(async {
+        let stack = Stack::spawn();
+        let reentrant = stack.client().reentrant("a", "owner").unwrap();
+        for refused in [
+            stack.lock("a").signal_list(""),
+            stack.lock("a").signal_list("a"),
+            reentrant.signal_list("b"),
+        ] {
+            assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+        }
+    });
+}
