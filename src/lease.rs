@@ -119,7 +119,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. They are applied exactly once, or, with an
-    /// error other than [`Error::CommandFailed`] that is not [unknown](Error::is_unknown), not at all.
+    /// error other than [`Error::CommandFailed`] and [`Error::Unreplicated`] that is not [unknown](Error::is_unknown), not at all.
     ///
     /// # Errors
     /// Those of [`Lease::renew`], with nothing executed if it is [`Error::Lost`] or [`Error::Expired`]. [`Error::CommandFailed`]

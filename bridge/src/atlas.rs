@@ -83,6 +83,11 @@ impl Atlas {
         Arc::clone(node)
     }
 
+    /// Whether it is one of the cluster's, as far as is known.
+    pub(crate) fn knows(&self, place: &Place) -> bool {
+        self.known().nodes.contains_key(place)
+    }
+
     /// Who is to be asked first.
     pub(crate) fn owner(&self, slot: Option<Slot>) -> Place {
         let known = self.known();
@@ -132,33 +137,51 @@ impl Atlas {
     }
 }
 
-/// Those in the answer of `asked` to `CLUSTER SLOTS`: a list of ranges, each its first slot, its last, and its nodes, each of which
-/// begins with host and port.
+/// Those in the answer of `asked` to `CLUSTER NODES`: a line for each, whose second word is `<address>:<port>@<bus>`, and behind a comma
+/// the host's name, if it has one.
 pub(crate) fn places(replies: &[Value], asked: &Place) -> Vec<Place> {
-    let list = |value: &Value| match value {
-        Value::Array(items) => items.clone(),
-        _ => Vec::new(),
+    let Some(Value::BulkString(lines)) = replies.first() else {
+        return Vec::new();
     };
-    let ranges = replies.first().map(list).unwrap_or_default();
-    let nodes = ranges
-        .iter()
-        .flat_map(|range| list(range).into_iter().skip(2));
     let mut places = Vec::new();
-    for node in nodes {
-        let (host, port) = match &list(&node)[..] {
-            [Value::BulkString(host), Value::Int(port), ..] => {
-                (String::from_utf8_lossy(host).into_owned(), *port)
-            }
-            [Value::Nil, Value::Int(port), ..] => (String::new(), *port),
-            _ => continue,
-        };
-        let Ok(port) = u16::try_from(port) else {
+    for line in String::from_utf8_lossy(lines).lines() {
+        let word = line.split(' ').nth(1).unwrap_or_default();
+        let (address, rest) = word.split_once('@').unwrap_or((word, ""));
+        let Some(place) = Place::parse(address) else {
             continue;
         };
-        let place = Place { host, port }.beside(asked);
-        if !places.contains(&place) {
-            places.push(place);
+        let port = place.port;
+        places.push(place.beside(asked));
+        // Redis names it in redirects if it is told to prefer names.
+        if let Some(host) = rest.split(',').nth(1).filter(|host| !host.is_empty()) {
+            let host = host.to_owned();
+            places.push(Place { host, port });
         }
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_found_by_their_addresses_and_names() {
+        let nodes = "id1 10.0.0.1:6379@16379 master - 0 0 1 connected 0-5460\n\
+            id2 ::1:6380@16380,redis.example,shard-id=x myself,slave id1 0 0 1 connected\n\
+            id3 :6381@16381 myself,master - 0 0 1 connected\n\
+            id4 :0@0 noaddr\n";
+        let asked = Place::parse("10.0.0.9:7000").unwrap();
+        let replies = [Value::BulkString(nodes.into())];
+        let expected = [
+            "10.0.0.1:6379",
+            "::1:6380",
+            "redis.example:6380",
+            "10.0.0.9:6381",
+            "10.0.0.9:0",
+        ];
+        let expected = expected.map(|place| Place::parse(place).unwrap());
+        assert_eq!(places(&replies, &asked), expected);
+        assert_eq!(places(&[Value::Nil], &asked), []);
+    }
 }

@@ -160,13 +160,25 @@ impl Cluster {
 
     /// Learns which nodes there are, so that the loss of one is not the loss of the way to the others.
     pub(crate) async fn keep_watch(&self) {
+        self.look_around(&self.atlas.owner(None)).await;
+    }
+
+    async fn look_around(&self, from: &Place) {
         let mut question = Pipeline::new();
-        question.cmd("CLUSTER").arg("SLOTS");
-        let entry = self.atlas.owner(None);
-        match self.atlas.node(&entry).run(&question, false).await {
-            Ok(replies) => self.atlas.keep(&places(&replies, &entry)),
-            Err(_) => self.atlas.shun(&entry),
+        question.cmd("CLUSTER").arg("NODES");
+        match self.atlas.node(from).run(&question, false).await {
+            Ok(replies) => self.atlas.keep(&places(&replies, from)),
+            Err(_) => self.atlas.shun(from),
         }
+    }
+
+    /// Whether a redirect may be followed. A script can answer with any error, and whoever is asked is told Redis' password
+    /// first: so only to a node that others of the cluster know.
+    async fn is_ours(&self, place: &Place, said_by: &Place) -> bool {
+        if !self.atlas.knows(place) {
+            self.look_around(said_by).await;
+        }
+        self.atlas.knows(place)
     }
 
     fn entry(&self) -> std::sync::Arc<Node> {
@@ -216,15 +228,23 @@ impl Cluster {
                 return Ok(Step::Arrived);
             }
             Told::Moved(slot, to) => {
-                way.to = to.beside(&way.to);
-                if way.unreachable.contains(&way.to) {
+                let to = to.beside(&way.to);
+                if !self.is_ours(&to, &way.to).await {
+                    return Ok(Step::Arrived);
+                }
+                if way.unreachable.contains(&to) {
                     return Err(Lost::Unreachable);
                 }
+                self.atlas.learn(slot, to.clone());
+                way.to = to;
                 way.asking = false;
-                self.atlas.learn(slot, way.to.clone());
             }
             Told::Ask(to) => {
-                way.to = to.beside(&way.to);
+                let to = to.beside(&way.to);
+                if !self.is_ours(&to, &way.to).await {
+                    return Ok(Step::Arrived);
+                }
+                way.to = to;
                 way.asking = true;
             }
             Told::Again if Instant::now() < way.patient_until => {

@@ -1,7 +1,7 @@
 // A lock that is held, until a deadline.
 import { milliseconds } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import { CommandFailedError, EdgelockError, expired, LostError, released } from "./errors.js";
+import { CommandFailedError, EdgelockError, expired, LostError, released, type UnreplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
 import type { RawLease, Reply } from "./raw.js";
 
@@ -85,7 +85,7 @@ export class Lease {
 
   /**
    * Runs commands if the lease is still held, and renews it, in one request. They are applied exactly once, or not at all; only an
-   * error that `isUnknown` leaves that open.
+   * error that `isUnknown` leaves that open. After an {@link UnreplicatedError} they are applied.
    */
   async exec(commands: readonly Command[]): Promise<Reply[]> {
     const raw = toRaw(commands);

@@ -296,6 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_objects_is_read_one_by_one() {
+        let list = |json| members_of_each(json, ["a"]);
+        let objects = vec![[Some(Reply::Int(1))], [None], [Some(text("}"))]];
+        let json = r#" [{"a": 1}, {"b": [{}]}, {"a": "}"}] "#;
+        assert_eq!(list(json), Some(objects));
+        assert_eq!(list("[]"), Some(vec![]));
+        for json in ["", "[", "[{}", "[{},]", "[1]", "[[{}]]", "{}", "[{}] x"] {
+            assert_eq!(list(json), None, "{json}");
+        }
+    }
+
+    #[test]
     fn what_no_script_replies_is_refused() {
         let deep = "[".repeat(1 << 20);
         for json in [

@@ -273,7 +273,7 @@ fn every_answer_to_a_wait_has_its_outcome() {
         ),
         (200, format!("[{GRANTED}]"), "unexpected_reply", true),
         (200, GRANTED.to_owned(), "unexpected_reply", true),
-        (200, format!("[{GRANTED}"), "unexpected_reply", true),
+        (200, format!("[{GRANTED}"), "truncated", true),
         (
             200,
             r#"[{"error":"OOM full"},{"result":0}]"#.to_owned(),

@@ -86,6 +86,23 @@ async fn a_transaction_is_about_one_slot() {
     assert!(status == 400 && answer.contains("CROSSSLOT"), "{answer}");
 }
 
+/// It would be told Redis' password.
+#[tokio::test]
+async fn a_script_cannot_send_the_bridge_to_a_stranger() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = stranger.local_addr().unwrap();
+    for word in ["MOVED", "ASK"] {
+        let script = format!("return redis.error_reply('{word} 1 {address}')");
+        let (status, answer) = bridge.run(&format!(r#"["EVAL","{script}","1","a"]"#)).await;
+        assert_eq!(status, 400);
+        assert!(answer.contains(&address.to_string()), "{answer}");
+    }
+    stranger.set_nonblocking(true).unwrap();
+    assert!(stranger.accept().is_err());
+}
+
 /// One node's answer would be taken for that of all.
 #[tokio::test]
 async fn what_is_about_all_nodes_is_refused() {
@@ -149,7 +166,7 @@ async fn the_loss_of_the_node_that_was_named_is_not_the_loss_of_the_others() {
     let bridge = before(&cluster).await;
     cluster.nodes()[0].wait_until("the bridge learns who else there is", |node| {
         let stats: String = node.ask("INFO commandstats");
-        stats.contains("cmdstat_cluster|slots")
+        stats.contains("cmdstat_cluster|nodes")
     });
     let lost = KEYS.map(|key| cluster.owner(cluster.slot(key)) == 0);
     cluster.nodes_mut()[0].kill();
