@@ -5,5 +5,15 @@ import { use } from "./instance.js";
 let module: WebAssembly.Module | undefined;
 
 // Compiled when it is first needed.
-use(() => (module ??= new WebAssembly.Module(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)))));
+use(() => (module ??= new WebAssembly.Module(decode(base64))));
 export * from "./public.js";
+
+/** Node has its own way, which takes a twentieth of the time; in the others a loop is faster than what is shorter. */
+function decode(text: string): Uint8Array<ArrayBuffer> {
+  const { Buffer } = globalThis as { Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> } };
+  if (Buffer) return Buffer.from(text, "base64");
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
