@@ -1,0 +1,137 @@
+//! Clients of several bridges: by their majority, or one by name.
+
+use std::time::Duration;
+
+use super::{Client, Reach};
+use crate::bridge::Bridge;
+use crate::error::Error;
+use crate::name::Name;
+use crate::runtime::Runtime;
+use crate::shard;
+use crate::transport::Transport;
+
+impl<T: Transport, R: Runtime> Client<T, R> {
+    /// A client of several bridges with a Redis of its own behind each, that know nothing of each other: a lock is held
+    /// once a majority of them granted it, and goes on being held while a minority fails. This is Redlock
+    /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
+    ///
+    /// An odd number is best: a fourth bridge may not fail any more than with three. Each operation costs a request to each
+    /// bridge, an acquisition two. Who waits asks from time to time, each time anew; [`Lock::max_requests`] counts those to one
+    /// bridge.
+    ///
+    /// What has only one Redis to live in is refused: [reentrant](Client::reentrant) and [fair](Lock::fair) locks, and
+    /// commands with an operation. The data is elsewhere, and the lease's fence protects it there.
+    ///
+    /// ```
+    /// use edgelock::{Bridge, Client, Error, Runtime, Transport};
+    ///
+    /// fn client<T: Transport, R: Runtime>(transport: T, runtime: R) -> Result<Client<T, R>, Error> {
+    ///     let bridges = ["https://a.example", "https://b.example", "https://c.example"]
+    ///         .map(|url| Bridge::upstash(url, "credential"))
+    ///         .into_iter()
+    ///         .collect::<Result<Vec<_>, _>>()?;
+    ///     Client::quorum(bridges, transport, runtime)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] without bridges, or with one twice: it would have two votes.
+    pub fn quorum(
+        bridges: impl IntoIterator<Item = Bridge>,
+        transport: T,
+        runtime: R,
+    ) -> Result<Self, Error> {
+        let bridges: Vec<_> = bridges.into_iter().collect();
+        let addresses = bridges.iter().map(Bridge::url);
+        check_distinct(
+            addresses,
+            "a quorum",
+            "bridges with an address of its own each",
+        )?;
+        Ok(Self::over(bridges, Reach::Majority, transport, runtime))
+    }
+
+    /// A client that spreads its locks over several bridges by their names, for loads that outgrow one Redis. Each bridge has
+    /// an id, which says which names are its own, and may change its address; names with the same hash tag, `{cart:7}:a` and
+    /// `{cart:7}:b`, live behind the same one.
+    ///
+    /// All clients must have the same ids. With one more, it gets its share of all names and no other name moves: rendezvous
+    /// hashing. A lock that is held while its name moves is not seen at its new place: let leases run out, or hold new clients
+    /// back for the longest ttl, before a change of ids (docs/protocol.md).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] without bridges, or if two have the same id.
+    pub fn sharded(
+        bridges: impl IntoIterator<Item = (impl Into<String>, Bridge)>,
+        transport: T,
+        runtime: R,
+    ) -> Result<Self, Error> {
+        let (ids, bridges): (Vec<String>, Vec<_>) = bridges
+            .into_iter()
+            .map(|(id, bridge)| (id.into(), bridge))
+            .unzip();
+        let named = ids.iter().map(String::as_str);
+        check_distinct(
+            named,
+            "a sharded client",
+            "bridges with an id of its own each",
+        )?;
+        let reach = Reach::ByName(ids.into());
+        Ok(Self::over(bridges, reach, transport, runtime))
+    }
+
+    /// Of a [quorum](Client::quorum): for how long a Redis that was started has no say, since it may have come back without the
+    /// locks that it knew of. The ttl of the lock that is asked for, by itself, and never less. Where names are locked for
+    /// different ttls, the longest.
+    #[must_use]
+    pub const fn quarantine(mut self, longest_ttl: Duration) -> Self {
+        self.quarantine = longest_ttl;
+        self
+    }
+
+    /// Of a [sharded](Client::sharded) client, the one whose locks live where that of `name` does: to read what lies there. Of
+    /// another, itself.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the name cannot be one.
+    pub fn at(&self, name: &str) -> Result<Self, Error> {
+        Ok(self.for_name(&Name::new(&self.prefix, name)?))
+    }
+
+    pub(super) fn for_name(&self, name: &Name) -> Self {
+        match &self.reach {
+            Reach::ByName(ids) => self.of(shard::place(ids.iter().map(String::as_str), name.tag())),
+            Reach::One(_) | Reach::Majority => self.clone(),
+        }
+    }
+
+    /// Of a quorum, the client of the bridge that all who want `name` ask first.
+    pub(crate) fn first_of(&self, name: &Name) -> Self {
+        let urls = self.host.nodes.iter().map(|node| node.bridge.url());
+        self.of(shard::place(urls, name.key()))
+    }
+
+    /// The client of one of its bridges alone.
+    pub(super) fn of(&self, node: usize) -> Self {
+        Self {
+            reach: Reach::One(node),
+            ..self.clone()
+        }
+    }
+}
+
+fn check_distinct<'a>(
+    ids: impl Iterator<Item = &'a str>,
+    what: &str,
+    needs: &str,
+) -> Result<(), Error> {
+    let ids: Vec<_> = ids.collect();
+    let distinct = ids
+        .iter()
+        .enumerate()
+        .all(|(at, id)| !ids[..at].contains(id));
+    if ids.is_empty() || !distinct {
+        return Err(Error::InvalidArgument(format!("{what} needs {needs}")));
+    }
+    Ok(())
+}
