@@ -518,31 +518,24 @@ fn a_bridge_that_sheds_load_is_asked_again_when_it_said() {
 #[test]
 fn requests_have_the_one_shape_that_every_bridge_takes() {
     run(async {
-        let error = acquire_raw(|asked| {
-            assert!(
-                asked.head.starts_with("POST / HTTP/1.1\r\n"),
-                "{}",
-                asked.head
-            );
-            assert!(
-                asked
-                    .head
-                    .contains("authorization: Bearer credential-of-the-bridge\r\n"),
-                "{}",
-                asked.head
-            );
-            assert!(
-                asked.head.contains("content-type: application/json\r\n"),
-                "{}",
-                asked.head
-            );
+        let seen = Rc::new(std::cell::RefCell::new(None));
+        let sees = seen.clone();
+        let error = acquire_raw(move |asked| {
             // Parsed as strings only.
-            assert_eq!(asked.words()[0], "EVAL");
-            assert_eq!(asked.words()[2], "4");
+            sees.replace(Some((asked.head.clone(), asked.words())));
             None
         })
         .await;
         assert_eq!(error.unwrap_err().code(), "unavailable");
+        let (head, words) = seen.take().expect("a request");
+        assert!(head.starts_with("POST / HTTP/1.1\r\n"), "{head}");
+        for line in [
+            "authorization: Bearer credential-of-the-bridge\r\n",
+            "content-type: application/json\r\n",
+        ] {
+            assert!(head.contains(line), "{head}");
+        }
+        assert_eq!([words[0].as_str(), words[2].as_str()], ["EVAL", "6"]);
     });
 }
 

@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 use xtask::paths;
 
-/// Runs `seeds` of them, beginning with `from`. Whether every promise held.
+/// Runs `seeds` of them, beginning with `from`, of a lock behind one bridge and of one over several. Whether every promise held.
 pub(crate) fn run(seeds: u64, from: u64) -> Result<bool> {
     let status = paths::cargo()
         .args(["test", "--quiet", "--package", "edgelock", "--test", "sim"])
-        .args(["--", "--exact", "--nocapture", "no_promise_breaks"])
+        .args(["--", "--nocapture", "no_promise_breaks"])
         .env("EDGELOCK_SIM_SEEDS", seeds.to_string())
         .env("EDGELOCK_SIM_FROM", from.to_string())
         .env("RUST_BACKTRACE", "0")

@@ -39,14 +39,19 @@ use trace::Trace;
 
 const SEEDS: u64 = 20_000;
 
-/// `cargo xtask sim` says how many seeds, and from which on.
-#[test]
-fn no_promise_breaks() {
+/// Those that `cargo xtask sim` asks for, else so many; and whether it asks.
+fn seeds(by_itself: u64) -> (Range<u64>, bool) {
     let number = |name: &str| Some(env::var(name).ok()?.parse().expect("a number"));
     let asked: Option<u64> = number("EDGELOCK_SIM_SEEDS");
     let from = number("EDGELOCK_SIM_FROM").unwrap_or(0);
-    let seeds = from..from.saturating_add(asked.unwrap_or(SEEDS));
-    let Some(seed) = first_failure(seeds.clone(), asked.is_some()) else {
+    let count = asked.unwrap_or(by_itself);
+    (from..from.saturating_add(count), asked.is_some())
+}
+
+#[test]
+fn no_promise_breaks() {
+    let (seeds, is_asked) = seeds(SEEDS);
+    let Some(seed) = first_failure(seeds.clone(), is_asked) else {
         println!("every promise held for the seeds {seeds:?}");
         return;
     };
