@@ -15,11 +15,12 @@ use edgelock::{
 
 use super::bridge;
 use super::case::Case;
-use super::world::Machine;
+use super::rng::Rng;
+use super::world::{Machine, World};
 
-pub(crate) type SimClient = Client<Wire, Host>;
-pub(crate) type SimLock = Lock<Wire, Host>;
-pub(crate) type SimLease = Lease<Wire, Host>;
+pub(crate) type SimClient = Client<Wire, Host<Case>>;
+pub(crate) type SimLock = Lock<Wire, Host<Case>>;
+pub(crate) type SimLease = Lease<Wire, Host<Case>>;
 
 /// How a client is set up.
 #[derive(Clone, Copy)]
@@ -42,27 +43,43 @@ pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings)
         .attempts(settings.attempts)
 }
 
-/// Its own case and machine.
-pub(crate) struct Host(Rc<Case>, Rc<Machine>);
+/// Where a client lives: one server and all that happens to it, or several.
+pub(crate) trait Scene: 'static {
+    fn world(&self) -> &Rc<World>;
+    fn rng(&self) -> &Rng;
+}
 
-impl Runtime for Host {
+impl Scene for Case {
+    fn world(&self) -> &Rc<World> {
+        &self.world
+    }
+
+    fn rng(&self) -> &Rng {
+        &self.rng
+    }
+}
+
+/// A machine of a scene.
+pub(crate) struct Host<S>(pub(crate) Rc<S>, pub(crate) Rc<Machine>);
+
+impl<S: Scene> Runtime for Host<S> {
     fn now(&self) -> Moment {
-        Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world.now())))
+        Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world().now())))
     }
 
     async fn sleep(&self, duration: Duration) {
-        self.0.world.sleep(&self.1, duration).await;
+        self.0.world().sleep(&self.1, duration).await;
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
         for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.0.rng.next().to_le_bytes()[..chunk.len()]);
+            chunk.copy_from_slice(&self.0.rng().next().to_le_bytes()[..chunk.len()]);
         }
         Ok(())
     }
 
     fn spawn(&self, task: Task) {
-        self.0.world.spawn(&self.1, task);
+        self.0.world().spawn(&self.1, task);
     }
 }
 

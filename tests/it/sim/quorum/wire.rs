@@ -1,21 +1,18 @@
-//! A client's side: its clock, and the way from it to each server.
+//! A client's side: the way from it to each server.
 
 use std::rc::Rc;
-use std::time::Duration;
 
-use edgelock::{
-    Bridge, Client, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
-    TransportError,
-};
+use edgelock::{Bridge, Client, Request, Response, Transport, TransportError};
 
 use crate::bridge;
 use crate::faults::Net;
-use crate::host::{Inbox, within};
-use crate::world::{Machine, Time};
+use crate::host::{Host, Inbox, Scene, within};
+use crate::rng::Rng;
+use crate::world::{Machine, Time, World};
 
 use super::place::Place;
 
-pub(super) type QuorumClient = Client<Wire, Host>;
+pub(super) type QuorumClient = Client<Wire, Host<Place>>;
 
 pub(super) fn client(place: &Rc<Place>, machine: &Rc<Machine>) -> QuorumClient {
     let bridges = (0..place.nodes.len()).map(|at| {
@@ -26,26 +23,13 @@ pub(super) fn client(place: &Rc<Place>, machine: &Rc<Machine>) -> QuorumClient {
     Client::quorum(bridges, wire, host).expect("a quorum")
 }
 
-pub(super) struct Host(Rc<Place>, Rc<Machine>);
-
-impl Runtime for Host {
-    fn now(&self) -> Moment {
-        Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world.now())))
+impl Scene for Place {
+    fn world(&self) -> &Rc<World> {
+        &self.world
     }
 
-    async fn sleep(&self, duration: Duration) {
-        self.0.world.sleep(&self.1, duration).await;
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.0.rng.next().to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
-    }
-
-    fn spawn(&self, task: Task) {
-        self.0.world.spawn(&self.1, task);
+    fn rng(&self) -> &Rng {
+        &self.rng
     }
 }
 
