@@ -216,9 +216,11 @@ impl Cluster {
     }
 
     async fn step(&self, way: &mut Way, slot: Option<Slot>, told: Told) -> Result<Step, Lost> {
-        way.hops += 1;
-        if way.hops > HOPS && !matches!(told, Told::Again) {
-            return Ok(Step::Arrived);
+        if matches!(told, Told::Moved(..) | Told::Ask(_)) {
+            way.hops += 1;
+            if way.hops > HOPS {
+                return Ok(Step::Arrived);
+            }
         }
         match told {
             Told::Answer => {
@@ -279,4 +281,36 @@ fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
         Arg::Simple(word) => Some(word),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slot that is on its way for long is told of often, and is then where it was sent.
+    #[tokio::test(start_paused = true)]
+    async fn a_command_that_was_held_back_often_is_redirected_all_the_same() {
+        let server = Server::at("redis://127.0.0.1:7000", None).unwrap();
+        let cluster = Cluster::behind(server, Duration::from_secs(1)).unwrap();
+        let here = Place::parse("127.0.0.1:7000").unwrap();
+        cluster.atlas.node(&here);
+        let slot = Slot::for_key(b"a");
+        let mut way = cluster.way(Some(slot));
+        let moved = || Told::Moved(slot, here.clone());
+        for told in (0..15).map(|_| Told::Again).chain([moved()]) {
+            let step = cluster.step(&mut way, Some(slot), told).await;
+            assert!(matches!(step, Ok(Step::Onward)));
+        }
+        // Nodes that disagree are not asked for ever.
+        for _ in 1..HOPS {
+            assert!(matches!(
+                cluster.step(&mut way, None, moved()).await,
+                Ok(Step::Onward)
+            ));
+        }
+        assert!(matches!(
+            cluster.step(&mut way, None, moved()).await,
+            Ok(Step::Arrived)
+        ));
+    }
 }

@@ -16,10 +16,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
     ///
     /// An odd number is best: a fourth bridge may not fail any more than with three. Each operation costs a request to each
-    /// bridge, an acquisition two. Who waits asks from time to time, each time anew; [`Lock::max_requests`] counts those to one
+    /// bridge, an acquisition two. Who waits asks from time to time, each time anew; [`crate::Lock::max_requests`] counts those to one
     /// bridge.
     ///
-    /// What has only one Redis to live in is refused: [reentrant](Client::reentrant) and [fair](Lock::fair) locks, and
+    /// What has only one Redis to live in is refused: [reentrant](Client::reentrant) and [fair](crate::Lock::fair) locks, and
     /// commands with an operation. The data is elsewhere, and the lease's fence protects it there.
     ///
     /// ```

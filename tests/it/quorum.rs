@@ -6,7 +6,7 @@ use std::rc::Rc;
 use edgelock::{Bridge, Client, Command, Error, Lease};
 use redis::ConnectionLike;
 use tokio::task::JoinSet;
-use xtask::stack;
+use xtask::stack::{self, RedisServer};
 
 use crate::support::{Http, TestClient, TestLock, Tokio, eventually, ms, run};
 
@@ -290,47 +290,58 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
 
 #[test]
 fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
-    const WORKERS: usize = 32;
+    const WORKERS: u32 = 32;
     const SECTIONS: u32 = 3;
     run(async {
-        let mut bridges = Bridges::spawn(5);
-        bridges.grow_up().await;
-        let inside = Rc::new(Cell::new(false));
-        let last_fence = Rc::new(Cell::new(0));
-        let done = Rc::new(Cell::new(0));
+        let mut servers: Vec<_> = (0..5).map(|_| RedisServer::start(&[])).collect();
+        let before = |server: &RedisServer| stack::Bridge::options().redis(server.url()).start();
+        let bridges: Vec<_> = servers
+            .iter()
+            .map(|server| before(server).unwrap())
+            .collect();
+        let section = Rc::new(Section::default());
         let mut workers = JoinSet::new();
         for _ in 0..WORKERS {
-            let lock = bridges.lock().wait(ms(120_000)).max_requests(10_000);
-            let (inside, last_fence, done) = (inside.clone(), last_fence.clone(), done.clone());
+            let lock = lock(&client(bridges.iter())).wait(ms(120_000));
+            let (lock, section) = (lock.max_requests(10_000), section.clone());
             workers.spawn_local(async move {
                 for _ in 0..SECTIONS {
-                    lock.run(async |lease: &Lease<_, _>| {
-                        assert!(!inside.replace(true), "two are inside");
-                        assert!(last_fence.replace(lease.fence()) < lease.fence());
-                        tokio::time::sleep(ms(2)).await;
-                        inside.set(false);
-                        done.set(done.get() + 1);
-                        Ok::<_, Error>(())
-                    })
-                    .await?;
+                    lock.run(async |lease: &Lease<_, _>| section.enter(lease.fence()).await)
+                        .await?;
                 }
                 Ok::<_, Error>(())
             });
         }
-        let some_are_done = async |sections: u32| {
-            eventually(|| done.get() >= sections).await;
-        };
-        some_are_done(5).await;
-        let mute = bridges.0.pop().expect("five");
-        mute.freeze();
-        some_are_done(10).await;
-        drop(bridges.0.pop());
+        eventually(|| section.entered.get() >= 5).await;
+        servers[3].freeze();
+        eventually(|| section.entered.get() >= 10).await;
+        servers[4].kill();
         while let Some(worker) = workers.join_next().await {
             worker.expect("one at a time").expect("its turn came");
         }
-        assert_eq!(done.get(), WORKERS as u32 * SECTIONS);
-        mute.wake();
-        bridges.0.push(mute);
-        bridges.no_vote_is_left().await;
+        assert_eq!(section.entered.get(), WORKERS * SECTIONS);
+        // It now executes what it was sent meanwhile.
+        servers[3].wake();
+        let is_free = |server: &RedisServer| !server.ask::<bool>(&format!("EXISTS {NAME}"));
+        eventually(|| servers[..4].iter().all(is_free)).await;
     });
+}
+
+/// Where only one may be at a time.
+#[derive(Default)]
+struct Section {
+    is_taken: Cell<bool>,
+    last_fence: Cell<u64>,
+    entered: Cell<u32>,
+}
+
+impl Section {
+    async fn enter(&self, fence: u64) -> Result<(), Error> {
+        assert!(!self.is_taken.replace(true), "two are inside");
+        assert!(self.last_fence.replace(fence) < fence);
+        tokio::time::sleep(ms(2)).await;
+        self.is_taken.set(false);
+        self.entered.set(self.entered.get() + 1);
+        Ok(())
+    }
 }
