@@ -14,6 +14,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Longer than a replica that is there ever needs, and no longer than the bridge allows.
 const AMPLE: Duration = Duration::from_secs(4);
+/// Enough for a replica that is there, and soon over where none is.
+const BRIEF: Duration = Duration::from_millis(800);
 
 /// Each with a bridge before it, as if the one address had moved from the first to the second.
 struct Pair {
@@ -154,7 +156,7 @@ fn a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing() {
 fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
     run(async {
         let pair = Pair::start();
-        let lease = pair.replicated(ms(10)).try_acquire().await.unwrap();
+        let lease = pair.replicated(BRIEF).try_acquire().await.unwrap();
         lease.renew().await.unwrap();
         let write = [Command::new("INCR").key("{a}:n")];
         lease.exec(&write).await.unwrap();
@@ -180,7 +182,7 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
         let proxy = Proxy::to(bridge.url(), route, []).await;
         let locks = [proxy.client.lock("a"), proxy.client.reentrant("b", "me")];
         for lock in locks.map(Result::unwrap) {
-            let lock = lock.replicas(1, ms(10)).unwrap();
+            let lock = lock.replicas(1, BRIEF).unwrap();
             let lease = lock.try_acquire().await.unwrap();
             pair.cut();
             for write in [vec![], vec![Command::new("INCR").key("n")]] {
