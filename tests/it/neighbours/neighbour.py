@@ -8,3 +8,12 @@ def serve(client):
     for line in sys.stdin:
         verb, *words = line.split()
         print(json.dumps(getattr(client, verb)(*words)), flush=True)
+
+
+def not_lost(call, *lost):
+    """Whether `call` found the lock still there, by the errors that say it was not."""
+    try:
+        call()
+        return True
+    except lost:
+        return False

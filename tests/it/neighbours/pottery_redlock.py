@@ -2,7 +2,7 @@
 
 import os
 
-from neighbour import serve
+from neighbour import not_lost, serve
 from pottery import ExtendUnlockedLock, Redlock, ReleaseUnlockedLock
 from redis import Redis
 
@@ -16,18 +16,10 @@ class Client:
         return self.lock.acquire(blocking=False)
 
     def extend(self, ttl):
-        return not_lost(self.lock.extend)
+        return not_lost(self.lock.extend, ExtendUnlockedLock)
 
     def release(self):
-        return not_lost(self.lock.release)
-
-
-def not_lost(call):
-    try:
-        call()
-        return True
-    except (ExtendUnlockedLock, ReleaseUnlockedLock):
-        return False
+        return not_lost(self.lock.release, ReleaseUnlockedLock)
 
 
 serve(Client(os.environ["REDIS_SOCKETS"].split(",")))

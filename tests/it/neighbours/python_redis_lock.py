@@ -2,7 +2,7 @@
 
 import os
 
-from neighbour import serve
+from neighbour import not_lost, serve
 from redis import StrictRedis
 from redis_lock import Lock, NotAcquired
 
@@ -21,18 +21,10 @@ class Client:
         return self.lock.acquire()
 
     def extend(self, ttl):
-        return not_lost(lambda: self.lock.extend(int(ttl) // 1000))
+        return not_lost(lambda: self.lock.extend(int(ttl) // 1000), NotAcquired)
 
     def release(self):
-        return not_lost(self.lock.release)
-
-
-def not_lost(call):
-    try:
-        call()
-        return True
-    except NotAcquired:
-        return False
+        return not_lost(self.lock.release, NotAcquired)
 
 
 serve(Client(os.environ["REDIS_SOCKETS"]))
