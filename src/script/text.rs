@@ -1,5 +1,5 @@
-//! The scripts as they are sent: the Lua files without comments, indentation and blank lines, the same bytes in every
-//! build, so that a bridge can allow them by their digest.
+//! The scripts as they are sent: the Lua files without comments, in one line, the same bytes in every build, so that a bridge
+//! can allow them by their digest.
 
 use std::sync::OnceLock;
 
@@ -176,7 +176,7 @@ const fn stripped_len(source: &str) -> usize {
 
 const fn strip<const LEN: usize>(source: &str) -> [u8; LEN] {
     let source = source.as_bytes();
-    let mut out = [b'\n'; LEN];
+    let mut out = [b' '; LEN];
     let (mut at, mut to) = (0, 0);
     while at < source.len() {
         let (start, end, next) = line(source, at);
@@ -206,10 +206,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_sent_without_comments_and_indentation() {
+    fn a_script_is_sent_without_comments_in_one_line() {
         const SOURCE: &str = "-- head\n\nlocal a = 1\n  -- why\n  return a";
         const TEXT: [u8; stripped_len(SOURCE)] = strip(SOURCE);
-        assert_eq!(as_text(&TEXT), "local a = 1\nreturn a\n");
+        assert_eq!(as_text(&TEXT), "local a = 1 return a ");
     }
 
     #[test]

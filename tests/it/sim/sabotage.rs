@@ -96,8 +96,8 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end\nlocal results = run(5)";
-const RENEW: &str = "if not is_held() then return { 0, ARGV[1] } end\nextend(ARGV[5])";
+const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end local results = run(5)";
+const RENEW: &str = "if not is_held() then return { 0, ARGV[1] } end extend(ARGV[5])";
 
 #[test]
 fn a_release_without_owner_check() {
@@ -111,7 +111,8 @@ fn a_renewal_without_owner_check() {
 
 #[test]
 fn a_renewal_that_takes_the_lock_again() {
-    let again = "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[5]) end\nextend(ARGV[5])";
+    let again =
+        "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[5]) end extend(ARGV[5])";
     script(OneHolder, RENEW, again);
 }
 

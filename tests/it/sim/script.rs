@@ -45,7 +45,7 @@ static ENDINGS: LazyLock<[(Script, String); 11]> = LazyLock::new(|| {
 fn stripped(source: &str) -> String {
     (source.lines().map(str::trim_start))
         .filter(|line| !line.is_empty() && !line.starts_with("--"))
-        .fold(String::new(), |text, line| text + line + "\n")
+        .fold(String::new(), |text, line| text + line + " ")
 }
 
 pub(crate) fn script_of(text: &str) -> Option<Script> {
