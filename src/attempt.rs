@@ -257,9 +257,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             strays,
             requests,
             ..
-        } = client
-            .call(&self.call, &self.claim.session, until, script::acquired)
-            .await;
+        } = client.call(&self.call, &self.claim.session, until).await;
         self.requests += requests;
         let now = client.runtime().now();
         match outcome {
@@ -299,8 +297,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     fn abandon(&mut self) {
         if std::mem::take(&mut self.exposed) {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            self.claim
-                .call_in_background(call, script::written, |_, _| {});
+            self.claim.call_in_background(call, |_, _| {});
         }
     }
 

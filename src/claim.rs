@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use crate::client::{Client, Settled, Until};
-use crate::error::Error;
+use crate::command::Reply;
 use crate::event::EventKind;
 use crate::name::Name;
-use crate::quorum::Judged;
 use crate::replicas::Replicas;
 use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Call, Kind, Subject};
+use crate::script::{Call, Kind, Subject};
 use crate::token::{Session, Token};
 use crate::transport::Transport;
 
@@ -54,16 +53,15 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
 
     /// Has `call` executed for this claim after whoever made it has gone. Only observers are left to be told what came of it; what
     /// could not be given up ends with its ttl.
-    pub(crate) fn call_in_background<O: Judged + 'static>(
+    pub(crate) fn call_in_background(
         &self,
         call: Call,
-        read: fn(&script::Verdict) -> Result<O, Error>,
-        tell: impl FnOnce(&Self, Settled<O>) + 'static,
+        tell: impl FnOnce(&Self, Settled<Option<Vec<Reply>>>) + 'static,
     ) {
         let claim = self.clone();
         self.client.runtime().spawn(Box::pin(async move {
             let client = &claim.client;
-            let settled = client.call(&call, &claim.session, Until::Timeout, read);
+            let settled = client.call(&call, &claim.session, Until::Timeout);
             tell(&claim, settled.await);
         }));
     }

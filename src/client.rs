@@ -181,9 +181,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         };
         let session = Session::random(self.runtime())?;
         let call = Call::read(reads);
-        self.call_at(node, &call, &session, Until::Timeout, script::read)
-            .await
-            .outcome
+        let until = Until::Timeout;
+        self.call_at(node, &call, &session, until).await.outcome
     }
 
     pub(crate) fn runtime(&self) -> &R {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::race::race;
 use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Call, Write};
+use crate::script::{Call, Write};
 use crate::token::Token;
 use crate::transport::Transport;
 
@@ -228,8 +228,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 // A minority may still keep others out.
                 if self.claim.kind.is_voted() {
                     let call = Call::abandon(self.claim.subject(), None);
-                    self.claim
-                        .call_in_background(call, script::written, |_, _| {});
+                    self.claim.call_in_background(call, |_, _| {});
                 }
             }
             Err(_) => {}
@@ -240,7 +239,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     async fn call(&self, call: &Call, until: Until) -> Settled<Option<Vec<Reply>>> {
         self.claim
             .client
-            .call(call, &self.claim.session, until, script::written)
+            .call(call, &self.claim.session, until)
             .await
     }
 
@@ -314,7 +313,7 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
                 Ok(None) if !was_lost => claim.observe(EventKind::Lost { held: claim.age() }),
                 _ => {}
             };
-            self.claim.call_in_background(call, script::written, tell);
+            self.claim.call_in_background(call, tell);
         }
     }
 }

@@ -278,9 +278,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub async fn inspect(&self) -> Result<Inspection, Error> {
         let session = Session::random(self.client.runtime())?;
         let call = Call::inspect(&self.name, &self.kind, &session);
-        self.client
-            .call_once(&call, &session, script::inspected)
-            .await
+        self.client.call_once(&call, &session).await
     }
 
     /// Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call.
@@ -292,9 +290,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub async fn force_release(&self) -> Result<bool, Error> {
         let session = Session::random(self.client.runtime())?;
         let call = Call::force_release(&self.name, &self.kind, &session);
-        self.client
-            .call_once(&call, &session, script::yes_or_no)
-            .await
+        self.client.call_once(&call, &session).await
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::command::Reply;
-use crate::script::{Acquired, Contended, Holder, Inspection};
+use crate::script::{Acquired, Contended, Holder, Inspection, Outcome};
 use crate::token::Token;
 
 /// Of how many bridges, and what of them is still missing.
@@ -35,7 +35,7 @@ impl Count {
 }
 
 /// An answer that several bridges give, and that is worth something once a majority agrees.
-pub(crate) trait Judged: Sized {
+pub(crate) trait Judged: Outcome {
     /// What `answers` amount to; `None` as long as those that are missing could change it.
     fn judge(answers: &[Self], count: Count) -> Option<Self>;
 }

@@ -8,8 +8,7 @@ mod waiter;
 
 pub(crate) use call::{Call, Kind, Subject, Write};
 pub(crate) use outcome::{
-    Acquired, Contended, Verdict, acquired, inspected, is_error_of_redis, is_unknown_script, read,
-    verdict, written, yes_or_no,
+    Acquired, Contended, Outcome, Verdict, is_error_of_redis, is_unknown_script, verdict,
 };
 pub(crate) use reads::check_reads;
 pub(crate) use waiter::{Waiter, handed_over};

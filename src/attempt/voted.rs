@@ -6,7 +6,7 @@ use super::{Asked, Attempt, Grant};
 use crate::client::Until;
 use crate::error::Error;
 use crate::runtime::Runtime;
-use crate::script::{self, Call};
+use crate::script::Call;
 use crate::token::Session;
 use crate::transport::Transport;
 use crate::wait::Backoff;
@@ -60,9 +60,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         let client = &self.claim.client;
         let call = Call::raise(self.claim.subject(), grant.fence);
         let until = Until::Deadline(grant.deadline);
-        let settled = client
-            .call(&call, &self.claim.session, until, script::yes_or_no)
-            .await;
+        let settled = client.call::<bool>(&call, &self.claim.session, until).await;
         self.requests += settled.requests;
         if !settled.outcome? {
             return Err(Error::Lost);

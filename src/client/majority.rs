@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use super::Client;
-use super::sending::{Settled, Until};
+use super::sending::{Check, Settled, Until};
 use crate::error::Error;
 use crate::quorum::{Count, Judged};
 use crate::runtime::Runtime;
@@ -14,15 +14,35 @@ use crate::token::Session;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
-    /// Has `call` executed everywhere, and comes back as soon as the answers amount to something. Bridges that are slower
-    /// are heard out in the background: a request that is broken off may be executed all the same.
-    pub(super) async fn call_majority<O: Judged + 'static>(
+    /// Has `call` executed everywhere, for what a majority says.
+    pub(super) async fn call_majority<O: Judged>(
         &self,
         call: &Call,
         session: &Session,
         until: Until,
-        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
+        let mut judged = None;
+        let mut judge = |answers: &[Verdict], count| {
+            let answers: Vec<O> = answers.iter().flat_map(O::read).collect();
+            judged = O::judge(&answers, count);
+            judged.is_some()
+        };
+        let settled = self
+            .deliver_everywhere(call, session, until, O::check, &mut judge)
+            .await;
+        settled.and_then(|()| judged.ok_or(NO_BRIDGES))
+    }
+
+    /// Sends `call` everywhere, and comes back as soon as `judge` says that the answers amount to something. Bridges that are slower
+    /// are heard out in the background: a request that is broken off may be executed all the same.
+    async fn deliver_everywhere(
+        &self,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        check: Check,
+        judge: &mut Judge<'_>,
+    ) -> Settled<()> {
         let begun_at = self.runtime().now();
         let bridges = self.host.nodes.len();
         let each = Until::Deadline(begun_at + until.share(begun_at).min(self.request_timeout));
@@ -32,7 +52,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                     let mut client = self.of(node);
                     client.attempts = until.attempts(self.attempts);
                     let (call, session) = (call.clone(), session.clone());
-                    Box::pin(async move { client.call_at(node, &call, &session, each, read).await })
+                    Box::pin(
+                        async move { client.deliver(node, &call, &session, each, check).await },
+                    )
                 })
                 .collect(),
         );
@@ -54,8 +76,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 pending,
                 failed: bridges - answers.len() - pending,
             };
-            if let Some(answer) = O::judge(&answers, count) {
-                break Ok(answer);
+            if judge(&answers, count) {
+                break Ok(());
             }
         };
         if !asked.0.is_empty() {
@@ -71,6 +93,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
     }
 }
+
+/// Whether the answers so far amount to something.
+type Judge<'a> = dyn FnMut(&[Verdict], Count) -> bool + Send + 'a;
 
 const NO_BRIDGES: Error = Error::UnexpectedReply("no bridge was asked");
 

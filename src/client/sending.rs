@@ -11,64 +11,58 @@ use crate::event::{Event, EventKind};
 use crate::quorum::Judged;
 use crate::replicas::Replicas;
 use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Call, Verdict};
+use crate::script::{self, Call, Outcome, Verdict};
 use crate::token::Session;
 use crate::transport::{Transport, TransportError};
 use crate::wait::Backoff;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// Has a call executed that belongs to no acquisition.
-    pub(crate) async fn call_once<O: Judged + 'static>(
+    pub(crate) async fn call_once<O: Judged>(
         &self,
         call: &Call,
         session: &Session,
-        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Result<O, Error> {
-        self.call(call, session, Until::Timeout, read).await.outcome
+        self.call(call, session, Until::Timeout).await.outcome
     }
 
-    /// Has `call` executed where the lock lives, for what `read` makes of the answer.
-    pub(crate) async fn call<O: Judged + 'static>(
+    /// Has `call` executed where the lock lives.
+    pub(crate) async fn call<O: Judged>(
         &self,
         call: &Call,
         session: &Session,
         until: Until,
-        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
         match self.reach {
-            Reach::One(node) => self.call_at(node, call, session, until, read).await,
+            Reach::One(node) => self.call_at(node, call, session, until).await,
             // A lock that lives behind one by its name has a client of that one.
-            Reach::Majority | Reach::ByName(_) => {
-                self.call_majority(call, session, until, read).await
-            }
+            Reach::Majority | Reach::ByName(_) => self.call_majority(call, session, until).await,
         }
     }
 
     /// Has `call` executed behind one bridge.
-    pub(super) async fn call_at<O: 'static>(
+    pub(super) async fn call_at<O: Outcome>(
         &self,
         node: usize,
         call: &Call,
         session: &Session,
         until: Until,
-        read: fn(&Verdict) -> Result<O, Error>,
     ) -> Settled<O> {
-        let bridge = &self.host.nodes[node].bridge;
-        let check = move |verdict: &Verdict| read(verdict).map(drop);
-        let settled = self.deliver(bridge, call, session, until, &check).await;
-        settled.and_then(|verdict| read(&verdict))
+        let settled = self.deliver(node, call, session, until, O::check).await;
+        settled.and_then(|verdict| O::read(&verdict))
     }
 
     /// Sends `call`, and again with the same token while requests get lost or answers do not pass `check`, until `until`. The only
     /// place that sends again, and one for all outcomes: in wasm each more would be another copy of it.
-    async fn deliver(
+    pub(super) async fn deliver(
         &self,
-        bridge: &Bridge,
+        node: usize,
         call: &Call,
         session: &Session,
         until: Until,
-        check: &Check,
+        check: Check,
     ) -> Settled<Verdict> {
+        let bridge = &self.host.nodes[node].bridge;
         let mut backoff = Backoff::new(until.attempts(self.attempts));
         let mut lost = None;
         let mut requests = 0;
@@ -214,7 +208,7 @@ impl Answer {
 }
 
 /// Whether an answer is one to this call.
-type Check = dyn Fn(&Verdict) -> Result<(), Error> + Send + Sync;
+pub(super) type Check = fn(&Verdict) -> Result<(), Error>;
 
 /// How an operation ended.
 pub(crate) struct Settled<O> {
@@ -230,7 +224,7 @@ pub(crate) struct Settled<O> {
 }
 
 impl<O> Settled<O> {
-    fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Settled<P> {
+    pub(super) fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Settled<P> {
         Settled {
             outcome: self.outcome.and_then(read),
             begun_at: self.begun_at,

@@ -8,6 +8,16 @@ use crate::quoted;
 use crate::resp;
 use crate::token::Token;
 
+/// What the reply of a script says.
+pub(crate) trait Outcome: Send + Sized + 'static {
+    fn read(reply: &Verdict) -> Result<Self, Error>;
+
+    /// Whether it says anything of the kind.
+    fn check(reply: &Verdict) -> Result<(), Error> {
+        Self::read(reply).map(drop)
+    }
+}
+
 /// What an `acquire` came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
@@ -31,43 +41,53 @@ pub(crate) struct Contended {
     pub(crate) redis_us: u64,
 }
 
-pub(crate) fn acquired(reply: &Verdict) -> Result<Acquired, Error> {
-    match (reply.verdict, reply.rest.as_slice()) {
-        (1, [fence, results]) => Ok(Acquired::Granted {
-            fence: number(fence).ok_or(SHAPE)?,
-            replies: results_of(results)?,
-        }),
-        (0, [left, ahead, time]) => Ok(Acquired::Held(Contended {
-            remaining: duration(left.int().ok_or(SHAPE)?),
-            ahead: number(ahead).ok_or(SHAPE)?,
-            redis_us: number(time).ok_or(SHAPE)?,
-        })),
-        (-1, []) => Ok(Acquired::Gone),
-        _ => Err(SHAPE),
+impl Outcome for Acquired {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        match (reply.verdict, reply.rest.as_slice()) {
+            (1, [fence, results]) => Ok(Self::Granted {
+                fence: number(fence).ok_or(SHAPE)?,
+                replies: results_of(results)?,
+            }),
+            (0, [left, ahead, time]) => Ok(Self::Held(Contended {
+                remaining: duration(left.int().ok_or(SHAPE)?),
+                ahead: number(ahead).ok_or(SHAPE)?,
+                redis_us: number(time).ok_or(SHAPE)?,
+            })),
+            (-1, []) => Ok(Self::Gone),
+            _ => Err(SHAPE),
+        }
     }
 }
 
-pub(crate) fn read(reply: &Verdict) -> Result<Vec<Reply>, Error> {
-    match (reply.verdict, reply.rest.as_slice()) {
-        (1, [results]) => results_of(results),
-        _ => Err(SHAPE),
+/// The replies of the commands.
+impl Outcome for Vec<Reply> {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        match (reply.verdict, reply.rest.as_slice()) {
+            (1, [results]) => results_of(results),
+            _ => Err(SHAPE),
+        }
     }
 }
 
 /// The replies of the commands, or `None` if the lease is lost.
-pub(crate) fn written(reply: &Verdict) -> Result<Option<Vec<Reply>>, Error> {
-    match (reply.verdict, reply.rest.as_slice()) {
-        (1, [results]) => results_of(results).map(Some),
-        (0, []) => Ok(None),
-        _ => Err(SHAPE),
+impl Outcome for Option<Vec<Reply>> {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        match (reply.verdict, reply.rest.as_slice()) {
+            (1, [results]) => results_of(results).map(Some),
+            (0, []) => Ok(None),
+            _ => Err(SHAPE),
+        }
     }
 }
 
-pub(crate) fn yes_or_no(reply: &Verdict) -> Result<bool, Error> {
-    match (reply.verdict, reply.rest.as_slice()) {
-        (1, []) => Ok(true),
-        (0, []) => Ok(false),
-        _ => Err(SHAPE),
+/// Yes or no.
+impl Outcome for bool {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        match (reply.verdict, reply.rest.as_slice()) {
+            (1, []) => Ok(true),
+            (0, []) => Ok(false),
+            _ => Err(SHAPE),
+        }
     }
 }
 
@@ -95,24 +115,26 @@ pub struct Holder {
     pub remaining: Option<Duration>,
 }
 
-pub(crate) fn inspected(reply: &Verdict) -> Result<Inspection, Error> {
-    let replies = read(reply)?;
-    let [holder, count, left, fence, waiters] = replies.as_slice() else {
-        return Err(SHAPE);
-    };
-    let holder = match holder {
-        Reply::Text(token) => Some(Holder {
-            token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
-            count: number(count).ok_or(SHAPE)?,
-            remaining: duration(left.int().ok_or(SHAPE)?),
-        }),
-        _ => None,
-    };
-    Ok(Inspection {
-        holder,
-        fence: number(fence),
-        waiters: number(waiters).ok_or(SHAPE)?,
-    })
+impl Outcome for Inspection {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        let replies = Vec::<Reply>::read(reply)?;
+        let [holder, count, left, fence, waiters] = replies.as_slice() else {
+            return Err(SHAPE);
+        };
+        let holder = match holder {
+            Reply::Text(token) => Some(Holder {
+                token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
+                count: number(count).ok_or(SHAPE)?,
+                remaining: duration(left.int().ok_or(SHAPE)?),
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            holder,
+            fence: number(fence),
+            waiters: number(waiters).ok_or(SHAPE)?,
+        })
+    }
 }
 
 /// A reply whose nonce was right: the verdict, and what follows the nonce.
