@@ -1,12 +1,17 @@
 //! A lock's name, and the companion keys that lie in the same slot of a cluster.
 
+use std::sync::Arc;
+
 use crate::error::Error;
 
 const MAX_BYTES: usize = 512;
 
-/// The Redis key of a lock, checked.
+/// The Redis key of a lock, checked. Shared by all that are about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
+pub(crate) struct Name(Arc<Parts>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Parts {
     key: String,
     /// What companion keys start with; its hash tag is what Redis Cluster hashes `key` by.
     stem: String,
@@ -18,7 +23,7 @@ impl Name {
         if name.is_empty() {
             return Err(Error::InvalidArgument("a lock's name is empty".into()));
         }
-        let key = format!("{prefix}{name}");
+        let key = [prefix, name].concat();
         if key.len() > MAX_BYTES {
             let bytes = key.len();
             return Err(Error::InvalidArgument(format!(
@@ -32,27 +37,32 @@ impl Name {
                 "a lock's name has a `}` outside of a hash tag, so that no other key can share its cluster slot".into(),
             ));
         } else {
-            format!("{{{key}}}")
+            ["{", &key, "}"].concat()
         };
-        Ok(Self { key, stem })
+        Ok(Self(Arc::new(Parts { key, stem })))
     }
 
     pub(crate) fn key(&self) -> &str {
-        &self.key
+        &self.0.key
     }
 
     /// What Redis Cluster hashes the key by.
     pub(crate) fn tag(&self) -> &str {
-        hash_tag(&self.key).unwrap_or(&self.key)
+        hash_tag(self.key()).unwrap_or_else(|| self.key())
     }
 
     pub(crate) fn companion(&self, suffix: &str) -> String {
-        format!("{}:{suffix}", self.stem)
+        [&self.0.stem, ":", suffix].concat()
+    }
+
+    /// One for each `id`.
+    pub(crate) fn companion_of(&self, suffix: &str, id: &str) -> String {
+        [&self.0.stem, ":", suffix, ":", id].concat()
     }
 
     /// Where Redisson's `RLock` of this name tells its waiters that it was released.
     pub(crate) fn redisson_channel(&self) -> String {
-        let key = &self.key;
+        let key = self.key();
         if key.contains('{') {
             format!("redisson_lock__channel:{key}")
         } else {

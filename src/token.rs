@@ -69,7 +69,7 @@ impl Session {
 
     /// Text that only the reply to the request with this `number` holds.
     pub(crate) fn nonce(&self, number: u64) -> String {
-        format!("{}.{number}", self.0)
+        [&self.0, ".", &number.to_string()].concat()
     }
 }
 
@@ -85,7 +85,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 /// RFC 4648 §5, without padding.
 pub(crate) fn base64url(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let bits = group
             .iter()
@@ -93,10 +93,11 @@ pub(crate) fn base64url(bytes: &[u8]) -> String {
             << (8 * (3 - group.len()));
         for place in 0..=group.len() {
             let index = bits >> (18 - 6 * place) & 0x3f;
-            text.push(char::from(ALPHABET[index as usize]));
+            text.push(ALPHABET[index as usize]);
         }
     }
-    text
+    // The alphabet is ASCII.
+    String::from_utf8(text).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A name that can be locked.
 
+use std::rc::Rc;
+
 use edgelock::web::{Fetch, Host};
 use edgelock::{Error, Token};
 use js_sys::{Array, Promise};
@@ -10,7 +12,7 @@ use crate::plain::{commands, duration, failure, inspection, promise, replies};
 
 /// A name that one holder at a time may have.
 #[wasm_bindgen]
-pub struct Lock(edgelock::Lock<Fetch, Host>);
+pub struct Lock(Rc<edgelock::Lock<Fetch, Host>>);
 
 #[wasm_bindgen]
 extern "C" {
@@ -58,7 +60,8 @@ impl Lock {
             }
             Ok(lock.fair(patience.fair().unwrap_or(false)))
         };
-        build().map(Self).map_err(|error| failure(&error))
+        let lock = build().map(Rc::new);
+        lock.map(Self).map_err(|error| failure(&error))
     }
 }
 

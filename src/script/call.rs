@@ -85,9 +85,9 @@ impl Kind {
     /// Where who waits with `session` hears that the lock is its, or free; `None` if no bridge could say so.
     pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
         match self {
-            Self::Mutex | Self::Signalling { .. } => Some(escaped(
-                &name.companion(&format!("wake:{}", session.as_str())),
-            )),
+            Self::Mutex | Self::Signalling { .. } => {
+                Some(escaped(&name.companion_of("wake", session.as_str())))
+            }
             Self::Voted { .. } => None,
             Self::Reentrant { .. } => {
                 let channel = name.redisson_channel();
@@ -204,21 +204,20 @@ impl Call {
     fn of(script: &'static Script, name: &Name, kind: &Kind, id: &str) -> Self {
         let mut call = Self::new(script).keys([
             name.key().to_owned(),
-            name.companion(&format!("receipt:{id}")),
+            name.companion_of("receipt", id),
             name.companion("fence"),
             name.companion("queue"),
             name.companion("alive"),
-            name.companion(&format!("gone:{id}")),
+            name.companion_of("gone", id),
         ]);
         call.is_of_lock = true;
         match kind {
             Kind::Mutex | Kind::Voted { .. } => call,
             // In each script, so that a cluster on which they do not share a slot refuses the first.
             Kind::Signalling { list } => call.keys([list.clone()]),
-            Kind::Reentrant { .. } => call.keys([
-                name.companion("hold"),
-                name.companion(&format!("entry:{id}")),
-            ]),
+            Kind::Reentrant { .. } => {
+                call.keys([name.companion("hold"), name.companion_of("entry", id)])
+            }
         }
     }
 
