@@ -4,13 +4,15 @@
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
+mod executor;
+
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use js_sys::futures::{JsFuture, spawn_local};
+use js_sys::futures::JsFuture;
 use js_sys::{Function, Object, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -19,6 +21,8 @@ use crate::client::Client;
 use crate::event::Event;
 use crate::runtime::{Moment, NoRandomness, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
+
+pub use executor::spawn;
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]
 extern "C" {
@@ -325,7 +329,7 @@ impl Runtime for Host {
     fn spawn(&self, task: Task) {
         match &self.wait_until {
             Some(wait_until) => wait_until(task),
-            None => spawn_local(task),
+            None => spawn(task),
         }
     }
 

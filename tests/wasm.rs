@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, Client, Command, Error, Reply, Runtime, web};
+use edgelock::{Bridge, Client, Command, Error, Reply, Runtime, Task, web};
 use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -338,6 +338,57 @@ async fn timers_fire_and_are_cancelled() {
     let fired = is_ready_now(&mut long).await;
     host.sleep(ms(30)).await;
     assert!(!fired && !is_ready_now(&mut long).await);
+}
+
+#[test]
+async fn a_task_begins_soon_and_not_under_its_caller() {
+    let begun = Rc::new(Cell::new(false));
+    web::spawn(tell(&begun));
+    assert!(!begun.get());
+    // Whatever is soon is before any timer.
+    Host::default().sleep(ms(1)).await;
+    assert!(begun.get());
+}
+
+#[test]
+async fn a_task_that_wakes_itself_goes_on() {
+    let polls = Rc::new(Cell::new(0));
+    let counts = polls.clone();
+    web::spawn(Box::pin(poll_fn(move |cx| {
+        counts.set(counts.get() + 1);
+        cx.waker().wake_by_ref();
+        if counts.get() < 3 {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })));
+    Host::default().sleep(ms(1)).await;
+    assert_eq!(polls.get(), 3);
+}
+
+#[test]
+async fn a_task_may_leave_another_behind() {
+    struct Heir(Rc<Cell<bool>>);
+    impl Drop for Heir {
+        fn drop(&mut self) {
+            web::spawn(tell(&self.0));
+        }
+    }
+    let begun = Rc::new(Cell::new(false));
+    let heir = Heir(begun.clone());
+    // Dropped with the task, after its last poll.
+    web::spawn(Box::pin(poll_fn(move |_| {
+        let _ = &heir;
+        Poll::Ready(())
+    })));
+    Host::default().sleep(ms(1)).await;
+    assert!(begun.get());
+}
+
+fn tell(cell: &Rc<Cell<bool>>) -> Task {
+    let cell = cell.clone();
+    Box::pin(async move { cell.set(true) })
 }
 
 async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {

@@ -5,9 +5,9 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use edgelock::web::take_thrown;
+use edgelock::web::{spawn, take_thrown};
 use edgelock::{Command, Error, Event, EventKind, Inspection, Reply};
-use js_sys::futures::{JsFuture, future_to_promise};
+use js_sys::futures::JsFuture;
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -23,20 +23,30 @@ pub(crate) fn promise(
 
 /// One for all kinds of work: each of its own would be a copy of what a promise needs.
 fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
-    future_to_promise(async move {
-        let mut aborted = aborted.map(JsFuture::from);
-        poll_fn(|cx| {
-            // What was thrown under another call.
-            take_thrown();
-            if let Poll::Ready(done) = work.as_mut().poll(cx) {
-                return Poll::Ready(done.map_err(|error| failure(&error)));
-            }
-            match aborted.as_mut().map(|aborted| pin!(aborted).poll(cx)) {
-                Some(Poll::Ready(_)) => Poll::Ready(Err(JsValue::UNDEFINED)),
-                _ => Poll::Pending,
-            }
-        })
-        .await
+    let mut aborted = aborted.map(JsFuture::from);
+    let done = poll_fn(move |cx| {
+        // What was thrown under another call.
+        take_thrown();
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(done.map_err(|error| failure(&error)));
+        }
+        match aborted.as_mut().map(|aborted| pin!(aborted).poll(cx)) {
+            Some(Poll::Ready(_)) => Poll::Ready(Err(JsValue::UNDEFINED)),
+            _ => Poll::Pending,
+        }
+    });
+    let mut done = Some(done);
+    Promise::new(&mut |resolve, reject| {
+        // Called once, and at once.
+        let Some(done) = done.take() else { return };
+        spawn(Box::pin(async move {
+            let (settle, value) = match done.await {
+                Ok(value) => (resolve, value),
+                Err(failure) => (reject, failure),
+            };
+            // A promise takes whatever it is settled with.
+            let _ = settle.call1(&JsValue::UNDEFINED, &value);
+        }));
     })
 }
 
