@@ -25,8 +25,6 @@ thread_local! {
     /// The places of those that have something to do.
     static WOKEN: RefCell<VecDeque<usize>> = const { RefCell::new(VecDeque::new()) };
     static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
-    /// What is called once the caller is done. `queueMicrotask` does the same, and is the dear one.
-    static SOON: Promise = Promise::resolve(&JsValue::UNDEFINED);
     /// Does not look at the flag: nobody else runs in a microtask, but a host that cut a callback short left the flag behind.
     static RUN: Closure<dyn FnMut(JsValue)> = Closure::new(|_| run());
 }
@@ -46,7 +44,9 @@ pub fn spawn(task: Task) {
         place
     });
     WOKEN.with_borrow_mut(|woken| woken.push_back(place));
-    let _ = SOON.with(|soon| RUN.with(|run| soon.then(run)));
+    // `queueMicrotask` would do the same, and is the dear one. A promise cannot be kept for all: in workerd it belongs to the request
+    // that made it.
+    let _ = RUN.with(|run| Promise::resolve(&JsValue::UNDEFINED).then(run));
 }
 
 /// Whoever has a place next may be woken by the last one's waker. A task that is woken for nothing only looks.
