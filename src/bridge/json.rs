@@ -9,8 +9,7 @@ use crate::command::Reply;
 /// `words`, of which there is at least one, as an array of strings.
 pub(super) fn array(words: &[&str]) -> String {
     let bytes: usize = words.iter().map(|word| word.len() + 4).sum();
-    // The ends of a script's lines grow.
-    let mut json = String::with_capacity(bytes + bytes / 16);
+    let mut json = String::with_capacity(bytes);
     let mut open = "[\"";
     for word in words {
         json.push_str(open);
@@ -375,6 +374,18 @@ mod tests {
         }
         let deep = format!(r#"{{"a":{}"#, "[".repeat(1 << 20));
         assert_eq!(found(&deep), None);
+    }
+
+    #[test]
+    fn what_must_be_escaped_is_found_wherever_it_stands() {
+        for place in 0..=24 {
+            for special in ['"', '\\', '\n', '\u{0}', '\u{1f}'] {
+                let (before, behind) = ("a".repeat(place), "é".repeat(24 - place));
+                let word = format!("{before}{special}{behind}");
+                let json = array(&[&word]);
+                assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [word]);
+            }
+        }
     }
 
     #[test]

@@ -230,6 +230,8 @@ mod tests {
         for script in kinds.chain([&RAISE, &READ]) {
             let plain = script.text(false);
             assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 4000);
+            // What JSON would escape.
+            assert!(!plain.contains(['"', '\\', '\n']));
             assert_eq!(script.text(true), format!("{KEY_LOCKING}{plain}"));
         }
     }
