@@ -60,8 +60,9 @@ impl Lock {
             }
             Ok(lock.fair(patience.fair().unwrap_or(false)))
         };
-        let lock = build().map(Rc::new);
-        lock.map(Self).map_err(|error| failure(&error))
+        build()
+            .map(|lock| Self(Rc::new(lock)))
+            .map_err(|error| failure(&error))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn promise(
 /// One for all kinds of work: each of its own would be a copy of what a promise needs.
 fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
     let mut aborted = aborted.map(JsFuture::from);
-    let done = poll_fn(move |cx| {
+    let mut done = Some(poll_fn(move |cx| {
         // What was thrown under another call.
         take_thrown();
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
@@ -34,8 +34,7 @@ fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
             Some(Poll::Ready(_)) => Poll::Ready(Err(JsValue::UNDEFINED)),
             _ => Poll::Pending,
         }
-    });
-    let mut done = Some(done);
+    }));
     Promise::new(&mut |resolve, reject| {
         // Called once, and at once.
         let Some(done) = done.take() else { return };
