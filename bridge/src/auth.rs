@@ -12,6 +12,14 @@ pub(crate) enum Access {
     ReadOnly,
 }
 
+/// Why nobody is let in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// No credential was sent.
+    Missing,
+    Wrong,
+}
+
 /// Digests, because two digests have one length: a comparison tells nothing about the length of the secret either.
 pub(crate) struct Credentials {
     standard: [u8; 32],
@@ -27,24 +35,23 @@ impl Credentials {
     }
 
     /// Looks at `Authorization: Bearer …`, or, where that header is absent, at `_token=…` in the query.
-    pub(crate) fn check(&self, headers: &HeaderMap, query: &str) -> Option<Access> {
+    pub(crate) fn check(&self, headers: &HeaderMap, query: &str) -> Result<Access, Denied> {
         let given = match headers.get(header::AUTHORIZATION) {
-            Some(value) => digest(bearer(value.as_bytes())?),
-            None => {
-                let token = query
-                    .split('&')
-                    .find_map(|pair| pair.strip_prefix("_token="))?;
-                digest(&percent_decode_str(token).collect::<Vec<u8>>())
-            }
+            Some(value) => bearer(value.as_bytes()).map(digest),
+            None => query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("_token="))
+                .map(|token| digest(&percent_decode_str(token).collect::<Vec<u8>>())),
         };
+        let given = given.ok_or(Denied::Missing)?;
         let standard = given.ct_eq(&self.standard);
         let read_only = self
             .read_only
             .map_or_else(|| Choice::from(0), |expected| given.ct_eq(&expected));
         match (bool::from(standard), bool::from(read_only)) {
-            (true, _) => Some(Access::Standard),
-            (_, true) => Some(Access::ReadOnly),
-            _ => None,
+            (true, _) => Ok(Access::Standard),
+            (_, true) => Ok(Access::ReadOnly),
+            _ => Err(Denied::Wrong),
         }
     }
 }
@@ -52,9 +59,20 @@ impl Credentials {
 /// The scheme's name has no case (RFC 9110 §11.1).
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, credential) = value.split_at_checked("Bearer ".len())?;
-    scheme
-        .eq_ignore_ascii_case(b"Bearer ")
-        .then(|| credential.trim_ascii())
+    let credential = credential.trim_ascii();
+    (scheme.eq_ignore_ascii_case(b"Bearer ") && !credential.is_empty()).then_some(credential)
+}
+
+impl Denied {
+    /// `WRONGPASS`, as Upstash begins it: clients look for that.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::Missing => {
+                "WRONGPASS missing auth token: send it as `Authorization: Bearer <token>`"
+            }
+            Self::Wrong => "WRONGPASS invalid auth token",
+        }
+    }
 }
 
 fn digest(secret: &[u8]) -> [u8; 32] {

@@ -133,10 +133,8 @@ impl Bridge {
     /// What can be told from the head of a request: first of all, who asks.
     fn enter(&self, parts: &Parts) -> Result<(Access, Encoding), Failure> {
         let query = parts.uri.query().unwrap_or_default();
-        let Some(access) = self.credentials.check(&parts.headers, query) else {
-            let text = "WRONGPASS invalid or missing auth token";
-            return Err(Failure::new(StatusCode::UNAUTHORIZED, text));
-        };
+        let access = (self.credentials.check(&parts.headers, query))
+            .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied.text()))?;
         let mut methods = allowed(parts.uri.path()).split(", ");
         if !methods.any(|method| parts.method == *method) {
             let text = "ERR this method is not allowed here";

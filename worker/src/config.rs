@@ -69,12 +69,11 @@ impl Credential {
         if credential.trim().as_bytes().ct_eq(sent.as_bytes()).into() {
             return Ok(());
         }
-        Err(Problem::new(
-            401,
-            "unauthorized",
-            "this route needs another `Authorization: Bearer …`",
-        )
-        .header("www-authenticate", "Bearer"))
+        let told = match sent {
+            "" => "this route needs the header `Authorization: Bearer <credential>`",
+            _ => "the credential in `Authorization` is not the one for this route",
+        };
+        Err(Problem::new(401, "unauthorized", told).header("www-authenticate", "Bearer"))
     }
 }
 
@@ -138,17 +137,23 @@ mod tests {
         let credential = Credential(Some("secret".to_owned()));
         assert!(credential.admit(Some("Bearer secret")).is_ok());
         assert!(credential.admit(Some("bearer  secret ")).is_ok());
-        for wrong in [
-            "Bearer secre",
-            "Bearer secret2",
-            "Bearer ",
-            "secret",
-            "Basic secret",
-            "",
+        let (missing, wrong) = (
+            "needs the header `Authorization: Bearer",
+            "is not the one for this route",
+        );
+        for (sent, told) in [
+            (None, missing),
+            (Some(""), missing),
+            (Some("secret"), missing),
+            (Some("Bearer "), missing),
+            (Some("Basic secret"), missing),
+            (Some("Bearer secre"), wrong),
+            (Some("Bearer secret2"), wrong),
         ] {
-            assert!(credential.admit(Some(wrong)).is_err(), "{wrong}");
+            let refused = crate::http::Response::from(credential.admit(sent).unwrap_err());
+            assert_eq!(refused.status, 401);
+            assert!(refused.body.contains(told), "{sent:?}: {}", refused.body);
         }
-        assert!(credential.admit(None).is_err());
     }
 
     #[test]

@@ -4,7 +4,9 @@ use reqwest::Method;
 
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, header};
 
-const WRONG: &str = r#"{"error":"WRONGPASS invalid or missing auth token"}"#;
+const WRONG: &str = r#"{"error":"WRONGPASS invalid auth token"}"#;
+const MISSING: &str =
+    r#"{"error":"WRONGPASS missing auth token: send it as `Authorization: Bearer <token>`"}"#;
 
 #[tokio::test]
 async fn without_a_right_credential_nothing_else_is_looked_at() {
@@ -13,18 +15,18 @@ async fn without_a_right_credential_nothing_else_is_looked_at() {
     let shorter = format!("Bearer {}", &TOKEN[1..]);
     let basic = format!("Basic {TOKEN}");
     let attached = format!("Bearer{TOKEN}");
-    let wrong = [
-        "",
-        "Bearer",
-        "Bearer ",
-        &longer,
-        &shorter,
-        &basic,
-        &attached,
-        TOKEN,
-        "Bearer \u{fc}",
+    let refused = [
+        ("", MISSING),
+        ("Bearer", MISSING),
+        ("Bearer ", MISSING),
+        (&longer, WRONG),
+        (&shorter, WRONG),
+        (&basic, MISSING),
+        (&attached, MISSING),
+        (TOKEN, MISSING),
+        ("Bearer \u{fc}", WRONG),
     ];
-    for authorization in wrong {
+    for (authorization, told) in refused {
         for (method, path) in [
             (Method::POST, "/"),
             (Method::POST, "/pipeline"),
@@ -41,13 +43,13 @@ async fn without_a_right_credential_nothing_else_is_looked_at() {
                 .body("nonsense");
             assert_eq!(
                 answer(request).await,
-                (401, WRONG.to_owned()),
+                (401, told.to_owned()),
                 "{authorization:?} {path}"
             );
         }
     }
     let request = bridge.request(Method::POST, "/").body(r#"["PING"]"#);
-    assert_eq!(answer(request).await, (401, WRONG.to_owned()));
+    assert_eq!(answer(request).await, (401, MISSING.to_owned()));
 }
 
 #[tokio::test]
