@@ -3,6 +3,8 @@
 //! The library could do this too. Here the bytes pass [`Legible`] on their way to it, a connection knows when it has
 //! ended, and the trusted certificates are read once rather than for every subscription.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +12,8 @@ use std::time::Duration;
 
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
-    AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo as _, Pipeline, ProtocolVersion,
-    RedisConnectionInfo, RedisResult, Value,
+    AsyncConnectionConfig, ConnectionAddr, ErrorKind, IntoConnectionInfo as _, Pipeline,
+    ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, Value,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -42,6 +44,15 @@ pub(crate) struct Connection {
     driver: Arc<Driver>,
 }
 
+/// Why there is no connection.
+pub(crate) enum NoConnection {
+    /// Redis wants a password, and was given none.
+    NoPassword,
+    /// Redis does not accept the password, or the user, that it was given.
+    WrongPassword,
+    Other(String),
+}
+
 struct Driver(JoinHandle<()>);
 
 trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -50,9 +61,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
 impl Server {
     /// The errors name no part of the URL, which may hold a password.
     pub(crate) fn at(url: &str, authority: Option<&Path>) -> Result<Self, String> {
-        let info = url
-            .into_connection_info()
-            .map_err(|error| format!("--redis is not a usable URL: {error}"))?;
+        let info = with_scheme(url).into_connection_info().map_err(|error| {
+            format!(
+                "--redis is not a usable URL: {error}; write redis://HOST:PORT, \
+                     redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
+            )
+        })?;
         let address = match info.addr().clone() {
             ConnectionAddr::Tcp(host, port) => Address::Tcp(host, port),
             ConnectionAddr::Unix(path) => Address::Unix(path),
@@ -102,7 +116,7 @@ impl Server {
         }
     }
 
-    pub(crate) async fn connection(&self, timeout: Duration) -> RedisResult<Connection> {
+    pub(crate) async fn connection(&self, timeout: Duration) -> Result<Connection, NoConnection> {
         let config = AsyncConnectionConfig::new().set_response_timeout(Some(timeout));
         let wire = self.open().await?;
         let (commands, driver) =
@@ -112,13 +126,18 @@ impl Server {
             driver: Arc::new(Driver(tokio::spawn(driver))),
         };
         // A server that hangs still accepts: only an answer, whatever it says, shows that there is somebody.
-        connection.ask(redis::pipe().cmd("PING")).await?;
-        Ok(connection)
+        let answer = connection.ask(redis::pipe().cmd("PING")).await?;
+        match &answer[..] {
+            [Value::ServerError(refused)] if refused.code() == "NOAUTH" => {
+                Err(NoConnection::NoPassword)
+            }
+            _ => Ok(connection),
+        }
     }
 
     /// A connection for one subscriber.
-    pub(crate) async fn messages(&self) -> RedisResult<PubSub> {
-        PubSub::new(&self.settings, self.open().await?).await
+    pub(crate) async fn messages(&self) -> Result<PubSub, NoConnection> {
+        Ok(PubSub::new(&self.settings, self.open().await?).await?)
     }
 
     async fn open(&self) -> io::Result<Legible<Box<dyn Wire>>> {
@@ -131,6 +150,38 @@ impl Server {
             }
         };
         Ok(Legible::new(wire))
+    }
+}
+
+impl From<io::Error> for NoConnection {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+impl From<RedisError> for NoConnection {
+    fn from(error: RedisError) -> Self {
+        match (error.kind(), error.code()) {
+            (ErrorKind::AuthenticationFailed, _) => Self::WrongPassword,
+            (_, Some("NOAUTH")) => Self::NoPassword,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// For the log.
+impl fmt::Display for NoConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPassword => f.write_str(
+                "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
+                 redis://:PASSWORD@HOST:PORT or unix:///PATH?pass=PASSWORD",
+            ),
+            Self::WrongPassword => {
+                f.write_str("it does not accept the user and password in EDGELOCK_BRIDGE_REDIS")
+            }
+            Self::Other(reason) => f.write_str(reason),
+        }
     }
 }
 
@@ -151,6 +202,16 @@ impl Connection {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+/// `host:port` is an address of Redis' own; a URL's parser would take the host for a scheme.
+fn with_scheme(url: &str) -> Cow<'_, str> {
+    let is_address = !url.contains(['/', '@'])
+        && (url.rsplit_once(':')).is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    match is_address {
+        true => Cow::Owned(format!("redis://{url}")),
+        false => Cow::Borrowed(url),
     }
 }
 

@@ -90,6 +90,7 @@ async fn run(options: Options) -> Result<(), Error> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     announce(&listener, private.as_ref())?;
+    warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
     let serving = tokio::spawn(serve(listener, bridge, stop.subscribe()));
 
@@ -164,6 +165,17 @@ fn announce(listener: &TcpListener, private: Option<&PrivateRedis>) -> io::Resul
     let mut stdout = io::stdout().lock();
     stdout.write_all(lines.as_bytes())?;
     stdout.flush()
+}
+
+fn warn_if_exposed(listener: &TcpListener) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() {
+        tracing::warn!(
+            %address,
+            "other machines can reach the bridge, and it speaks plain HTTP: put a proxy with TLS in front"
+        );
+    }
+    Ok(())
 }
 
 /// Only this program's own events: those of its libraries may hold headers, commands or values.

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use redis::aio::PubSub;
-use redis::{Pipeline, RedisResult, Value};
+use redis::{Pipeline, Value};
 use tokio::time::timeout;
 
-use crate::dial::{Connection, Server};
+use crate::dial::{Connection, NoConnection, Server};
 use crate::reply::Failure;
 
 /// A connection that takes longer to open is a failure, so that a dead Redis is reported soon.
@@ -31,8 +31,8 @@ pub(crate) struct Node {
     timeout: Duration,
     shared: RwLock<Option<Shared>>,
     dialled: AtomicU64,
-    /// Held while dialling; knows when the last attempt failed.
-    dialling: tokio::sync::Mutex<Option<Instant>>,
+    /// Held while dialling; knows when the last attempt failed, and how.
+    dialling: tokio::sync::Mutex<Option<(Instant, Lost)>>,
     spares: Mutex<Vec<Connection>>,
     away: AtomicBool,
     read_only: RwLock<HashSet<Vec<u8>>>,
@@ -45,9 +45,12 @@ struct Shared {
 }
 
 /// Redis gave no answer.
+#[derive(Clone, Copy)]
 pub(crate) enum Lost {
     /// No connection: nothing was sent.
     Unreachable,
+    /// Redis does not let the bridge in: nothing was sent.
+    NotLetIn,
     /// The connection broke: Redis may have carried out what was sent.
     Broken,
     /// The answer did not come in time: Redis may have carried out what was sent, or may yet.
@@ -58,7 +61,7 @@ impl Lost {
     /// Of a request whose other part was executed.
     pub(crate) fn of_a_part(self) -> Self {
         match self {
-            Self::Unreachable => Self::Broken,
+            Self::Unreachable | Self::NotLetIn => Self::Broken,
             lost => lost,
         }
     }
@@ -70,6 +73,10 @@ impl From<Lost> for Failure {
             Lost::Unreachable => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "ERR Redis cannot be reached; nothing was executed",
+            ),
+            Lost::NotLetIn => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "ERR Redis wants a password that the bridge does not have; nothing was executed",
             ),
             Lost::Broken => (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -143,8 +150,10 @@ impl Node {
         };
         // An account need not be allowed every channel.
         match (error.code(), error.detail()) {
-            (Some(code), Some(detail)) => Err(Failure::bad_request(format!("{code} {detail}"))),
-            _ => Err(self.unreachable(&error.to_string()).into()),
+            (Some(code), Some(detail)) if code != "NOAUTH" => {
+                Err(Failure::bad_request(format!("{code} {detail}")))
+            }
+            _ => Err(self.unreachable(&error.into()).into()),
         }
     }
 
@@ -198,13 +207,13 @@ impl Node {
         }
         // Whoever queued behind an attempt shares its outcome: a thousand requests must not dial
         // one after the other.
-        if failed.is_some_and(|at| at > asked) {
-            return Err(Lost::Unreachable);
+        if let Some((_, lost)) = failed.filter(|(at, _)| *at > asked) {
+            return Err(lost);
         }
         let connection = self
             .dial()
             .await
-            .inspect_err(|_| *failed = Some(Instant::now()))?;
+            .inspect_err(|lost| *failed = Some((Instant::now(), *lost)))?;
         let number = self.dialled.fetch_add(1, Ordering::Relaxed);
         let shared = Shared { number, connection };
         *self.shared.write().unwrap_or_else(PoisonError::into_inner) = Some(shared.clone());
@@ -260,12 +269,11 @@ impl Node {
 
     async fn within_dial<T>(
         &self,
-        opening: impl Future<Output = RedisResult<T>>,
+        opening: impl Future<Output = Result<T, NoConnection>>,
     ) -> Result<T, Lost> {
-        let opened = match timeout(DIAL, opening).await {
-            Ok(opened) => opened.map_err(|error| self.unreachable(&error.to_string()))?,
-            Err(_) => return Err(self.unreachable("time-out")),
-        };
+        let opened = timeout(DIAL, opening).await;
+        let opened = opened.unwrap_or_else(|_| Err(NoConnection::Other("time-out".to_owned())));
+        let opened = opened.map_err(|reason| self.unreachable(&reason))?;
         if self.away.swap(false, Ordering::Relaxed) {
             tracing::info!("redis is back");
         }
@@ -273,11 +281,14 @@ impl Node {
     }
 
     /// Says so in the log, once until Redis is back.
-    fn unreachable(&self, reason: &str) -> Lost {
+    fn unreachable(&self, reason: &NoConnection) -> Lost {
         if !self.away.swap(true, Ordering::Relaxed) {
-            tracing::error!(reason, "redis cannot be reached");
+            tracing::error!(%reason, "redis cannot be reached");
         }
-        Lost::Unreachable
+        match reason {
+            NoConnection::NoPassword | NoConnection::WrongPassword => Lost::NotLetIn,
+            NoConnection::Other(_) => Lost::Unreachable,
+        }
     }
 }
 

@@ -8,6 +8,9 @@ use clap::Parser;
 use crate::auth::Credentials;
 use crate::dial::Server;
 
+/// 16 hexadecimal digits are 64 random bits, too many to try over a network.
+const SHORTEST_TOKEN: usize = 16;
+
 // No `Debug`, and no parsed types for what may hold a secret: clap shows a value that it cannot parse.
 /// Serves Upstash's REST dialect in front of any Redis.
 ///
@@ -16,7 +19,7 @@ use crate::dial::Server;
 #[derive(Parser)]
 #[command(version)]
 pub(crate) struct Options {
-    /// Address to listen on; port 0 lets the system choose
+    /// Address to listen on, by default for this machine only; port 0 lets the system choose
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -25,7 +28,8 @@ pub(crate) struct Options {
     )]
     pub(crate) listen: String,
 
-    /// redis://user:password@host:port/db, rediss://… (TLS), unix:///path, or `spawn` for a private redis-server
+    /// redis://user:password@host:port/db, rediss://… (TLS), unix:///path, host:port, or `spawn` for a private
+    /// redis-server
     #[arg(
         long,
         value_name = "URL",
@@ -53,7 +57,7 @@ pub(crate) struct Options {
     )]
     pub(crate) redis_server: PathBuf,
 
-    /// Credential that clients present
+    /// Credential that clients present, at least 16 characters; make one with: openssl rand -hex 32
     #[arg(
         long,
         value_name = "SECRET",
@@ -117,14 +121,22 @@ impl Options {
     }
 
     /// White space around a secret comes from files and consoles, never from the one who chose it.
-    pub(crate) fn credentials(&self) -> Result<Credentials, &'static str> {
+    pub(crate) fn credentials(&self) -> Result<Credentials, String> {
         let standard = self.token.trim();
         let read_only = self.read_only_token.as_deref().map(str::trim);
-        if standard.is_empty() || read_only == Some("") {
-            return Err("a token must not be empty");
+        for (option, token) in [
+            ("--token", Some(standard)),
+            ("--read-only-token", read_only),
+        ] {
+            if token.is_some_and(|token| token.chars().count() < SHORTEST_TOKEN) {
+                return Err(format!(
+                    "{option} needs at least {SHORTEST_TOKEN} characters, or it can be guessed; make one with: \
+                     openssl rand -hex 32"
+                ));
+            }
         }
         if read_only == Some(standard) {
-            return Err("--token and --read-only-token must differ");
+            return Err("--token and --read-only-token must differ".to_owned());
         }
         Ok(Credentials::new(standard, read_only))
     }

@@ -133,6 +133,7 @@ async fn an_unusable_option_is_told_without_secrets() {
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let secret = "sesame";
+    let long = "sesame-open-yourself";
     for (args, reason) in [
         (
             vec!["--redis", "redis://u:sesame@"],
@@ -167,10 +168,20 @@ async fn an_unusable_option_is_told_without_secrets() {
             vec!["--redis", "spawn", "--redis-server", "/nowhere"],
             "/nowhere did not start",
         ),
-        (vec!["--token", " "], "a token must not be empty"),
-        (vec!["--read-only-token", ""], "a token must not be empty"),
+        (vec!["--redis", "localhost"], "write redis://HOST:PORT"),
         (
-            vec!["--token", secret, "--read-only-token", secret],
+            vec!["--redis", "u:sesame@h:6379"],
+            "write redis://HOST:PORT",
+        ),
+        (
+            vec!["--token", secret],
+            "--token needs at least 16 characters, or it can be guessed; make one with: openssl rand -hex 32",
+        ),
+        (vec!["--token", "           sesame     "], "--token needs"),
+        (vec!["--token", " "], "--token needs"),
+        (vec!["--read-only-token", ""], "--read-only-token needs"),
+        (
+            vec!["--token", long, "--read-only-token", long],
             "--token and --read-only-token must differ",
         ),
         (vec!["--timeout", "0"], "--timeout"),
@@ -196,6 +207,12 @@ async fn an_unusable_option_is_told_without_secrets() {
         );
         assert!(started.stdout.is_empty(), "{args:?}");
     }
+}
+
+#[tokio::test]
+async fn the_bridge_listens_for_its_own_machine_only_unless_told_otherwise() {
+    let help = command(["--help"]).output().await.unwrap();
+    assert!(String::from_utf8_lossy(&help.stdout).contains("[default: 127.0.0.1:8079]"));
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod http;
 mod lifecycle;
 mod logs;
 mod outage;
+mod password;
 mod paths;
 mod refused;
 mod scripts;

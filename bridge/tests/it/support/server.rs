@@ -80,6 +80,10 @@ impl Redis {
         self.folder.path().join("redis.sock")
     }
 
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) async fn connect(&self) -> MultiplexedConnection {
         connect(&self.socket()).await
     }
