@@ -5,6 +5,7 @@
 
 pub(crate) mod contention;
 pub(crate) mod js;
+pub(crate) mod sale;
 
 mod build;
 mod delay;
@@ -146,6 +147,17 @@ fn cpu_ns(id: u32) -> Result<u64> {
             .unwrap_or(0);
     }
     Ok(sum)
+}
+
+/// The process of the Redis that `bridge` spawned.
+fn redis_id(bridge: &Bridge) -> Result<u32> {
+    let about: String = redis::cmd("INFO")
+        .arg("server")
+        .query(&mut bridge.redis().get_connection()?)?;
+    let id = about
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:"));
+    Ok(id.context("Redis says its process id")?.trim().parse()?)
 }
 
 struct Rounds {

@@ -73,6 +73,8 @@ enum Task {
 enum Benchmark {
     /// Measure locks that many wait for, 20 ms away, against the limit and against @upstash/lock
     Contention,
+    /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take instead
+    Sale(bench::sale::Sales),
     /// Measure what the npm package takes to download, to start and to run, against @upstash/lock
     Js,
 }
@@ -102,6 +104,9 @@ fn run(task: Task) -> Result<bool> {
         Task::Bench {
             benchmark: Some(Benchmark::Js),
         } => bench::js::run()?,
+        Task::Bench {
+            benchmark: Some(Benchmark::Sale(sales)),
+        } => bench::sale::run(&sales)?,
         Task::Dev => dev::run()?,
         Task::Setup => setup::run()?,
         Task::BuildWorker => worker_build::build()?,

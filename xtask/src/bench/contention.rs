@@ -16,7 +16,7 @@ use xtask::setup;
 use xtask::stack::{self, Bridge, NodeScript};
 
 use super::delay::LongWay;
-use super::{build, cpu_ns, get, median};
+use super::{build, cpu_ns, get, median, redis_id};
 use crate::interrupt;
 use figures::Figures;
 
@@ -89,7 +89,7 @@ pub(crate) fn run() -> Result<()> {
         &script,
         [("BRIDGE_URL", &*url), ("BRIDGE_TOKEN", bridge.token())],
     )?;
-    let ids = [node.id(), bridge.id(), names::redis_id(&bridge)?];
+    let ids = [node.id(), bridge.id(), redis_id(&bridge)?];
     let field = Field {
         url: node.url(),
         ids,

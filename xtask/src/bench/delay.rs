@@ -7,6 +7,7 @@
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ const EXCHANGES: usize = 40;
 /// Listens, and delays, for as long as the process lives.
 pub(super) struct LongWay {
     port: u16,
+    requests: Arc<AtomicU64>,
 }
 
 impl LongWay {
@@ -40,6 +42,8 @@ impl LongWay {
     fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
+        let requests = Arc::new(AtomicU64::new(0));
+        let counted = requests.clone();
         let (there, back) = (line(), line());
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
@@ -49,11 +53,28 @@ impl LongWay {
                 };
                 let _ = (near.set_nodelay(true), far.set_nodelay(true));
                 let (near, far) = (Arc::new(near), Arc::new(far));
-                carry(near.clone(), far.clone(), there.clone(), each_way);
-                carry(far, near, back.clone(), each_way);
+                let count = counted.clone();
+                carry(
+                    near.clone(),
+                    far.clone(),
+                    there.clone(),
+                    each_way,
+                    move |bytes| {
+                        // A request's head begins what is read of it: nobody sends a second before the answer to the first.
+                        if bytes.starts_with(b"POST ") {
+                            count.fetch_add(1, Ordering::Relaxed);
+                        }
+                    },
+                );
+                carry(far, near, back.clone(), each_way, |_| {});
             }
         });
-        Ok(Self { port })
+        Ok(Self { port, requests })
+    }
+
+    /// How many `POST`s have entered it.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     fn address(&self) -> SocketAddr {
@@ -119,12 +140,19 @@ fn line() -> Sender<Parcel> {
     line
 }
 
-fn carry(from: Arc<TcpStream>, to: Arc<TcpStream>, line: Sender<Parcel>, each_way: Duration) {
+fn carry(
+    from: Arc<TcpStream>,
+    to: Arc<TcpStream>,
+    line: Sender<Parcel>,
+    each_way: Duration,
+    see: impl Fn(&[u8]) + Send + 'static,
+) {
     thread::spawn(move || {
         let mut buffer = [0; 16 * 1024];
         loop {
             // One that is reset has ended, too.
             let read = from.as_ref().read(&mut buffer).unwrap_or(0);
+            see(&buffer[..read]);
             let parcel = Parcel {
                 due: Instant::now() + each_way,
                 to: to.clone(),

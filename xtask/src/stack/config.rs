@@ -20,7 +20,7 @@ pub fn workerd_config<'a>(
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
 ) -> Result<String> {
-    let worker = worker(entry, modules, bindings)?;
+    let worker = worker(entry, modules, bindings, None)?;
     Ok(format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -33,13 +33,14 @@ const config :Workerd.Config = (
 
 /// As [`workerd_config`], with a second socket called `cron`, on which `GET` of [`CRON_PATH`] is the clock that calls the Worker's
 /// `scheduled`: with `time` in milliseconds since 1970. The answer is `ok` unless
-/// that throws.
+/// that throws. `object` is a class of the entry that is a Durable Object, kept in memory and bound under its own name.
 pub(super) fn workerd_config_with_cron<'a>(
     entry: &str,
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
+    object: Option<&str>,
 ) -> Result<String> {
-    let worker = worker(entry, modules, bindings)?;
+    let worker = worker(entry, modules, bindings, object)?;
     let date = compatibility_date()?;
     Ok(format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
@@ -75,6 +76,7 @@ fn worker<'a>(
     entry: &str,
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
+    object: Option<&str>,
 ) -> Result<String> {
     ensure!(
         modules.iter().any(|name| name == entry),
@@ -99,12 +101,23 @@ fn worker<'a>(
     let bindings: Vec<_> = bindings
         .into_iter()
         .map(|name| format!("(name = \"{name}\", fromEnvironment = \"{name}\")"))
+        .chain(
+            object
+                .map(|class| format!("(name = \"{class}\", durableObjectNamespace = \"{class}\")")),
+        )
         .collect();
+    let objects = object.map_or_else(String::new, |class| {
+        format!(
+            r#",
+  durableObjectNamespaces = [(className = "{class}", uniqueKey = "{class}")],
+  durableObjectStorage = (inMemory = void)"#
+        )
+    });
     Ok(format!(
         r#"const worker :Workerd.Worker = (
   modules = [{}],
   compatibilityDate = "{}",
-  bindings = [{}]
+  bindings = [{}]{objects}
 );
 "#,
         modules.join(", "),

@@ -21,6 +21,7 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 pub struct WorkerConfig {
     build: Option<PathBuf>,
     bindings: Vec<(String, String)>,
+    object: Option<&'static str>,
 }
 
 /// A running Worker. Dropping it kills it.
@@ -45,6 +46,7 @@ impl WorkerConfig {
         Self {
             build: None,
             bindings: Vec::new(),
+            object: None,
         }
         .bind("BRIDGE_URL", bridge.url())
         .bind("BRIDGE_TOKEN", bridge.token())
@@ -57,7 +59,15 @@ impl WorkerConfig {
         Self {
             build: Some(build.into()),
             bindings: Vec::new(),
+            object: None,
         }
+    }
+
+    /// Makes a class of the Worker a Durable Object, kept in memory and bound under its own name.
+    #[must_use]
+    pub fn object(mut self, class: &'static str) -> Self {
+        self.object = Some(class);
+        self
     }
 
     /// Gives the Worker a variable or secret, in place of one with the same name.
@@ -126,7 +136,7 @@ impl Worker {
         let names = config.bindings.iter().map(|(name, _)| name);
         fs::write(
             folder.path().join("config.capnp"),
-            workerd_config_with_cron("index.js", &modules, names)?,
+            workerd_config_with_cron("index.js", &modules, names, config.object)?,
         )?;
         let (process, ports) = serve(folder.path(), &config.bindings, 0)?;
         Ok(Self {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use xtask::stack::{Bridge, NodeScript};
 
-use super::super::{cpu_ns, get, median};
+use super::super::{cpu_ns, get, median, redis_id};
 
 const CROWD: u64 = 1_000_000;
 const ROUNDS: usize = 15;
@@ -106,17 +106,6 @@ impl Names {
     fn cpu_ns(&self) -> Result<u64> {
         Ok(cpu_ns(self.bridge.id())? + cpu_ns(self.redis)?)
     }
-}
-
-/// The process id of the Redis that a bridge spawned.
-pub(super) fn redis_id(bridge: &Bridge) -> Result<u32> {
-    let about: String = redis::cmd("INFO")
-        .arg("server")
-        .query(&mut bridge.redis().get_connection()?)?;
-    let id = about
-        .lines()
-        .find_map(|line| line.strip_prefix("process_id:"));
-    Ok(id.context("Redis says its process id")?.trim().parse()?)
 }
 
 impl fmt::Display for Ratio {

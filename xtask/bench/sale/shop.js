@@ -1,0 +1,30 @@
+// The route of an order, the same for every shop that is compared, and what an order comes to.
+const ROUTE = /^\/sales\/([\w-]+)\/orders$/;
+
+/** A Worker whose orders go through `sell(env, sku, order)`, which comes to `[status, body]`. */
+export function shop(sell) {
+  return {
+    async fetch(request, env) {
+      const sku = new URL(request.url).pathname.match(ROUTE)?.[1];
+      if (sku === undefined) return new Response("no such route", { status: 404 });
+      const [status, body] = await sell(env, sku, await request.json());
+      const headers = { "content-type": "application/json" };
+      if (status === 503) headers["retry-after"] = "1";
+      return new Response(JSON.stringify(body), { status, headers });
+    },
+  };
+}
+
+/** The keys of a sale, laid out as the project's own Worker has them. */
+export function keys(sku) {
+  return [`sale:{${sku}}`, `sale:{${sku}}:orders`, `sale:{${sku}}:buyers`];
+}
+
+/** `undefined` where the order can be sold, else why not. */
+export function refusal(sale, known, bought, order) {
+  if (known) return [200, { again: true }];
+  if (!sale) return [404, { code: "no_such_sale" }];
+  if (Date.now() >= sale.endsAt) return [410, { code: "sale_over" }];
+  if (sale.remaining < order.quantity) return [409, { code: "sold_out" }];
+  if (bought + order.quantity > sale.limit) return [409, { code: "limit_reached" }];
+}
