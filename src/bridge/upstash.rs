@@ -58,14 +58,38 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
     }
     let status = response.status;
     let [result, error] = answer::members(response, ANSWER)?;
-    match (error.map(answer::text), result) {
-        (Some(text), _) if status < 500 && quoted::contains(&text, "authorization header") => {
-            Err(Error::Unauthorized(text))
-        }
-        (Some(text), _) if status < 500 || is_of_redis(&text) => Ok(Reply::Error(text)),
-        _ if status >= 500 => Err(answer::unavailable(response, true)),
+    let said = error.map(answer::text);
+    if status >= 500 {
+        // Only what is marked as Redis's own: whatever stands between here and Redis may say that it is busy.
+        let passed_on = said
+            .as_deref()
+            .and_then(|text| text.strip_prefix(PASSED_ON));
+        let of_redis = passed_on.filter(|text| is_of_redis(text));
+        return of_redis
+            .map(|text| Reply::Error(text.to_owned()))
+            .ok_or_else(|| answer::unavailable(response, true));
+    }
+    match (said, result) {
+        (Some(text), _) => error_of(text),
         (None, Some(reply)) if status < 300 => Ok(reply),
         _ => Err(NEITHER),
+    }
+}
+
+/// What `@humanwhocodes/upstash-redis-server` puts before an error of Redis, with a status of 500.
+const PASSED_ON: &str = "Failed to execute Redis command: ";
+
+/// An error with a status that blames the request: what Redis said, or what a bridge says of a request that it did not take.
+fn error_of(text: String) -> Result<Reply, Error> {
+    if quoted::contains(&text, "authorization header") {
+        Err(Error::Unauthorized(text))
+    } else if text.starts_with("Invalid ") {
+        Err(Error::Refused {
+            message: text,
+            may_have_run: false,
+        })
+    } else {
+        Ok(Reply::Error(text))
     }
 }
 

@@ -172,7 +172,7 @@ impl Verdict {
 
 /// Whether Redis does not know the digest of an `EVALSHA`.
 pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
-    matches!(reply, Reply::Error(text) if has_code(text, "NOSCRIPT"))
+    matches!(reply, Reply::Error(text) if code(text) == "NOSCRIPT")
 }
 
 /// The commands' replies; the first error among them is the error of all.
@@ -198,7 +198,33 @@ fn duration(ms: i64) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
 }
 
-/// What a server says that is in a state in which it writes nothing, and that it will leave: a fail-over, a restart, a slot on its way.
+/// With which Redis begins what it says of a script that it did not execute, or that it broke off.
+const CODES: [&str; 19] = [
+    "ERR",
+    "NOSCRIPT",
+    "WRONGTYPE",
+    "NOAUTH",
+    "WRONGPASS",
+    "NOPERM",
+    "DENIED",
+    "OOM",
+    "MISCONF",
+    "READONLY",
+    "NOREPLICAS",
+    "LOADING",
+    "BUSY",
+    "CLUSTERDOWN",
+    "MASTERDOWN",
+    "TRYAGAIN",
+    "CROSSSLOT",
+    "MOVED",
+    "ASK",
+];
+
+/// Codes that bridges in Rust write as the names that their library has for them.
+const RENAMED: [(&str, &str); 2] = [("ResponseError", "ERR"), ("BusyLoadingError", "LOADING")];
+
+/// Codes of a server that is in a state in which it writes nothing, and that it will leave: a fail-over, a restart, a slot's move.
 const PASSING: [&str; 7] = [
     "LOADING",
     "BUSY",
@@ -211,42 +237,70 @@ const PASSING: [&str; 7] = [
 
 /// What it says of the first write of a script, and never of a later one: then nothing was executed
 /// (<https://github.com/redis/redis/blob/7.0/src/script.c>, `scriptVerifyWriteCommandAllow` and `scriptVerifyOOM`).
-const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY ", "NOREPLICAS ", "MISCONF ", "OOM "];
+const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY", "NOREPLICAS", "MISCONF", "OOM"];
 
-/// An error of Redis, told by its code. Bridges put words before it, change its case, or quote it.
+/// What Redis 6 and Upstash put before an error that a script raised.
+const RAISED: &str = "ERR Error running script";
+
+/// An error of Redis, told by its code.
 fn refusal(text: String) -> Error {
-    let has = |codes: &[&str]| codes.iter().any(|code| has_code(&text, code));
-    let is_first = BEFORE_THE_FIRST_WRITE
-        .iter()
-        .any(|code| text.starts_with(code));
-    // Raised inside of the script, so what stands before the failing call was executed.
-    let may_have_run = has(&["@USER_SCRIPT", "RUNNING SCRIPT"]) && !is_first;
-    if has(&["WRONGTYPE"]) {
-        Error::WrongType
-    } else if has(&["NOAUTH", "WRONGPASS", "NOPERM"]) {
-        Error::Unauthorized(text)
-    } else if has(&PASSING) {
-        Error::Unavailable {
+    let code = code(&text);
+    let is_first = !text.starts_with(RAISED) && BEFORE_THE_FIRST_WRITE.contains(&code);
+    // Raised inside of the script, so what stands before the failing call was executed. Without a code it may be anybody's.
+    let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
+    match code {
+        "WRONGTYPE" => Error::WrongType,
+        "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::Unauthorized(text),
+        _ if PASSING.contains(&code) => Error::Unavailable {
             message: text,
             retry_after: None,
             may_have_run,
-        }
-    } else {
-        Error::Refused {
+        },
+        _ => Error::Refused {
             message: text,
             may_have_run,
-        }
+        },
     }
 }
 
-/// Whether a bridge that failed for reasons of its own could not have said `text`.
+/// Whether `text` is an error of Redis's own, and not of who passes it on.
 pub(crate) fn is_error_of_redis(text: &str) -> bool {
-    !matches!(refusal(text.to_owned()), Error::Refused { .. })
-        || ["NOSCRIPT", "OOM", "MISCONF"]
-            .iter()
-            .any(|code| has_code(text, code))
+    !code(text).is_empty()
 }
 
-fn has_code(text: &str, code: &str) -> bool {
-    quoted::contains(&text.to_ascii_uppercase(), code)
+fn is_raised(text: &str) -> bool {
+    text.starts_with(RAISED)
+        || text.starts_with("ERR user_script:")
+        || quoted::contains(text, "@user_script")
+}
+
+/// The code with which Redis began `text`; empty where it does not begin with one, however often one stands in it.
+fn code(text: &str) -> &'static str {
+    let is_place = |word: &&str| {
+        let is_number = word
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b':');
+        is_number || word.starts_with(['(', '@']) || *word == "to" || word.starts_with("f_")
+    };
+    if text.starts_with(RAISED) {
+        let raised = text.split(' ').skip(4).find(|word| !is_place(word));
+        // Redis 6 has the mark of an error there too.
+        let word = raised.unwrap_or_default().trim_start_matches('-');
+        return known(word).unwrap_or("ERR");
+    }
+    known(text.split(' ').next().unwrap_or_default()).unwrap_or_default()
+}
+
+/// The code that `word` is. Bridges in Rust put it in quotes, or write `NoScript`, both with a colon behind it.
+fn known(word: &str) -> Option<&'static str> {
+    let Some(name) = word.strip_suffix(':') else {
+        return CODES.into_iter().find(|code| *code == word);
+    };
+    let name = name.trim_matches('"');
+    let renamed = RENAMED.iter().find(|(renamed, _)| *renamed == name);
+    renamed.map(|(_, code)| *code).or_else(|| {
+        CODES
+            .into_iter()
+            .find(|code| code.eq_ignore_ascii_case(name))
+    })
 }

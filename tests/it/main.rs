@@ -4,6 +4,7 @@
 mod bridges;
 mod cluster;
 mod contract;
+mod definite;
 mod docs;
 mod examples;
 mod holding;

@@ -9,8 +9,8 @@ use tokio::time::sleep;
 use crate::support::faulty::{Asked, json, serve};
 use crate::support::{Http, Tokio, client, ms, run};
 
-const EXECUTED_PERHAPS: bool = true;
-const NOT_EXECUTED: bool = false;
+pub(crate) const EXECUTED_PERHAPS: bool = true;
+pub(crate) const NOT_EXECUTED: bool = false;
 
 /// A response to `asked`; `NONCE` in `body` stands for the request's own.
 fn respond(asked: &Asked, status: u16, body: &str) -> Vec<u8> {
@@ -18,7 +18,7 @@ fn respond(asked: &Asked, status: u16, body: &str) -> Vec<u8> {
 }
 
 /// One attempt to acquire at a bridge that answers with `status` and `body`.
-async fn acquire_at(status: u16, body: &'static str) -> Result<u64, Error> {
+pub(crate) async fn acquire_at(status: u16, body: &'static str) -> Result<u64, Error> {
     acquire_raw(move |asked| Some(respond(asked, status, body))).await
 }
 

@@ -1,0 +1,184 @@
+//! What is known not to have been executed, and what only sounds so: unknown is not no, and words of a gateway are not Redis's.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::Command;
+
+use crate::outcomes::{EXECUTED_PERHAPS, NOT_EXECUTED, acquire_at};
+use crate::support::faulty::{forward, json, serve};
+use crate::support::{Stack, client_of, run};
+
+async fn check(cases: &[(u16, &'static str, &str, bool)]) {
+    for &(status, body, code, executed_perhaps) in cases {
+        let error = acquire_at(status, body).await.expect_err(body);
+        assert_eq!(
+            (error.code(), error.is_unknown()),
+            (code, executed_perhaps),
+            "{status} {body}: {error}"
+        );
+    }
+}
+
+#[test]
+fn what_a_gateway_says_of_itself_is_unknown_whatever_words_it_uses() {
+    run(async {
+        for (status, body) in [
+            (502, r#"{"error":"upstream too busy"}"#),
+            (503, r#"{"error":"BUSY"}"#),
+            (503, r#"{"error":"BUSY Redis is busy running a script."}"#),
+            (503, r#"{"error":"service is LOADING"}"#),
+            (503, r#"{"error":"readonly"}"#),
+            (503, r#"{"error":"READONLY mode: nothing was executed"}"#),
+            (503, r#"{"error":"ERR redis connection failed"}"#),
+            (500, r#"{"error":"NOSCRIPT"}"#),
+            (500, r#"{"error":"NOAUTH"}"#),
+            (500, r#"{"error":"OOM killed"}"#),
+            (500, r#"{"error":"WRONGTYPE"}"#),
+            (
+                500,
+                r#"{"error":"Failed to execute Redis command: Connection is closed."}"#,
+            ),
+            (
+                500,
+                r#"{"error":"Failed to execute Redis command: socket BUSY"}"#,
+            ),
+        ] {
+            check(&[(status, body, "unavailable", EXECUTED_PERHAPS)]).await;
+        }
+    });
+}
+
+#[test]
+fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
+    run(check(&[
+        // Not of Redis: these bridges say so of a connection that broke under the command.
+        (
+            400,
+            r#"{"error":"deadline has elapsed"}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            400,
+            r#"{"error":"broken pipe, server BUSY"}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            400,
+            r#"{"error":"BUSYBODY came by"}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        (400, r#"{"error":"busy"}"#, "refused", EXECUTED_PERHAPS),
+        (
+            200,
+            r#"{"error":"Connection is closed."}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        (400, r#"{"error":""}"#, "refused", EXECUTED_PERHAPS),
+        // A code that stands further behind is none.
+        (
+            400,
+            r#"{"error":"ERR unknown option LOADING"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"ERR max BUSY quota"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        // As libraries of Rust write them.
+        (
+            400,
+            r#"{"error":"ResponseError: unknown command 'EVAL'"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"BusyLoadingError: Redis is loading"}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"ReadOnly: You can't write against a read only replica."}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            400,
+            r#"{"error":"\"NOAUTH\": Authentication required."}"#,
+            "unauthorized",
+            NOT_EXECUTED,
+        ),
+        // With the words of another bridge before it.
+        (
+            500,
+            r#"{"error":"Failed to execute Redis command: BUSY Redis is busy running a script."}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (
+            500,
+            r#"{"error":"Failed to execute Redis command: ERR unknown command 'EVAL'"}"#,
+            "refused",
+            NOT_EXECUTED,
+        ),
+        // Raised inside of the script: executed up to there.
+        (
+            400,
+            r#"{"error":"ERR user_script:1: attempt to index a nil value"}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            400,
+            r#"{"error":"ERR Error running script (call to f_0a1b): @user_script:1: @user_script: 1: -READONLY You can't write"}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            400,
+            r#"{"error":"ERR Error running script: @user_script:2: WRONGTYPE Operation"}"#,
+            "wrong_type",
+            NOT_EXECUTED,
+        ),
+        (
+            500,
+            r#"{"error":"Failed to execute Redis command: ERR Wrong number of args, on @user_script:1."}"#,
+            "refused",
+            EXECUTED_PERHAPS,
+        ),
+    ]));
+}
+
+#[test]
+fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (bridge, executed) = (stack.url(), Rc::new(Cell::new(0)));
+        let count = executed.clone();
+        let url = serve(move |asked| {
+            let (bridge, count) = (bridge.clone(), count.clone());
+            async move {
+                let answer = forward(&bridge, &asked).await;
+                let is_commit = asked.body.contains("INCR");
+                count.set(count.get() + u32::from(is_commit));
+                let busy = json(503, r#"{"error":"upstream too busy"}"#);
+                Some(if is_commit { busy } else { answer })
+            }
+        })
+        .await;
+        let client = client_of(stack.route_by(&url)).attempts(1);
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let incr = [Command::new("INCR").key("n")];
+        assert!(lease.commit(&incr).await.unwrap_err().is_unknown());
+        assert_eq!((executed.get(), stack.redis::<i64>("GET n")), (1, 1));
+    });
+}
