@@ -87,7 +87,11 @@ impl From<Lost> for Failure {
                 "ERR Redis did not answer in time; whether the command was executed is unknown",
             ),
         };
-        Self::new(status, text)
+        let failure = Self::new(status, text);
+        match lost {
+            Lost::Unreachable | Lost::NotLetIn => failure.not_executed(),
+            Lost::Broken | Lost::Late => failure,
+        }
     }
 }
 

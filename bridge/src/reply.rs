@@ -41,6 +41,7 @@ impl Encoding {
 pub(crate) struct Failure {
     status: StatusCode,
     text: String,
+    is_known_not_executed: bool,
 }
 
 impl Failure {
@@ -48,7 +49,14 @@ impl Failure {
         Self {
             status,
             text: text.into(),
+            is_known_not_executed: false,
         }
+    }
+
+    /// Says so in a way that a program can rely on: to a status of 500 or more, words are no proof.
+    pub(crate) fn not_executed(mut self) -> Self {
+        self.is_known_not_executed = true;
+        self
     }
 
     /// The command was not carried out, and will not be when sent again.
@@ -59,8 +67,13 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut body = Vec::new();
-        error(&mut body, &self.text);
+        let mut body = b"{\"error\":".to_vec();
+        string(&mut body, &self.text);
+        let end: &[u8] = match self.is_known_not_executed {
+            true => b",\"executed\":false}",
+            false => b"}",
+        };
+        body.extend_from_slice(end);
         json(self.status, body)
     }
 }

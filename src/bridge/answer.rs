@@ -70,6 +70,7 @@ fn garbled(response: &Response, text: &str) -> Error {
     }
 }
 
+/// `may_have_run` unless the bridge itself says that nothing was executed.
 pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
     // The header's other form, a date, would need a wall clock.
     let seconds = response
@@ -79,8 +80,15 @@ pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
     Error::Unavailable {
         message: said(response),
         retry_after: seconds.map(Duration::from_secs),
-        may_have_run,
+        may_have_run: may_have_run && !is_known_not_to_have_run(response),
     }
+}
+
+/// Words prove nothing: a gateway's "busy" or "loading" says what became of the gateway's own request. `edgelock-bridge` has a
+/// member of its own for it.
+fn is_known_not_to_have_run(response: &Response) -> bool {
+    let text = String::from_utf8_lossy(&response.body);
+    json::is_false(&text, "executed")
 }
 
 /// What the bridge says for itself: the status, and its error if it speaks JSON. No page of a proxy.

@@ -98,6 +98,19 @@ pub(super) fn members_of_each<const N: usize>(
     reader.next().is_none().then_some(objects)
 }
 
+/// Whether an object has a member of this name that is `false`.
+pub(super) fn is_false(text: &str, name: &str) -> bool {
+    let mut is_false = false;
+    let mut reader = Reader(text.as_bytes());
+    let members = reader.list([b'{', b'}'], &mut |reader| {
+        let is_it = reader.name()? == name.as_bytes();
+        reader.peek()?;
+        is_false |= is_it && reader.0.starts_with(b"false");
+        reader.skip()
+    });
+    is_false && members.is_some() && reader.next().is_none()
+}
+
 /// What is yet to be read.
 struct Reader<'a>(&'a [u8]);
 

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use edgelock::Command;
+use xtask::stack::{self, RedisServer};
 
 use crate::outcomes::{EXECUTED_PERHAPS, NOT_EXECUTED, acquire_at};
 use crate::support::faulty::{forward, json, serve};
-use crate::support::{Stack, client_of, run};
+use crate::support::{Stack, client, client_of, run};
 
 async fn check(cases: &[(u16, &'static str, &str, bool)]) {
     for &(status, body, code, executed_perhaps) in cases {
@@ -159,6 +160,62 @@ fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
 }
 
 #[test]
+fn a_bridge_that_says_in_a_member_of_its_own_that_nothing_was_executed_is_believed() {
+    run(check(&[
+        (
+            503,
+            r#"{"error":"away","executed":false}"#,
+            "unavailable",
+            NOT_EXECUTED,
+        ),
+        (503, r#"{"executed": false}"#, "unavailable", NOT_EXECUTED),
+        (
+            503,
+            r#"{"error":"away","executed":true}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            503,
+            r#"{"error":"away","executed":"false"}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            503,
+            r#"{"error":"away","executed":0}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            503,
+            r#"{"error":"away","executed":null}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            503,
+            r#"{"error":"\"executed\":false"}"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        (
+            503,
+            r#"{"error":"away","executed":false"#,
+            "unavailable",
+            EXECUTED_PERHAPS,
+        ),
+        // Only of a failure.
+        (
+            200,
+            r#"{"result":false,"executed":false}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
+    ]));
+}
+
+#[test]
 fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown() {
     run(async {
         let mut stack = Stack::spawn();
@@ -180,5 +237,28 @@ fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown() {
         let incr = [Command::new("INCR").key("n")];
         assert!(lease.commit(&incr).await.unwrap_err().is_unknown());
         assert_eq!((executed.get(), stack.redis::<i64>("GET n")), (1, 1));
+    });
+}
+
+#[test]
+fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
+    run(async {
+        let mut redis = RedisServer::start(&[]);
+        let bridge = stack::Bridge::options().redis(redis.url()).start();
+        let bridge = bridge.expect("a bridge");
+        let client = client(bridge.url(), bridge.token()).attempts(1);
+        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        redis.kill();
+        let mut errors = Vec::new();
+        // What was under way when it died may have been executed; then the bridge knows that it is gone.
+        for _ in 0..2 {
+            errors.push(client.lock("b").unwrap().try_acquire().await.unwrap_err());
+        }
+        errors.push(lease.renew().await.unwrap_err());
+        errors.remove(0);
+        for error in errors {
+            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+        }
+        let _ = lease.into_token();
     });
 }

@@ -4,7 +4,8 @@ use reqwest::Method;
 
 use crate::support::{Bridge, Redis, answer, until};
 
-const UNREACHABLE: &str = r#"{"error":"ERR Redis cannot be reached; nothing was executed"}"#;
+const UNREACHABLE: &str =
+    r#"{"error":"ERR Redis cannot be reached; nothing was executed","executed":false}"#;
 const BROKEN: &str = r#"{"error":"ERR the connection to Redis was lost; whether the command was executed is unknown"}"#;
 const LATE: &str =
     r#"{"error":"ERR Redis did not answer in time; whether the command was executed is unknown"}"#;

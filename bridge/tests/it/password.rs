@@ -3,8 +3,7 @@
 use crate::support::{Bridge, Redis, answer, until};
 
 const SECRET: &str = "redis-secret";
-const NOT_LET_IN: &str =
-    r#"{"error":"ERR Redis wants a password that the bridge does not have; nothing was executed"}"#;
+const NOT_LET_IN: &str = r#"{"error":"ERR Redis wants a password that the bridge does not have; nothing was executed","executed":false}"#;
 
 async fn with_password() -> Redis {
     Redis::with(|_, _| ["--requirepass", SECRET].map(str::to_owned).to_vec()).await
