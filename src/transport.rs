@@ -39,10 +39,15 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Why an exchange has no response. None of them says whether the request was executed.
+/// Why an exchange has no response. Only [`TransportError::NotSent`] says that the request was not executed; the others leave it
+/// open.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
-    /// No response at all: not resolved, refused, reset.
+    /// No connection, so that not a byte of the request left: the host was not resolved, or it refused. Only where that is
+    /// certain; if in doubt, it is [`TransportError::NoResponse`].
+    #[error("no connection: {0}")]
+    NotSent(String),
+    /// No response at all: the connection was reset, or the host does not say why.
     #[error("no response: {0}")]
     NoResponse(String),
     /// The response began, and broke off.

@@ -248,6 +248,7 @@ impl Ear {
                 1 => Err(TransportError::NoResponse(text)),
                 2 => Err(TransportError::BrokeOff(text)),
                 3 => Err(TransportError::TooLarge),
+                5 => Err(TransportError::NotSent(text)),
                 _ => Err(TransportError::TimedOut),
             };
             {

@@ -81,9 +81,14 @@ impl Http {
 }
 
 fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -> TransportError {
-    move |error| match error.is_timeout() {
-        true => TransportError::TimedOut,
-        false => otherwise(error.to_string()),
+    move |error| {
+        if error.is_connect() {
+            TransportError::NotSent(error.to_string())
+        } else if error.is_timeout() {
+            TransportError::TimedOut
+        } else {
+            otherwise(error.to_string())
+        }
     }
 }
 

@@ -304,6 +304,18 @@ export const javascript: Suite = {
     await fails("timed_out", stack.client({ ...new Network("hang"), attempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
   },
 
+  async a_connection_that_was_refused_carried_nothing_where_the_host_tells_that_apart(stack) {
+    const acquire = (error: unknown) => stack.client({ fetch: () => Promise.reject(error), attempts: 1 }).lock("a").tryAcquire();
+    const caused = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code }) });
+    for (const code of ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]) {
+      equal((await fails("unavailable", acquire(caused(code)))).isUnknown, false);
+      equal((await fails("unavailable", acquire(Object.assign(new TypeError(), { code })))).isUnknown, false);
+    }
+    for (const error of [caused("ECONNRESET"), caused("UND_ERR_SOCKET"), new TypeError("Failed to fetch"), "ECONNREFUSED", undefined]) {
+      equal((await fails("unavailable", acquire(error))).isUnknown, true);
+    }
+  },
+
   async arguments_of_any_type_get_a_clear_error(stack) {
     const { url, token } = stack.bridge;
     const nowhere = () => Promise.reject(new Error("no network"));

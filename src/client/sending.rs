@@ -160,16 +160,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             .transport
             .send(request)
             .await
-            .map_err(|error| match error {
-                TransportError::NoResponse(message) => Error::Unavailable {
-                    message,
-                    retry_after: None,
-                    may_have_run: true,
-                },
-                TransportError::BrokeOff(_) => Error::Truncated,
-                TransportError::TooLarge => Error::TooLarge,
-                TransportError::TimedOut => Error::TimedOut(timeout),
-            })?;
+            .map_err(|error| unanswered(error, timeout))?;
         let of_redis = script::is_error_of_redis;
         Ok(match call.replicas() {
             None => Answer {
@@ -187,6 +178,23 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     fn request_limit_of(&self, call: &Call) -> Duration {
         let wait = call.replicas().map_or(Duration::ZERO, Replicas::within);
         self.request_timeout.saturating_add(wait)
+    }
+}
+
+/// What the lack of a response within `timeout` means for the script.
+fn unanswered(error: TransportError, timeout: Duration) -> Error {
+    let may_have_run = !matches!(error, TransportError::NotSent(_));
+    match error {
+        TransportError::NotSent(message) | TransportError::NoResponse(message) => {
+            Error::Unavailable {
+                message,
+                retry_after: None,
+                may_have_run,
+            }
+        }
+        TransportError::BrokeOff(_) => Error::Truncated,
+        TransportError::TooLarge => Error::TooLarge,
+        TransportError::TimedOut => Error::TimedOut(timeout),
     }
 }
 

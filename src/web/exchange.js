@@ -4,6 +4,12 @@ const NO_RESPONSE = 1;
 const BROKE_OFF = 2;
 const TOO_LARGE = 3;
 const TIMED_OUT = 4;
+const NOT_SENT = 5;
+
+// How hosts say that there was no connection: Node by the code of the cause, Bun by that of the error, Deno in words. Others do not say.
+const NO_CONNECTION = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+const wasSent = (error) =>
+  !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !reason(error).includes("client error (Connect)");
 
 export class Exchange {
   // `done(failure, status, retryAfter, text, error)` is called once, unless the exchange is aborted first. `send` is a `fetch` other
@@ -37,7 +43,7 @@ export class Exchange {
     try {
       response = await send(url, init);
     } catch (error) {
-      return this.end(NO_RESPONSE, 0, undefined, reason(error), error);
+      return this.end(wasSent(error) ? NO_RESPONSE : NOT_SENT, 0, undefined, reason(error), error);
     }
     return this.take(response, bodyLimit);
   }

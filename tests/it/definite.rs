@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::Command;
+use edgelock::{Bridge, Command, Error};
+use tokio::net::TcpListener;
 use xtask::stack::{self, RedisServer};
 
 use crate::outcomes::{EXECUTED_PERHAPS, NOT_EXECUTED, acquire_at};
@@ -260,5 +261,31 @@ fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
             assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
         }
         let _ = lease.into_token();
+    });
+}
+
+#[test]
+fn a_connection_that_was_refused_is_known_to_have_carried_nothing() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let client = client_of(Bridge::upstash(&url, "credential").unwrap());
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+    });
+}
+
+#[test]
+fn a_refused_repeat_says_nothing_of_the_request_before_it() {
+    run(async {
+        // The server takes one connection, hangs up on it, and is gone.
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::task::spawn_local(async move { drop(listener.accept().await) });
+        let client = client_of(Bridge::upstash(&url, "credential").unwrap());
+        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
+        assert!(error.is_unknown());
     });
 }

@@ -1,0 +1,34 @@
+// What hosts tell of a connection that failed: the suite of those that have servers of their own.
+import { createServer, type Server, type Socket } from "node:net";
+import { Client } from "edgelock";
+import { equal, fails, type Suite } from "./harness.js";
+
+/** A server that does nothing but `take` connections; and its address. */
+async function serve(take: (socket: Socket) => void): Promise<[Server, string]> {
+  const server = createServer(take);
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("no port");
+  return [server, `http://127.0.0.1:${address.port}`];
+}
+
+const close = (server: Server): Promise<void> => new Promise((closed) => server.close(() => closed()));
+
+async function isUnknownAt(url: string): Promise<boolean> {
+  const client = new Client({ url, token: "credential", attempts: 1 });
+  return (await fails("unavailable", client.lock("a").tryAcquire())).isUnknown;
+}
+
+export const connection: Suite = {
+  async a_connection_that_was_refused_is_known_to_have_carried_nothing() {
+    const [server, url] = await serve(() => {});
+    await close(server);
+    equal(await isUnknownAt(url), false);
+  },
+
+  async a_connection_that_was_hung_up_on_is_not() {
+    const [server, url] = await serve((socket) => socket.once("data", () => socket.destroy()));
+    equal(await isUnknownAt(url), true);
+    await close(server);
+  },
+};
