@@ -4,6 +4,7 @@ use edgelock::Response;
 use serde_json::{Value, json};
 
 use super::redis::Reply;
+use super::rng::Rng;
 
 /// Redis's answer as the response of a bridge.
 pub(crate) fn response(reply: &Reply) -> Response {
@@ -13,9 +14,24 @@ pub(crate) fn response(reply: &Reply) -> Response {
     }
 }
 
-/// What the bridge says when Redis did not answer it.
-pub(crate) fn unavailable() -> Response {
-    answer(503, &json!({ "error": "redis is not available" }))
+/// What the bridge says when it could not reach Redis.
+pub(crate) fn unreachable() -> Response {
+    answer(
+        503,
+        &json!({ "error": "ERR Redis cannot be reached", "executed": false }),
+    )
+}
+
+/// What stands before the bridge says when it lost the answer: about itself, in words that Redis has too.
+pub(crate) fn unavailable(rng: &Rng) -> Response {
+    let text = rng.pick(&[
+        "redis is not available",
+        "upstream too busy",
+        "BUSY",
+        "LOADING the next release",
+        "readonly: nothing was executed",
+    ]);
+    answer(503, &json!({ "error": text }))
 }
 
 /// What the bridge says to whom it turns away.

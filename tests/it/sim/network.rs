@@ -36,7 +36,7 @@ struct Stream {
 type Answer = Rc<Inbox<Result<Response, TransportError>>>;
 
 fn no_response() -> TransportError {
-    TransportError::NoResponse("connection refused".into())
+    TransportError::NoResponse("connection reset".into())
 }
 
 impl Network {
@@ -94,7 +94,7 @@ impl Case {
                     true => bridge::unauthorized(),
                     false => case.serve(&from, &words),
                 };
-                case.arrive(serve, &answer);
+                case.arrive(serve, copies == 1, &answer);
             });
         }
     }
@@ -110,18 +110,27 @@ impl Case {
         });
     }
 
-    fn arrive(self: &Rc<Self>, serve: impl Fn() -> Response, answer: &Answer) {
+    /// Of a request of which another copy is under way nobody can say that it was not executed.
+    fn arrive(self: &Rc<Self>, serve: impl Fn() -> Response, is_alone: bool, answer: &Answer) {
         let net = self.net.get();
         let now = self.world.now();
         let response = if now < self.network.bridge_away_until.get() {
-            Err(no_response())
+            Err(match is_alone {
+                true => TransportError::NotSent("connection refused".into()),
+                false => no_response(),
+            })
         } else if now < self.network.redis_away_until.get() {
-            Ok(bridge::unavailable())
+            Ok(match is_alone {
+                true => bridge::unreachable(),
+                false => bridge::unavailable(&self.rng),
+            })
         } else {
             Ok(serve())
         };
         let response = match response {
-            Ok(_) if self.rng.chance(net.fail) => Ok(bridge::unavailable()),
+            Ok(_) if self.rng.chance(net.fail) => {
+                Ok(self.bent.failed(bridge::unavailable(&self.rng)))
+            }
             // Errors have no nonce, so that one that went astray could not be told.
             Ok(own) if own.status == 200 && self.rng.chance(net.cross) => {
                 Ok(self.network.last.replace(Some(own.clone())).unwrap_or(own))

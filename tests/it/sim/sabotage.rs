@@ -6,6 +6,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use edgelock::Response;
+
+use super::bridge;
 use super::case::Case;
 use super::check::Check;
 use super::check::Invariant::{self, *};
@@ -25,6 +28,8 @@ pub(crate) enum Bent {
     Freshened,
     /// A request has no time-out.
     Patient,
+    /// Who lost an answer says that nothing was executed, as if its words were believed.
+    Denying,
 }
 
 impl Bent {
@@ -43,6 +48,14 @@ impl Bent {
     pub(crate) fn answered(self, machine: &Machine, took: Time) {
         if self == Self::Standstill {
             machine.stood_still.set(machine.stood_still.get() + took);
+        }
+    }
+
+    /// What is said in place of an answer that got lost.
+    pub(crate) fn failed(self, response: Response) -> Response {
+        match self {
+            Self::Denying => bridge::unreachable(),
+            _ => response,
         }
     }
 
@@ -143,6 +156,11 @@ fn clocks_that_drift_further_than_allowed_for() {
 #[test]
 fn a_request_without_time_out() {
     bent(WaitsEnd, Bent::Patient);
+}
+
+#[test]
+fn a_lost_answer_that_is_taken_for_nothing_executed() {
+    bent(ExactlyOnce, Bent::Denying);
 }
 
 #[test]

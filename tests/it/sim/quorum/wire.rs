@@ -57,18 +57,20 @@ impl Place {
     fn send(self: &Rc<Self>, at: usize, words: Vec<String>, answer: &Answer) {
         let net = self.nodes[at].net.get();
         let words = Rc::new(words);
-        for _ in 0..1 + u64::from(self.rng.chance(net.duplicate)) {
+        let copies = 1 + u64::from(self.rng.chance(net.duplicate));
+        for _ in 0..copies {
             if self.rng.chance(net.lose_request) {
                 continue;
             }
             let (place, words, answer) = (self.clone(), words.clone(), answer.clone());
             self.carry(net.delay(&self.rng), move || {
-                place.arrive(at, &words, &answer)
+                place.arrive(at, &words, copies == 1, &answer)
             });
         }
     }
 
-    fn arrive(self: &Rc<Self>, at: usize, words: &[String], answer: &Answer) {
+    /// Of a request of which another copy is under way nobody can say that it was not executed.
+    fn arrive(self: &Rc<Self>, at: usize, words: &[String], is_alone: bool, answer: &Answer) {
         let node = &self.nodes[at];
         let (now, net) = (self.world.now(), node.net.get());
         let is_mute = now < node.mute_until.get();
@@ -77,8 +79,11 @@ impl Place {
             return;
         }
         let response = if now < node.away_until.get() {
-            let refused = "connection refused".to_owned();
-            Err(TransportError::NoResponse(refused))
+            let error = match is_alone {
+                true => TransportError::NotSent,
+                false => TransportError::NoResponse,
+            };
+            Err(error("connection refused".into()))
         } else {
             Ok(bridge::response(&self.serve(at, words)))
         };
