@@ -2,8 +2,9 @@
 import { connection } from "./connection.js";
 import { contract } from "./contract.js";
 import { examples } from "./examples.js";
+import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
-run({ url, token }, [contract, javascript, connection, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, token }, [contract, javascript, connection, fetches, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));
