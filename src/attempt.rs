@@ -76,7 +76,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             Wait::is_worthwhile(*wait) && patience.max_requests >= REQUESTS_OF_A_WAIT
         });
         let channel = wait
-            .filter(|_| claim.client.pushes())
+            .filter(|_| claim.client.may_push())
             .and_then(|_| claim.kind.channel(&claim.name, &claim.session));
         let waiter = wait.filter(|_| claim.kind.queues()).map(|wait| {
             let liveness = wait::liveness(claim.ttl, wait, patience.max_requests);

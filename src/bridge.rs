@@ -42,7 +42,8 @@ pub struct Bridge {
     access: Access,
     key_locking: bool,
     script_cache: bool,
-    push: bool,
+    /// `None` to go by what the bridge says of itself.
+    push: Option<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -113,10 +114,11 @@ impl Bridge {
         access: Access,
     ) -> Result<Self, Error> {
         let url = endpoint::parse(url, plain_http)?;
+        let is_upstash = endpoint::is_host_under(&url, "upstash.io");
         Ok(Self {
-            key_locking: endpoint::is_host_under(&url, "upstash.io"),
+            key_locking: is_upstash,
             script_cache: false,
-            push: true,
+            push: (is_upstash || matches!(dialect, Dialect::Webdis)).then_some(true),
             dialect,
             url,
             access,
@@ -139,11 +141,15 @@ impl Bridge {
         self
     }
 
-    /// Whether those who wait for a lock listen for their turn. On by itself; a bridge that has no subscriptions, and says so, is asked
-    /// from time to time instead. Off where subscriptions are not wanted, or a proxy on the way holds them back.
+    /// Whether waiters listen for their turn. By default they do where that is known to work: with Upstash's own hosts, with
+    /// webdis, and with a bridge that says so by the header `x-edgelock-bridge: push`, as `edgelock-bridge` does. Other bridges are
+    /// asked from time to time, since a subscription can take such a bridge away from all its clients.
+    ///
+    /// `true` also for a bridge that says nothing and has subscriptions; `false` where they are not wanted, or a proxy on the way
+    /// holds them back.
     #[must_use]
     pub fn push(mut self, on: bool) -> Self {
-        self.push = on;
+        self.push = Some(on);
         self
     }
 
@@ -151,8 +157,15 @@ impl Bridge {
         &self.url
     }
 
-    pub(crate) const fn pushes(&self) -> bool {
+    /// Whether it is to be listened to, whatever it says of itself.
+    pub(crate) const fn pushes(&self) -> Option<bool> {
         self.push
+    }
+
+    /// Whether a bridge says that it can be listened to.
+    pub(crate) fn says_it_pushes(response: &Response) -> bool {
+        let said = response.bridge.as_deref().unwrap_or_default();
+        said.split(',').any(|word| word.trim() == "push")
     }
 
     pub(crate) const fn key_locks(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::name::Name;
 use crate::runtime::Runtime;
 use crate::script::{self, Call, Kind};
 use crate::token::Session;
-use crate::transport::Transport;
+use crate::transport::{Response, Transport};
 
 pub(crate) use sending::{Settled, Until};
 
@@ -50,8 +50,42 @@ struct Host<T, R> {
 /// One bridge, and what was learned of it.
 struct Node {
     bridge: Bridge,
+    /// Has answered, and in an answer said that it can be listened to.
+    answered: AtomicBool,
+    announced: AtomicBool,
     /// Was found to have no subscriptions.
     mute: AtomicBool,
+}
+
+impl Node {
+    const fn new(bridge: Bridge) -> Self {
+        Self {
+            bridge,
+            answered: AtomicBool::new(false),
+            announced: AtomicBool::new(false),
+            mute: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether waiters listen; before the first answer of some bridges, nobody knows.
+    fn pushes(&self) -> Option<bool> {
+        let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        if is(&self.mute) {
+            return Some(false);
+        }
+        let announced = || is(&self.answered).then(|| is(&self.announced));
+        self.bridge.pushes().or_else(announced)
+    }
+
+    /// Hears what the bridge says of itself. Only its answers count: a refusal can come from a proxy before it.
+    fn hear(&self, response: &Response) {
+        if response.status == 200 {
+            if Bridge::says_it_pushes(response) {
+                self.announced.store(true, Ordering::Relaxed);
+            }
+            self.answered.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Which of the bridges a lock lives behind.
@@ -71,13 +105,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     fn over(bridges: Vec<Bridge>, reach: Reach, transport: T, runtime: R) -> Self {
-        let nodes = bridges
-            .into_iter()
-            .map(|bridge| Node {
-                bridge,
-                mute: AtomicBool::new(false),
-            })
-            .collect();
+        let nodes = bridges.into_iter().map(Node::new).collect();
         Self {
             host: Arc::new(Host {
                 nodes,
@@ -202,18 +230,27 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.runtime().observe(&Event { name, kind });
     }
 
-    /// The bridge that pushes to who waits, if there is one.
+    /// The bridge that pushes to waiters, if there is one.
     fn speaker(&self) -> Option<&Node> {
-        let Reach::One(node) = self.reach else {
-            return None;
-        };
-        let node = self.host.nodes.get(node)?;
-        (node.bridge.pushes() && !node.mute.load(Ordering::Relaxed)).then_some(node)
+        self.single().filter(|node| node.pushes() == Some(true))
     }
 
-    /// Whether who waits may listen.
+    fn single(&self) -> Option<&Node> {
+        match self.reach {
+            Reach::One(node) => self.host.nodes.get(node),
+            Reach::Majority | Reach::ByName(_) => None,
+        }
+    }
+
+    /// Whether waiters listen.
     pub(crate) fn pushes(&self) -> bool {
         self.speaker().is_some()
+    }
+
+    /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
+    pub(crate) fn may_push(&self) -> bool {
+        self.single()
+            .is_some_and(|node| node.pushes() != Some(false))
     }
 
     /// Listens to `channel` until that is over, for `limit` at most. One request.

@@ -37,7 +37,7 @@
 //! #                 self.stock.set(0);
 //! #                 format!(r#"{{"result":[1,"{nonce}","{}"]}}"#, if words.contains(&"SET") { r"+OK\r\n" } else { "" })
 //! #             };
-//! #             Ok(Response { status: 200, retry_after: None, body: body.into_bytes() })
+//! #             Ok(Response { status: 200, body: body.into_bytes(), ..Response::default() })
 //! #         }
 //! #     }
 //! #     pub struct Still;

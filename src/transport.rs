@@ -19,12 +19,14 @@ pub struct Request<'a> {
 }
 
 /// What came back, whatever the status.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Response {
     /// HTTP status. 0 where the host hides a redirect's status, as browsers do.
     pub status: u16,
     /// The `Retry-After` header.
     pub retry_after: Option<String>,
+    /// The `x-edgelock-bridge` header: what the bridge says that it can do.
+    pub bridge: Option<String>,
     /// The body, unread for a redirect.
     pub body: Vec<u8>,
 }

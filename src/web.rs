@@ -204,7 +204,7 @@ struct Ear {
     done: Closure<Done>,
 }
 
-/// Failure, status, when to come back, text, what was thrown.
+/// Failure, status, the header that says more, text, what was thrown.
 type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
 
 #[derive(Default)]
@@ -229,14 +229,21 @@ impl Ear {
     fn new() -> Self {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let hears = heard.clone();
-        let done = Closure::new(move |failure, status, retry_after, text: String, thrown| {
+        let done = Closure::new(move |failure, status, header, text: String, thrown| {
             // The numbers are those of exchange.js.
             let answer = match failure {
-                0 => Ok(Response {
-                    status,
-                    retry_after,
-                    body: text.into_bytes(),
-                }),
+                0 => {
+                    let (bridge, retry_after) = match status {
+                        200 => (header, None),
+                        _ => (None, header),
+                    };
+                    Ok(Response {
+                        status,
+                        retry_after,
+                        bridge,
+                        body: text.into_bytes(),
+                    })
+                }
                 1 => Err(TransportError::NoResponse(text)),
                 2 => Err(TransportError::BrokeOff(text)),
                 3 => Err(TransportError::TooLarge),

@@ -43,9 +43,10 @@ async fn handle(State(bridge): State<Arc<Bridge>>, request: Request) -> Response
         .answer(&parts, body)
         .await
         .unwrap_or_else(Failure::into_response);
-    response
-        .headers_mut()
-        .insert("upstash-sync-token", bridge.sync_tokens.next());
+    let headers = response.headers_mut();
+    headers.insert("upstash-sync-token", bridge.sync_tokens.next());
+    // For clients that subscribe only where they are told that it harms nobody.
+    headers.insert("x-edgelock-bridge", HeaderValue::from_static("push"));
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
         response.headers_mut().insert(header::ALLOW, allowed);

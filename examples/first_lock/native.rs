@@ -22,10 +22,11 @@ impl Transport for Http {
         let body_limit = request.body_limit;
         let mut response = self.post(request).await?;
         let status = response.status().as_u16();
-        let retry_after = response.headers().get("retry-after");
-        let retry_after = retry_after
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned);
+        let header = |name| {
+            let value = response.headers().get(name)?.to_str().ok()?;
+            Some(value.to_owned())
+        };
+        let (retry_after, bridge) = (header("retry-after"), header("x-edgelock-bridge"));
         let mut body = Vec::new();
         while let Some(chunk) = response
             .chunk()
@@ -40,6 +41,7 @@ impl Transport for Http {
         Ok(Response {
             status,
             retry_after,
+            bridge,
             body,
         })
     }

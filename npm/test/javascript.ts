@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, InternalError, type LockEvent, LostError, type ReentrantOptions, ReleasedError, UnreplicatedError } from "edgelock";
+import { Client, EdgelockError, type FetchInit, type FetchResponse, InternalError, type LockEvent, LostError, type ReentrantOptions, ReleasedError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -313,6 +313,31 @@ export const javascript: Suite = {
     }
     for (const error of [caused("ECONNRESET"), caused("UND_ERR_SOCKET"), new TypeError("Failed to fetch"), "ECONNREFUSED", undefined]) {
       equal((await fails("unavailable", acquire(error))).isUnknown, true);
+    }
+  },
+
+  async a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for(stack) {
+    for (const [says, push, listens] of [
+      [false, undefined, false],
+      [false, true, true],
+      [true, undefined, true],
+      [true, false, false],
+    ] as const) {
+      let subscriptions = 0;
+      let asked = 0;
+      const silenced = async (url: string, init: FetchInit): Promise<FetchResponse> => {
+        const isSubscription = url.includes("/subscribe/");
+        if (isSubscription) subscriptions++;
+        else asked++;
+        const response = await fetch(url, init);
+        return says || isSubscription ? response : new Response(await response.text(), { status: response.status });
+      };
+      const holder = await stack.lock("a", LONG).tryAcquire();
+      const waiter = stack.client({ fetch: silenced, push }).lock("a", { wait: 20_000 }).acquire();
+      await eventually(async () => (listens ? subscriptions === 1 : asked >= 3));
+      await holder.release();
+      await (await waiter).release();
+      equal(subscriptions, listens ? 1 : 0);
     }
   },
 

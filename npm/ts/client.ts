@@ -33,7 +33,10 @@ export interface ClientSettings {
   readonly requestTimeout?: number | undefined;
   /** How often an operation is sent when its requests get lost. 3 by itself. Sending again is safe. */
   readonly attempts?: number | undefined;
-  /** Whether those who wait for a lock listen for their turn. On by itself. */
+  /**
+   * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with webdis, and with a bridge that says that it
+   * pushes, as edgelock-bridge does. Other bridges are asked from time to time: a subscription can take one away from all its clients.
+   */
   readonly push?: boolean | undefined;
   /** Whether scripts travel as `EVALSHA`, and as `EVAL` only when Redis does not know them. Off by itself. */
   readonly scriptCache?: boolean | undefined;

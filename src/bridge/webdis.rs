@@ -92,8 +92,8 @@ mod tests {
     fn decode(status: u16, body: &str) -> Result<Reply, Error> {
         super::decode(&Response {
             status,
-            retry_after: None,
             body: body.as_bytes().to_vec(),
+            ..Response::default()
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Client, Reach};
+use super::{Client, Node, Reach};
 use crate::bridge::Bridge;
 use crate::command::Reply;
 use crate::error::Error;
@@ -62,7 +62,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         until: Until,
         check: Check,
     ) -> Settled<Verdict> {
-        let bridge = &self.host.nodes[node].bridge;
+        let node = &self.host.nodes[node];
         let mut backoff = Backoff::new(until.attempts(self.attempts));
         let mut lost = None;
         let mut requests = 0;
@@ -72,10 +72,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let begun_at = *begun_at.get_or_insert(asked_at);
             let limit = until.limit(asked_at).min(self.request_limit_of(call));
             let outcome = self
-                .send(bridge, call, session, limit, &mut requests)
+                .send(node, call, session, limit, &mut requests)
                 .await
                 .and_then(|verdict| check(&verdict).map(|()| verdict))
-                .map_err(|error| error.quoting(|text| bridge.quote(&call.redact(text))));
+                .map_err(|error| error.quoting(|text| node.bridge.quote(&call.redact(text))));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {
                     if error.is_unknown() {
@@ -117,12 +117,13 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
     async fn send(
         &self,
-        bridge: &Bridge,
+        node: &Node,
         call: &Call,
         session: &Session,
         limit: Duration,
         requests: &mut u32,
     ) -> Result<Verdict, Error> {
+        let bridge = &node.bridge;
         let mut left = limit;
         let nonce = session.nonce(self.host.requests.fetch_add(1, Ordering::Relaxed));
         *requests += 1;
@@ -130,7 +131,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let deadline = self.runtime().now() + limit;
             let digest = call.script().digest(bridge.key_locks());
             let words = call.words("EVALSHA", digest, &nonce);
-            let answer = self.execute(bridge, call, &words, limit).await?;
+            let answer = self.execute(node, call, &words, limit).await?;
             if !script::is_unknown_script(&answer.reply) {
                 return answer.verdict(call, &nonce);
             }
@@ -139,17 +140,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
         let text = call.script().text(bridge.key_locks());
         let words = call.words("EVAL", text, &nonce);
-        let answer = self.execute(bridge, call, &words, left).await?;
+        let answer = self.execute(node, call, &words, left).await?;
         answer.verdict(call, &nonce)
     }
 
     async fn execute(
         &self,
-        bridge: &Bridge,
+        node: &Node,
         call: &Call,
         words: &[&str],
         timeout: Duration,
     ) -> Result<Answer, Error> {
+        let bridge = &node.bridge;
         let mut url = String::new();
         let request = match call.replicas() {
             None => bridge.encode(words, timeout),
@@ -161,6 +163,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             .send(request)
             .await
             .map_err(|error| unanswered(error, timeout))?;
+        node.hear(&response);
         let of_redis = script::is_error_of_redis;
         Ok(match call.replicas() {
             None => Answer {

@@ -12,8 +12,9 @@ const wasSent = (error) =>
   !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !reason(error).includes("client error (Connect)");
 
 export class Exchange {
-  // `done(failure, status, retryAfter, text, error)` is called once, unless the exchange is aborted first, and never before this
-  // returns. `send` is a `fetch` other than the host's, which may do anything.
+  // `done(failure, status, header, text, error)` is called once, unless the exchange is aborted first, and never before this
+  // returns. `send` is a `fetch` other than the host's, which may do anything. `header` is the one that says more at that status:
+  // `x-edgelock-bridge` at 200, else `retry-after`.
   constructor(send, url, headers, body, bodyLimit, timeoutMs, done) {
     this.done = done;
     this.run(send, url, headers, body, bodyLimit, timeoutMs);
@@ -25,11 +26,11 @@ export class Exchange {
     this.controller?.abort();
   }
 
-  end(failure, status, retryAfter, text, error) {
+  end(failure, status, header, text, error) {
     const { done } = this;
     this.done = undefined;
     clearTimeout(this.timer);
-    done?.(failure, status, retryAfter, text, error);
+    done?.(failure, status, header, text, error);
   }
 
   async run(send, url, headers, body, bodyLimit, timeoutMs) {
@@ -50,16 +51,16 @@ export class Exchange {
     return this.take(answer, bodyLimit);
   }
 
-  async take({ response, status, retryAfter }, bodyLimit) {
+  async take({ response, status, header }, bodyLimit) {
     let text;
     try {
       // A browser shows a redirect as status 0. Its body is of no use to anybody.
       const isRedirect = status === 0 || (status >= 300 && status < 400);
       text = isRedirect ? discard(response.body) : await read(response, bodyLimit);
     } catch (error) {
-      return this.end(BROKE_OFF, status, retryAfter, reason(error), error);
+      return this.end(BROKE_OFF, status, header, reason(error), error);
     }
-    return this.end(text === undefined ? TOO_LARGE : ANSWERED, status, retryAfter, text ?? "");
+    return this.end(text === undefined ? TOO_LARGE : ANSWERED, status, header, text ?? "");
   }
 }
 
@@ -77,14 +78,14 @@ export class Stream extends Exchange {
     setTimeout(() => super.abort());
   }
 
-  async take({ response, status, retryAfter }) {
+  async take({ response, status, header }) {
     try {
       if (status === 200) await this.hearOut(response.body);
       else discard(response.body);
     } catch (error) {
-      return this.end(BROKE_OFF, status, retryAfter, reason(error), error);
+      return this.end(BROKE_OFF, status, header, reason(error), error);
     }
-    return this.end(ANSWERED, status, retryAfter, "");
+    return this.end(ANSWERED, status, header, "");
   }
 
   async hearOut(body) {
@@ -103,8 +104,8 @@ function begun(response) {
   if (!Number.isInteger(status) || status < 0 || status > 999 || typeof headers?.get !== "function") {
     throw new TypeError("what `fetch` came to is no response");
   }
-  const retryAfter = headers.get("retry-after") ?? undefined;
-  return { response, status, retryAfter: retryAfter === undefined ? undefined : String(retryAfter) };
+  const header = headers.get(status === 200 ? "x-edgelock-bridge" : "retry-after") ?? undefined;
+  return { response, status, header: header === undefined ? undefined : String(header) };
 }
 
 // The body as text, or nothing if it is longer than `limit` bytes; then the rest is not read.

@@ -1,13 +1,14 @@
 //! What bridges cannot do, and what they do wrong: no answer that is not one, and no wait that depends on more than asking.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use edgelock::Bridge;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use xtask::stack::{RedisServer, Webdis};
 
-use crate::support::faulty::{forward, serve};
+use crate::support::faulty::{forward, saying_nothing, serve};
 use crate::support::watched::watch;
 use crate::support::{Spawn, Stack, client_of, eventually, ms, over, run};
 use crate::waiting::{LONG, acquire, meanwhile};
@@ -120,11 +121,44 @@ fn a_bridge_without_subscriptions_is_asked_from_time_to_time() {
         for spawn in [forbids, Stack::humanwhocodes] {
             let stack = spawn();
             let holder = stack.lock("a").acquire().await.unwrap();
-            let (client, seen) = stack.watched();
+            let (client, seen) = watch(stack.route().push(true));
             let waiter = acquire(&client);
             eventually(|| seen.sent() >= 4).await;
             holder.release().await.unwrap();
             waiter.await.unwrap().unwrap().release().await.unwrap();
+        }
+    });
+}
+
+/// It could have but one connection to Redis, and a subscription would take that from everybody.
+#[test]
+fn a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for() {
+    run(async {
+        let mut stack = Stack::upstash();
+        let (bridge, paths) = (stack.url(), Rc::new(RefCell::new(Vec::new())));
+        let seen = paths.clone();
+        // It has subscriptions, and does not say so.
+        let silent = serve(move |asked| {
+            let (bridge, seen) = (bridge.clone(), seen.clone());
+            async move {
+                seen.borrow_mut().push(asked.path().to_owned());
+                Some(saying_nothing(&forward(&bridge, &asked).await))
+            }
+        })
+        .await;
+        let route = stack.route_by(&silent);
+        for (route, subscribes) in [(route.clone(), false), (route.push(true), true)] {
+            paths.borrow_mut().clear();
+            let holder = stack.lock("a").acquire().await.unwrap();
+            let (client, seen) = watch(route);
+            let waiter = acquire(&client);
+            eventually(|| seen.sent() >= 4).await;
+            holder.release().await.unwrap();
+            waiter.await.unwrap().unwrap().release().await.unwrap();
+            let is_subscription = |path: &String| path.starts_with("/subscribe/");
+            let subscribed = paths.borrow().iter().any(is_subscription);
+            assert_eq!(subscribed, subscribes, "{:?}", paths.borrow());
+            assert_eq!(stack.waiters(), 0);
         }
     });
 }

@@ -63,8 +63,9 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
+        let client = client_of(stack.route_by(&proxy.url).push(true));
         let holder = stack.lock("a").acquire().await.unwrap();
-        let lock = proxy.client.lock("a").unwrap().wait(LONG);
+        let lock = client.lock("a").unwrap().wait(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
         // Asked, found that the bridge has no subscriptions, asked again.
         eventually(|| proxy.seen().len() >= 4).await;
@@ -74,7 +75,7 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
         // It is not tried again.
         let holder = stack.lock("a").acquire().await.unwrap();
         let before = proxy.seen().len();
-        let lock = proxy.client.lock("a").unwrap().wait(LONG);
+        let lock = client.lock("a").unwrap().wait(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| proxy.seen().len() >= before + 3).await;
         holder.release().await.unwrap();

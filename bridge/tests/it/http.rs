@@ -28,6 +28,7 @@ async fn an_answer_is_framed_exactly() {
     let expected = [
         "HTTP/1.1 200 OK",
         "content-type: application/json",
+        "x-edgelock-bridge: push",
         "content-length: 15",
         "connection: close",
         "",

@@ -42,8 +42,9 @@ pub(crate) fn unauthorized() -> Response {
 fn answer(status: u16, body: &Value) -> Response {
     Response {
         status,
-        retry_after: None,
+        bridge: Some("push".to_owned()),
         body: body.to_string().into_bytes(),
+        ..Response::default()
     }
 }
 

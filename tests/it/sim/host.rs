@@ -34,9 +34,10 @@ pub(crate) struct Settings {
 pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings) -> SimClient {
     let on = || (case.clone(), machine.clone());
     let bridge = Bridge::upstash("https://bridge.example", "credential").expect("an address");
-    let bridge = bridge
-        .script_cache(settings.script_cache)
-        .push(settings.push);
+    let mut bridge = bridge.script_cache(settings.script_cache);
+    if !settings.push {
+        bridge = bridge.push(false);
+    }
     let ((case, machine), wire) = (on(), on());
     Client::new(bridge, Wire(wire.0, wire.1), Host(case, machine))
         .request_timeout(settings.timeout)

@@ -34,7 +34,7 @@ impl Asked {
             .collect()
     }
 
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.head.split(' ').nth(1).expect("a request line")
     }
 
@@ -230,5 +230,26 @@ pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
     }
     let response = post.send().await.expect("the bridge answers");
     let status = response.status().as_u16();
-    json(status, &response.text().await.expect("text"))
+    let said = response.headers().get("x-edgelock-bridge");
+    let said = said.map(|said| said.to_str().expect("ASCII").to_owned());
+    let answer = json(status, &response.text().await.expect("text"));
+    match said {
+        Some(said) => saying(&said, &answer),
+        None => answer,
+    }
+}
+
+/// The response of a bridge that says this of itself.
+fn saying(said: &str, answer: &[u8]) -> Vec<u8> {
+    let answer = std::str::from_utf8(answer).expect("text");
+    let header = format!("x-edgelock-bridge: {said}\r\ncontent-length: ");
+    answer.replacen("content-length: ", &header, 1).into_bytes()
+}
+
+/// The same response without what the bridge says of itself.
+pub(crate) fn saying_nothing(answer: &[u8]) -> Vec<u8> {
+    let answer = std::str::from_utf8(answer).expect("text");
+    let kept = |line: &&str| !line.starts_with("x-edgelock-bridge: ");
+    let lines: Vec<_> = answer.split("\r\n").filter(kept).collect();
+    lines.join("\r\n").into_bytes()
 }
