@@ -30,6 +30,8 @@ pub(crate) enum Bent {
     Patient,
     /// Who lost an answer says that nothing was executed, as if its words were believed.
     Denying,
+    /// The clocks of several servers are further apart than the lock allows for.
+    Apart,
 }
 
 impl Bent {
@@ -41,6 +43,14 @@ impl Bent {
         match self {
             Self::Patient => Duration::from_secs(600),
             _ => timeout,
+        }
+    }
+
+    /// How far the clocks of several servers are apart, at most; `allowed` is what the lock allows for.
+    pub(crate) fn apart(self, allowed: Duration) -> Duration {
+        match self {
+            Self::Apart => allowed * 10,
+            _ => allowed,
         }
     }
 

@@ -60,7 +60,8 @@ pub(super) struct Node {
     pub(super) net: Cell<Net>,
     pub(super) away_until: Cell<Time>,
     pub(super) mute_until: Cell<Time>,
-    /// By how much its clock is ahead of the others.
+    /// By how much its clock is ahead of the slowest: less than the quarantine, since a server that came back empty has only its clock
+    /// to issue a higher fence than it knew.
     ahead_us: i64,
     /// Tokens that were given back, since it was started.
     given_back: RefCell<BTreeSet<String>>,
@@ -80,7 +81,7 @@ impl Place {
                 net: Cell::new(Net::draw(&rng)),
                 away_until: Cell::new(0),
                 mute_until: Cell::new(0),
-                ahead_us: rng.between(0, 6_000_000) as i64,
+                ahead_us: rng.between(0, bent.apart(LONGEST_TTL).as_micros() as u64 - 1) as i64,
                 given_back: RefCell::default(),
             }
         });

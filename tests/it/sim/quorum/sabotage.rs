@@ -107,6 +107,11 @@ fn clocks_that_run_slower_than_the_lock_allows_for() {
 }
 
 #[test]
+fn clocks_of_servers_that_are_further_apart_than_the_quarantine() {
+    caught(FencesGrow, &super::servers(), Bent::Apart);
+}
+
+#[test]
 fn a_mute_server_that_is_waited_for() {
     caught(EndsInTime, &super::servers(), Bent::Patient);
 }
