@@ -39,9 +39,9 @@ enum Task {
         /// How many worlds
         #[arg(long, default_value_t = 20_000)]
         seeds: u64,
-        /// The first one's seed
-        #[arg(long, default_value_t = 0)]
-        from: u64,
+        /// The first one's seed; drawn by default, and printed
+        #[arg(long)]
+        from: Option<u64>,
     },
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,

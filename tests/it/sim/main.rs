@@ -20,11 +20,11 @@ mod redis;
 mod rng;
 mod sabotage;
 mod script;
+mod seeds;
 mod trace;
 mod workload;
 mod world;
 
-use std::env;
 use std::num::NonZero;
 use std::ops::Range;
 use std::rc::Rc;
@@ -35,18 +35,10 @@ use case::Case;
 use check::{Check, Violation};
 use lua::Redis;
 use sabotage::Bent;
+use seeds::seeds;
 use trace::Trace;
 
 const SEEDS: u64 = 20_000;
-
-/// Those that `cargo xtask sim` asks for, else so many; and whether it asks.
-fn seeds(by_itself: u64) -> (Range<u64>, bool) {
-    let number = |name: &str| Some(env::var(name).ok()?.parse().expect("a number"));
-    let asked: Option<u64> = number("EDGELOCK_SIM_SEEDS");
-    let from = number("EDGELOCK_SIM_FROM").unwrap_or(0);
-    let count = asked.unwrap_or(by_itself);
-    (from..from.saturating_add(count), asked.is_some())
-}
 
 #[test]
 fn no_promise_breaks() {

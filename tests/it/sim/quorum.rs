@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::lua::Redis;
 use super::sabotage::Bent;
-use super::seeds;
+use super::seeds::seeds;
 use super::trace::Trace;
 use place::{Broken, Place};
 
