@@ -127,13 +127,14 @@ impl Check {
         }
     }
 
-    /// Redis lost data, or some of it.
+    /// Redis lost data, or some of it: what tells a repeat from the first, too.
     pub(crate) fn lose_data(&self, db: &Db, now: Time) {
         self.lost_data.set(Some(now));
         for (name, record) in self.locks.borrow_mut().iter_mut() {
             record.forced = record.highest;
             record.latest = holder(name, db);
             record.ended.clear();
+            record.forces.clear();
             record.log_length = log_of(name, db).len();
         }
     }
