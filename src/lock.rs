@@ -16,7 +16,9 @@ use crate::script::{self, Call, Inspection, Kind};
 use crate::token::{Session, Token};
 use crate::transport::Transport;
 
-const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// A ttl of 3 ms less the drift of 2 ms and 1 % leaves no whole millisecond in which to be the holder.
+const MIN_TTL: Duration = Duration::from_millis(4);
+pub(crate) const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`] and [`Client::reentrant`].
 pub struct Lock<T, R> {
@@ -46,16 +48,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
     }
 
-    /// How long a lease lasts unless it is renewed: 1 ms to 366 days, in whole milliseconds. 10 s by itself.
+    /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10 s by itself.
     ///
-    /// It is how long the others wait if a holder dies, and what a holder must get done within.
+    /// It is how long the others wait if a holder dies, and what a holder must get done within. The holder counts on 2 ms and 1 %
+    /// less, for clocks that differ; a shorter ttl would leave it nothing.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] out of that range, or with a fraction of a millisecond.
     pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
-        if ttl.is_zero() || ttl > MAX_TTL || !ttl.subsec_nanos().is_multiple_of(1_000_000) {
+        let is_whole = ttl.subsec_nanos().is_multiple_of(1_000_000);
+        if !(MIN_TTL..=MAX_TTL).contains(&ttl) || !is_whole {
             return Err(Error::InvalidArgument(
-                "a ttl is 1 ms to 366 days, in whole milliseconds".into(),
+                "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
             ));
         }
         self.ttl = ttl;

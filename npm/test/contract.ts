@@ -25,10 +25,10 @@ export const contract: Suite = {
     await lease.release();
   },
 
-  async a_ttl_is_1_ms_to_366_days_in_whole_milliseconds(stack) {
+  async a_ttl_is_4_ms_to_366_days_in_whole_milliseconds(stack) {
     const longest = 366 * 24 * 60 * 60 * 1_000;
-    for (const ttl of [1, longest - 1, longest]) stack.lock("a", { ttl });
-    for (const ttl of [0, -1, longest + 1, 1.5, NaN, Infinity, "10" as unknown as number]) {
+    for (const ttl of [4, longest - 1, longest]) stack.lock("a", { ttl });
+    for (const ttl of [0, 3, -1, longest + 1, 1.5, NaN, Infinity, "10" as unknown as number]) {
       await fails("invalid_argument", () => stack.lock("a", { ttl }));
     }
   },

@@ -7,7 +7,7 @@ import type { Inspection, RawLease, RawLock, Reply } from "./raw.js";
 
 /** How to ask for a lock. Durations are milliseconds. */
 export interface LockOptions {
-  /** How long a lease lasts unless it is renewed: whole milliseconds up to 366 days. 10,000 by itself. */
+  /** How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by itself. */
   readonly ttl?: number | undefined;
   /** How long to wait for another holder, at most. 5,000 by itself; 0 is not to wait. */
   readonly wait?: number | undefined;
