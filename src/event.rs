@@ -56,6 +56,15 @@ pub enum EventKind<'a> {
         /// Until it is sent again.
         pause: Duration,
     },
+    /// A turn of a [`GroupCommit`](crate::GroupCommit) is over.
+    Grouped {
+        /// How many items were decided in it.
+        items: u64,
+        /// How many others wait for the next.
+        waiting: u64,
+        /// How long it took.
+        took: Duration,
+    },
 }
 
 impl EventKind<'_> {
@@ -68,6 +77,7 @@ impl EventKind<'_> {
             Self::Lost { .. } => "lost",
             Self::Released { .. } => "released",
             Self::Retried { .. } => "retried",
+            Self::Grouped { .. } => "grouped",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::claim::Claim;
 use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
+use crate::event::EventKind;
 use crate::lease::Lease;
 use crate::name::Name;
 use crate::replicas::Replicas;
@@ -224,6 +225,26 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ) -> Result<O, E> {
         let lease = self.acquire().await?;
         lease.keep(self.max_hold, work(&lease)).await
+    }
+
+    pub(crate) const fn client(&self) -> &Client<T, R> {
+        &self.client
+    }
+
+    pub(crate) fn key(&self) -> &str {
+        self.name.key()
+    }
+
+    pub(crate) const fn lasts(&self) -> Duration {
+        self.ttl
+    }
+
+    pub(crate) const fn patience(&self) -> Duration {
+        self.wait
+    }
+
+    pub(crate) fn observe(&self, kind: EventKind<'_>) {
+        self.client.observe(&self.name, kind);
     }
 
     async fn acquire_within(

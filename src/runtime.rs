@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::ops::Add;
 use std::pin::Pin;
+use std::task::Waker;
 use std::time::Duration;
 
 use crate::event::Event;
@@ -64,6 +65,12 @@ pub trait Runtime: 'static {
     /// Runs `task` to its end even if the caller's future is dropped, for as long as the host allows. It cleans up after
     /// acquisitions whose outcome is unknown; a host that drops it leaves such a lock to its ttl.
     fn spawn(&self, task: Task);
+
+    /// A waker of the same task that another caller's task may call, as callers of a [`GroupCommit`](crate::GroupCommit) call each other.
+    /// `waker` itself unless it is implemented: hosts differ that let a request go on only by what it has made itself.
+    fn shared_waker(&self, waker: &Waker) -> Waker {
+        waker.clone()
+    }
 
     /// Hears of everything that happens to the locks of a client. Nothing is done with it unless it is implemented; it must not
     /// wait.

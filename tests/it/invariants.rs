@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use edgelock::{Error, Lease, Lock};
+use edgelock::{Decision, Error, GroupCommit, Lease, Lock, Reply, Section};
 
 use crate::support::{Http, TestClient, Tokio};
 
@@ -172,4 +172,21 @@ fn a_native_user_may_use_threads() {
         is_send(&lease.release());
     }
     let _ = futures_too;
+    struct Nothing;
+    impl Section for Nothing {
+        type Item = ();
+        type Answer = ();
+        type Turn = ();
+        fn reads(&self, (): &()) -> Vec<edgelock::Command> {
+            Vec::new()
+        }
+        fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
+            Decision::Leave(())
+        }
+    }
+    is_sync::<GroupCommit<Nothing>>();
+    fn shared_too(group: &GroupCommit<Nothing>, lock: &Lock<Http, Tokio>) {
+        is_send(&group.submit(lock, ()));
+    }
+    let _ = shared_too;
 }

@@ -7,6 +7,7 @@ mod contract;
 mod definite;
 mod docs;
 mod examples;
+mod group;
 mod holding;
 mod invariants;
 mod lost;

@@ -18,6 +18,7 @@ pub(crate) struct Seen {
     events: Arc<Mutex<Vec<String>>>,
     retries: Arc<Mutex<Vec<String>>>,
     requests_of_grants: Arc<Mutex<Vec<u32>>>,
+    items_of_turns: Arc<Mutex<Vec<u64>>>,
     timers: Arc<AtomicUsize>,
     exchanges: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
@@ -37,6 +38,11 @@ impl Seen {
     /// What each acquisition sent until it had the lock.
     pub(crate) fn requests_of_grants(&self) -> Vec<u32> {
         self.requests_of_grants.lock().expect("requests").clone()
+    }
+
+    /// How many items each shared turn had.
+    pub(crate) fn items_of_turns(&self) -> Vec<u64> {
+        self.items_of_turns.lock().expect("items").clone()
     }
 
     /// Timers that run, and requests without an answer.
@@ -94,6 +100,9 @@ impl Runtime for Watched<Tokio> {
             EventKind::Acquired { requests, .. } => {
                 let mut all = self.1.requests_of_grants.lock().expect("requests");
                 all.push(requests);
+            }
+            EventKind::Grouped { items, .. } => {
+                self.1.items_of_turns.lock().expect("items").push(items);
             }
             EventKind::Retried { error, .. } => {
                 let mut all = self.1.retries.lock().expect("retries");

@@ -1,0 +1,164 @@
+//! Many callers, one turn of the lock.
+
+mod gather;
+mod lines;
+mod reads;
+mod section;
+mod slot;
+mod turn;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::lock::Lock;
+use crate::runtime::Runtime;
+use crate::script;
+use crate::transport::Transport;
+
+pub use section::{Decision, Section};
+
+use gather::Bound;
+use lines::Lines;
+use reads::Asked;
+
+/// Shares turns of a lock between callers of one process, or isolate: group commit.
+///
+/// A lock that each caller takes for itself serves one of them in two round trips. Here callers
+/// bring items, and while a turn is under way, others gather for the next. One of them acquires the
+/// lock for all, reads what all need in that same request, decides them one after the other under
+/// one fence, and writes for all in a second request. First in, first decided; each caller gets its
+/// own answer.
+///
+/// Make one for each kind of section, and have all callers use it: a `static`, or a `thread_local!`
+/// in a Worker, where each request brings a lock of its own, since it may only send what is its
+/// own. Locks of the same name must live behind the same bridge.
+///
+/// ```
+/// use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+///
+/// struct Sale;
+///
+/// impl Section for Sale {
+///     type Item = u32; // Whose order.
+///     type Answer = bool; // Whether it was sold.
+///     type Turn = Option<i64>; // What is left.
+///
+///     fn reads(&self, _: &u32) -> Vec<Command> {
+///         vec![Command::new("GET").key("{sku:42}:stock")]
+///     }
+///
+///     fn decide(
+///         &self,
+///         _: &u32,
+///         replies: &[Reply],
+///         left: &mut Option<i64>,
+///         _: u64,
+///     ) -> Decision<bool> {
+///         let left = left.get_or_insert(replies[0].int().unwrap_or(0));
+///         if *left == 0 {
+///             return Decision::Leave(false);
+///         }
+///         *left -= 1;
+///         Decision::Write(vec![Command::new("DECR").key("{sku:42}:stock")], true)
+///     }
+/// }
+///
+/// use std::sync::LazyLock;
+///
+/// static SALE: LazyLock<GroupCommit<Sale>> = LazyLock::new(|| GroupCommit::new(Sale));
+/// ```
+pub struct GroupCommit<S: Section> {
+    shared: Arc<Shared<S>>,
+    bound: Bound,
+}
+
+struct Shared<S: Section> {
+    section: S,
+    lines: Arc<Lines<Asked<S::Item>, S::Answer>>,
+}
+
+impl<S: Section> GroupCommit<S> {
+    /// Turns of up to 256 items, and requests of up to 256 KiB.
+    pub fn new(section: S) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                section,
+                lines: Arc::new(Lines::new()),
+            }),
+            bound: Bound {
+                items: 256,
+                bytes: 256 * 1024,
+            },
+        }
+    }
+
+    /// How many items a turn has at most; 0 counts as 1.
+    #[must_use]
+    pub const fn max_items(mut self, items: usize) -> Self {
+        self.bound.items = items;
+        self
+    }
+
+    /// About how large a request may become by what it carries. Bridges have a limit: Upstash's is
+    /// 1 MB on its smallest plan. The last item of a turn may exceed it with its writes.
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: usize) -> Self {
+        self.bound.bytes = bytes;
+        self
+    }
+
+    /// What comes of `item` in the next turn of `lock` that has room for it.
+    ///
+    /// It waits for [`Lock::wait`] at most until its turn has the lock. Whichever caller drives a
+    /// turn does so with its own lock, in the background of its [`Runtime`], so that it goes on
+    /// when that caller is gone. A driver that is gone with all its host is passed over once it has
+    /// shown nothing for up to the time-out of a request; the lock itself is then free at the
+    /// latest after its ttl, so that should be short.
+    ///
+    /// # Errors
+    /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit), told to
+    /// each item of the turn that they concern, with nothing written unless [`Error::is_unknown`].
+    /// If it is, it is so for exactly the items whose answers rest on the commit; they are not
+    /// decided again. [`Error::CommandFailed`] for an item whose own command failed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the item out, unless its turn has begun: then it is decided, and
+    /// the answer dropped.
+    pub async fn submit<T: Transport, R: Runtime>(
+        &self,
+        lock: &Lock<T, R>,
+        item: S::Item,
+    ) -> Result<S::Answer, Error> {
+        let reads = self.shared.section.reads(&item);
+        // One's bad reads must not fail the others.
+        script::check_reads(&reads)?;
+        let bytes = reads::bytes(&reads);
+        let item = Arc::new(Asked { item, reads });
+        let (shared, bound) = (&self.shared, self.bound);
+        shared
+            .lines
+            .submit(lock, item, bytes, bound, |turn, lock| {
+                let shared = shared.clone();
+                Box::pin(async move {
+                    turn::drive(&shared.section, turn, &lock, bound.bytes).await;
+                })
+            })
+            .await
+    }
+}
+
+impl<S: Section> Clone for GroupCommit<S> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            bound: self.bound,
+        }
+    }
+}
+
+impl<S: Section> fmt::Debug for GroupCommit<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupCommit").finish_non_exhaustive()
+    }
+}

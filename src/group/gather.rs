@@ -1,0 +1,270 @@
+//! Which items of one name are decided in which turn, and by whose work. It decides; it neither
+//! sends, nor waits, nor knows the time.
+//!
+//! Callers bring items, and wait. While no turn is under way, the first of them drives one: it
+//! takes the first items, up to a bound, and works for all of them. The end of a turn calls the
+//! first that waits, which drives the next.
+//!
+//! A driver may go away without a word, as a request that a host cut short does. So whatever a
+//! driver does is a sign of life, and whoever has seen none for long enough says so by
+//! [`Gather::has_gone`]. From then on that turn's number counts for nothing: its items are decided
+//! in a later turn, or, if their commit was on its way, are unknown. No item is in two commits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The items of one name. `C` is whatever a caller is reached by, and `P` what proves that a turn
+/// has the lock.
+pub(super) struct Gather<I, C, P> {
+    waiting: VecDeque<Entry<I, C>>,
+    turn: Option<Turn<I, C, P>>,
+    /// What proves a lease whose driver went away, for the next driver to give it back.
+    orphan: Option<P>,
+    /// Of tickets and of turns.
+    numbers: u64,
+    signs: u64,
+}
+
+struct Entry<I, C> {
+    ticket: u64,
+    item: Arc<I>,
+    bytes: usize,
+    caller: C,
+}
+
+struct Turn<I, C, P> {
+    number: u64,
+    driver: u64,
+    entries: VecDeque<Entry<I, C>>,
+    commit: Option<P>,
+}
+
+/// What a turn takes at most.
+#[derive(Clone, Copy)]
+pub(super) struct Bound {
+    pub(super) items: usize,
+    pub(super) bytes: usize,
+}
+
+/// A turn to drive.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Drive<I, P> {
+    pub(super) number: u64,
+    /// A lease that is to be given back first.
+    pub(super) orphan: Option<P>,
+    /// First come, first decided. At least one.
+    pub(super) items: Vec<Arc<I>>,
+}
+
+/// What a turn leaves behind whose driver went away.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left<C> {
+    /// Their commit was on its way.
+    pub(super) unknown: Vec<C>,
+    /// The driver itself, whose item was not decided.
+    pub(super) driver: Option<C>,
+    /// Who is to look whether it drives.
+    pub(super) next: Option<C>,
+}
+
+impl<I, C: Clone, P: Clone> Gather<I, C, P> {
+    /// Its tickets and turns have higher numbers than `numbers`: somebody may yet have one from
+    /// before this name was idle.
+    pub(super) const fn behind(numbers: u64) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            turn: None,
+            orphan: None,
+            numbers,
+            signs: 0,
+        }
+    }
+
+    /// The highest number that it gave.
+    pub(super) const fn numbers(&self) -> u64 {
+        self.numbers
+    }
+
+    /// Whether nobody asks for this name.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.turn.is_none()
+    }
+
+    /// How often there was a sign of life.
+    pub(super) const fn signs(&self) -> u64 {
+        self.signs
+    }
+
+    /// How many wait for a turn.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// An item, whose reads have so many bytes. Its ticket.
+    pub(super) fn arrive(&mut self, item: Arc<I>, bytes: usize, caller: C) -> u64 {
+        if self.is_idle() {
+            self.signs += 1;
+        }
+        let ticket = self.number();
+        self.waiting.push_back(Entry {
+            ticket,
+            item,
+            bytes,
+            caller,
+        });
+        ticket
+    }
+
+    /// How many wait before this ticket; `None` once its turn has begun.
+    pub(super) fn ahead(&self, ticket: u64) -> Option<usize> {
+        self.waiting.iter().position(|entry| entry.ticket == ticket)
+    }
+
+    /// Whether a turn is under way whose driver has shown nothing since `signs`: then that turn is
+    /// over.
+    pub(super) fn has_gone(&mut self, signs: u64) -> Option<Left<C>> {
+        let number = self.turn.as_ref()?.number;
+        (self.signs == signs)
+            .then(|| self.abandon(number))
+            .flatten()
+    }
+
+    /// A turn for this ticket to drive, if none is under way and it is the first that waits, or
+    /// whoever is has shown nothing since `signs`.
+    pub(super) fn drive(
+        &mut self,
+        ticket: u64,
+        signs: Option<u64>,
+        bound: Bound,
+    ) -> Option<Drive<I, P>> {
+        let ahead = self.ahead(ticket)?;
+        if self.turn.is_some() || (ahead > 0 && signs != Some(self.signs)) {
+            return None;
+        }
+        self.signs += 1;
+        let mut bytes = 0_usize;
+        let fitting = self.waiting.iter().take(bound.items).take_while(|entry| {
+            bytes = bytes.saturating_add(entry.bytes);
+            bytes <= bound.bytes
+        });
+        // One that is too large for any turn has one to itself.
+        let count = fitting.count().max(1);
+        let entries: VecDeque<_> = self.waiting.drain(..count).collect();
+        let number = self.number();
+        let items = entries.iter().map(|entry| entry.item.clone()).collect();
+        self.turn = Some(Turn {
+            number,
+            driver: ticket,
+            entries,
+            commit: None,
+        });
+        let orphan = self.orphan.take();
+        Some(Drive {
+            number,
+            orphan,
+            items,
+        })
+    }
+
+    /// The driver of this turn is alive. Whether it still drives it.
+    pub(super) fn beat(&mut self, number: u64) -> bool {
+        let drives = self.of(number).is_some();
+        self.signs += u64::from(drives);
+        drives
+    }
+
+    /// Takes the first `count` items out of the turn, since they are decided: who brought them.
+    pub(super) fn answered(&mut self, number: u64, count: usize) -> Option<Vec<C>> {
+        let turn = self.of(number)?;
+        let count = count.min(turn.entries.len());
+        Some(
+            turn.entries
+                .drain(..count)
+                .map(|entry| entry.caller)
+                .collect(),
+        )
+    }
+
+    /// Lets items of the turn wait again, before all others: those that are not kept, by their
+    /// places in it.
+    pub(super) fn put_back(&mut self, number: u64, keeps: impl Fn(usize) -> bool) {
+        let Some(turn) = self.of(number) else { return };
+        let mut back = VecDeque::new();
+        for (place, entry) in std::mem::take(&mut turn.entries).into_iter().enumerate() {
+            let to = if keeps(place) {
+                &mut turn.entries
+            } else {
+                &mut back
+            };
+            to.push_back(entry);
+        }
+        back.append(&mut self.waiting);
+        self.waiting = back;
+    }
+
+    /// The commit of what is left in the turn is to be sent now. Whether it may: not once somebody
+    /// found the driver gone.
+    pub(super) fn commit(&mut self, number: u64, proof: P) -> bool {
+        self.signs += 1;
+        let turn = self.of(number);
+        turn.map(|turn| turn.commit = Some(proof)).is_some()
+    }
+
+    /// The turn is over: who is left in it, and who is to look whether it drives. `None` if
+    /// somebody found the driver gone.
+    pub(super) fn end(&mut self, number: u64) -> Option<(Vec<C>, Option<C>)> {
+        self.of(number)?;
+        let turn = self.turn.take()?;
+        self.signs += 1;
+        let callers = turn.entries.into_iter().map(|entry| entry.caller);
+        Some((callers.collect(), self.first()))
+    }
+
+    /// The driver of this turn has gone away.
+    pub(super) fn abandon(&mut self, number: u64) -> Option<Left<C>> {
+        self.of(number)?;
+        let turn = self.turn.take()?;
+        let mut left = Left {
+            unknown: Vec::new(),
+            driver: None,
+            next: None,
+        };
+        for entry in turn.entries.into_iter().rev() {
+            if turn.commit.is_some() {
+                left.unknown.insert(0, entry.caller);
+            } else if entry.ticket == turn.driver {
+                // Else a host that lets no turn come to an end would begin one for ever.
+                left.driver = Some(entry.caller);
+            } else {
+                self.waiting.push_front(entry);
+            }
+        }
+        left.next = self.first();
+        self.orphan = turn.commit.or_else(|| self.orphan.take());
+        Some(left)
+    }
+
+    /// Whoever has this ticket does not want to know any more: its item is not decided, unless its
+    /// turn has begun. Who is to look whether it drives.
+    pub(super) fn leave(&mut self, ticket: u64) -> Option<C> {
+        let at = self.ahead(ticket)?;
+        self.waiting.remove(at);
+        self.first().filter(|_| at == 0 && self.turn.is_none())
+    }
+
+    fn first(&self) -> Option<C> {
+        self.waiting.front().map(|entry| entry.caller.clone())
+    }
+
+    fn of(&mut self, number: u64) -> Option<&mut Turn<I, C, P>> {
+        self.turn.as_mut().filter(|turn| turn.number == number)
+    }
+
+    const fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+}
+
+#[cfg(test)]
+mod tests;

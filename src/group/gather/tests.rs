@@ -1,0 +1,145 @@
+use super::*;
+
+/// Items are letters, and whoever brings one is reached by it.
+type Letters = Gather<char, char, &'static str>;
+
+const BOUND: Bound = Bound {
+    items: 3,
+    bytes: 100,
+};
+
+/// Each of `letters` waits; their tickets.
+fn gather<const N: usize>(letters: [char; N]) -> (Letters, [u64; N]) {
+    let mut gather = Letters::behind(0);
+    let tickets = letters.map(|letter| gather.arrive(Arc::new(letter), 10, letter));
+    (gather, tickets)
+}
+
+fn letters(drive: &Drive<char, &str>) -> String {
+    drive.items.iter().map(|item| **item).collect()
+}
+
+#[test]
+fn the_first_that_waits_drives_and_no_other() {
+    let (mut gather, [a, b]) = gather(['a', 'b']);
+    assert_eq!(gather.drive(b, None, BOUND), None);
+    assert_eq!(letters(&gather.drive(a, None, BOUND).unwrap()), "ab");
+    let c = gather.arrive(Arc::new('c'), 10, 'c');
+    assert_eq!(gather.drive(c, None, BOUND), None);
+}
+
+#[test]
+fn the_end_of_a_turn_calls_the_first_that_waits() {
+    let (mut gather, [a, ..]) = gather(['a', 'b', 'c', 'd', 'e']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert_eq!(letters(&drive), "abc");
+    let (answered, next) = gather.end(drive.number).unwrap();
+    assert_eq!((answered, next), (vec!['a', 'b', 'c'], Some('d')));
+    assert_eq!(gather.end(drive.number), None);
+    assert!(!gather.is_idle());
+}
+
+#[test]
+fn a_turn_takes_no_more_items_and_bytes_than_its_bound_and_at_least_one() {
+    let mut gather = Letters::behind(0);
+    let a = gather.arrive(Arc::new('a'), 101, 'a');
+    let b = gather.arrive(Arc::new('b'), 60, 'b');
+    gather.arrive(Arc::new('c'), 40, 'c');
+    gather.arrive(Arc::new('d'), 1, 'd');
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert_eq!(letters(&drive), "a");
+    gather.end(drive.number);
+    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "bc");
+}
+
+#[test]
+fn what_has_no_room_is_decided_next_in_its_order() {
+    let (mut gather, [a, b, _]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    gather.arrive(Arc::new('d'), 10, 'd');
+    gather.put_back(drive.number, |place| place < 1);
+    assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
+    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "bcd");
+}
+
+#[test]
+fn who_is_answered_early_has_left_the_turn() {
+    let (mut gather, [a, ..]) = gather(['a', 'b']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert_eq!(gather.answered(drive.number, 1), Some(vec!['a']));
+    assert!(gather.commit(drive.number, "proof"));
+    let left = gather.abandon(drive.number).unwrap();
+    assert_eq!(left.unknown, ['b']);
+    assert!(gather.is_idle());
+}
+
+#[test]
+fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
+    let (mut gather, [a, b, _]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    let left = gather.abandon(drive.number).unwrap();
+    assert_eq!((left.driver, left.next), (Some('a'), Some('b')));
+    assert!(left.unknown.is_empty());
+    // It may be alive all the same, and find out when it comes to its commit.
+    assert!(!gather.commit(drive.number, "proof"));
+    assert!(!gather.beat(drive.number));
+    assert_eq!(gather.answered(drive.number, 1), None);
+    gather.put_back(drive.number, |_| false);
+    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "bc");
+}
+
+#[test]
+fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
+    let (mut gather, [a, ..]) = gather(['a', 'b']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    let c = gather.arrive(Arc::new('c'), 10, 'c');
+    gather.commit(drive.number, "proof");
+    let left = gather.abandon(drive.number).unwrap();
+    assert_eq!(left.unknown, ['a', 'b']);
+    assert_eq!((left.driver, left.next), (None, Some('c')));
+    // Who drives next gives back what it had.
+    let drive = gather.drive(c, None, BOUND).unwrap();
+    assert_eq!((letters(&drive), drive.orphan), ("c".into(), Some("proof")));
+}
+
+#[test]
+fn a_driver_is_gone_only_if_it_showed_nothing() {
+    let (mut gather, [a, b]) = gather(['a', 'b']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    let seen = gather.signs();
+    assert!(gather.beat(drive.number));
+    assert_eq!(gather.has_gone(seen), None);
+    let seen = gather.signs();
+    assert_eq!(gather.has_gone(seen).unwrap().driver, Some('a'));
+    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "b");
+}
+
+#[test]
+fn whoever_is_called_and_does_not_come_is_passed_over() {
+    let (mut gather, [_, b]) = gather(['a', 'b']);
+    let seen = gather.signs();
+    assert_eq!(gather.has_gone(seen), None);
+    assert_eq!(letters(&gather.drive(b, Some(seen), BOUND).unwrap()), "ab");
+}
+
+#[test]
+fn an_item_that_is_cancelled_leaves_if_its_turn_has_not_begun() {
+    let (mut gather, [a, b, c]) = gather(['a', 'b', 'c']);
+    // Who was called to drive calls the next when it leaves.
+    assert_eq!(gather.leave(a), Some('b'));
+    assert_eq!(gather.leave(c), None);
+    let drive = gather.drive(b, None, BOUND).unwrap();
+    assert_eq!(letters(&drive), "b");
+    assert_eq!(gather.leave(b), None);
+    assert_eq!(gather.end(drive.number), Some((vec!['b'], None)));
+}
+
+#[test]
+fn nothing_is_left_of_a_name_that_nobody_asks_for() {
+    let (mut gather, [a, b]) = gather(['a', 'b']);
+    gather.leave(b);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert!(!gather.is_idle());
+    gather.end(drive.number);
+    assert!(gather.is_idle());
+}

@@ -1,0 +1,275 @@
+//! All names that are asked for, and the callers that wait for each.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::gather::{Bound, Drive, Gather, Left};
+use super::slot::Slot;
+use crate::error::Error;
+use crate::lock::Lock;
+use crate::race::{First, race};
+use crate::runtime::{Runtime, Task};
+use crate::token::Token;
+use crate::transport::Transport;
+
+type Callers<I, A> = Gather<I, Arc<Slot<A>>, Token>;
+
+/// What waits, by name. Nothing is kept of a name that nobody asks for.
+pub(super) struct Lines<I, A>(Mutex<State<I, A>>);
+
+struct State<I, A> {
+    by_name: BTreeMap<String, Callers<I, A>>,
+    numbers: u64,
+}
+
+impl<I, A> Lines<I, A> {
+    pub(super) const fn new() -> Self {
+        Self(Mutex::new(State {
+            by_name: BTreeMap::new(),
+            numbers: 0,
+        }))
+    }
+
+    /// What comes of `item` in the name of `lock`. Whoever is to drive begins that by `begin`, with
+    /// what is left of its own wait.
+    pub(super) async fn submit<T: Transport, R: Runtime>(
+        self: &Arc<Self>,
+        lock: &Lock<T, R>,
+        item: Arc<I>,
+        bytes: usize,
+        bound: Bound,
+        begin: impl Fn(Driver<I, A>, Lock<T, R>) -> Task,
+    ) -> Result<A, Error> {
+        let runtime = lock.client().runtime();
+        let give_up = runtime.now() + lock.patience();
+        let pace = Pace::of(lock);
+        let ticket = Ticket::new(self, lock.key(), item, bytes);
+        let mut seen = None;
+        loop {
+            if let Some(signs) = seen {
+                self.pass_over(lock.key(), signs);
+            }
+            if let Some(outcome) = ticket.slot.take() {
+                return outcome;
+            }
+            let left = give_up.since(runtime.now());
+            if let Some((driver, orphan)) = ticket.drive(seen, bound) {
+                // Whatever became of its commit, nobody needs that lease any more, and dropping it
+                // gives the lock back.
+                drop(orphan.map(|token| lock.resume(token)));
+                runtime.spawn(begin(driver, lock.clone().wait(left)));
+            }
+            let ahead = ticket.ahead();
+            if let (Some(ahead), Duration::ZERO) = (ahead, left) {
+                return Err(held(lock, ahead));
+            }
+            let signs = self.signs(lock.key());
+            let nap = ahead.map_or(pace.look, |_| pace.look.min(left));
+            seen = match race(ticket.slot.called(runtime), runtime.sleep(nap)).await {
+                First::Right(()) if nap == pace.look => Some(signs),
+                _ => None,
+            };
+        }
+    }
+
+    fn signs(&self, name: &str) -> u64 {
+        self.with(name, |line| line.signs()).unwrap_or_default()
+    }
+
+    /// Goes on without a driver that has shown nothing since `signs`.
+    fn pass_over(&self, name: &str, signs: u64) {
+        if let Some(left) = self.with(name, |line| line.has_gone(signs)).flatten() {
+            leave_behind(left);
+        }
+    }
+
+    /// `None` if nobody asks for this name.
+    fn with<O>(&self, name: &str, act: impl FnOnce(&mut Callers<I, A>) -> O) -> Option<O> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = state.by_name.get_mut(name)?;
+        let output = act(line);
+        if line.is_idle() {
+            let numbers = line.numbers();
+            state.numbers = state.numbers.max(numbers);
+            state.by_name.remove(name);
+        }
+        Some(output)
+    }
+
+    fn arrive(&self, name: &str, item: Arc<I>, bytes: usize, slot: &Arc<Slot<A>>) -> u64 {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let numbers = state.numbers;
+        let line = match state.by_name.get_mut(name) {
+            Some(line) => line,
+            None => {
+                (state.by_name.entry(name.to_owned())).or_insert_with(|| Callers::behind(numbers))
+            }
+        };
+        line.arrive(item, bytes, slot.clone())
+    }
+}
+
+/// How often a driver shows that it is alive, and how often the others look. A driver that is gone
+/// costs them no more than the time-out of a request: they look twice within it.
+pub(super) struct Pace {
+    pub(super) beat: Duration,
+    look: Duration,
+}
+
+impl Pace {
+    pub(super) fn of<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Self {
+        const LEAST: Duration = Duration::from_millis(100);
+        let limit = lock.client().request_limit().max(LEAST);
+        Self {
+            beat: limit / 8,
+            look: limit / 2,
+        }
+    }
+}
+
+/// It has waited for as long as it was willing to, behind others of its own process.
+fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
+    Error::Held {
+        remaining: Some(lock.lasts()),
+        ahead: ahead as u64,
+        retry_after: lock.patience().min(lock.lasts()),
+    }
+}
+
+/// Tells those that were in a turn whose driver has gone.
+fn leave_behind<A>(left: Left<Arc<Slot<A>>>) {
+    for slot in &left.unknown {
+        slot.put(Err(gone(true)));
+    }
+    if let Some(slot) = &left.driver {
+        slot.put(Err(gone(false)));
+    }
+    if let Some(slot) = &left.next {
+        slot.call();
+    }
+}
+
+fn gone(may_have_run: bool) -> Error {
+    Error::Unavailable {
+        message: "whoever drove this turn of the group went away".into(),
+        retry_after: None,
+        may_have_run,
+    }
+}
+
+/// A caller that waits. Dropping it takes its item out, if its turn has not begun.
+struct Ticket<'a, I, A> {
+    lines: &'a Arc<Lines<I, A>>,
+    name: &'a str,
+    number: u64,
+    slot: Arc<Slot<A>>,
+}
+
+impl<'a, I, A> Ticket<'a, I, A> {
+    fn new(lines: &'a Arc<Lines<I, A>>, name: &'a str, item: Arc<I>, bytes: usize) -> Self {
+        let slot = Arc::new(Slot::new());
+        Self {
+            lines,
+            name,
+            number: lines.arrive(name, item, bytes, &slot),
+            slot,
+        }
+    }
+
+    fn ahead(&self) -> Option<usize> {
+        (self.lines.with(self.name, |line| line.ahead(self.number))).flatten()
+    }
+
+    /// A turn to drive, and the lease that is to be given back before.
+    fn drive(&self, seen: Option<u64>, bound: Bound) -> Option<(Driver<I, A>, Option<Token>)> {
+        let Drive {
+            number,
+            orphan,
+            items,
+        } = (self.lines)
+            .with(self.name, |line| line.drive(self.number, seen, bound))
+            .flatten()?;
+        let driver = Driver {
+            lines: self.lines.clone(),
+            name: self.name.to_owned(),
+            number,
+            items,
+        };
+        Some((driver, orphan))
+    }
+}
+
+impl<I, A> Drop for Ticket<'_, I, A> {
+    fn drop(&mut self) {
+        let next = (self.lines).with(self.name, |line| line.leave(self.number));
+        if let Some(slot) = next.flatten() {
+            slot.call();
+        }
+    }
+}
+
+/// A turn under way. Dropping it before its end leaves its items to the next, or unknown.
+pub(super) struct Driver<I, A> {
+    lines: Arc<Lines<I, A>>,
+    name: String,
+    number: u64,
+    pub(super) items: Vec<Arc<I>>,
+}
+
+impl<I, A> Driver<I, A> {
+    /// Whether it still drives.
+    pub(super) fn beat(&self) -> bool {
+        self.with(|line, number| line.beat(number)).unwrap_or(false)
+    }
+
+    /// As [`Gather::commit`].
+    pub(super) fn commit(&self, proof: &Token) -> bool {
+        let sent = self.with(|line, number| line.commit(number, proof.clone()));
+        sent.unwrap_or(false)
+    }
+
+    /// As [`Gather::put_back`].
+    pub(super) fn put_back(&self, keeps: impl Fn(usize) -> bool) {
+        self.with(|line, number| line.put_back(number, keeps));
+    }
+
+    /// Tells the first of those in the turn.
+    pub(super) fn answer(&self, outcomes: Vec<Result<A, Error>>) {
+        let count = outcomes.len();
+        let slots = self.with(|line, number| line.answered(number, count));
+        tell(slots.flatten(), outcomes);
+    }
+
+    /// Ends the turn, and tells those that are left in it. How many wait for the next.
+    pub(super) fn end(&self, outcomes: Vec<Result<A, Error>>) -> usize {
+        let ended = self.with(|line, number| (line.end(number), line.waiting()));
+        let Some((Some((slots, next)), waiting)) = ended else {
+            return 0;
+        };
+        // The next turn first: it has a way before it.
+        if let Some(next) = next {
+            next.call();
+        }
+        tell(Some(slots), outcomes);
+        waiting
+    }
+
+    fn with<O>(&self, act: impl FnOnce(&mut Callers<I, A>, u64) -> O) -> Option<O> {
+        self.lines.with(&self.name, |line| act(line, self.number))
+    }
+}
+
+impl<I, A> Drop for Driver<I, A> {
+    fn drop(&mut self) {
+        if let Some(left) = self.with(|line, number| line.abandon(number)).flatten() {
+            leave_behind(left);
+        }
+    }
+}
+
+fn tell<A>(slots: Option<Vec<Arc<Slot<A>>>>, outcomes: Vec<Result<A, Error>>) {
+    for (slot, outcome) in slots.unwrap_or_default().into_iter().zip(outcomes) {
+        slot.put(outcome);
+    }
+}

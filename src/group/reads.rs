@@ -1,0 +1,108 @@
+//! What the items of a turn read, in one request.
+
+use crate::command::{Command, Reply};
+use crate::error::Error;
+
+/// An item with what must be known to decide it.
+pub(super) struct Asked<I> {
+    pub(super) item: I,
+    pub(super) reads: Vec<Command>,
+}
+
+/// The reads of several items. What all of them read at the same place is there once.
+pub(super) struct Reads {
+    pub(super) commands: Vec<Command>,
+    /// For each item, where its reads are.
+    places: Vec<Vec<usize>>,
+}
+
+impl Reads {
+    pub(super) fn of<'a, I: 'a>(items: impl Iterator<Item = &'a Asked<I>>) -> Self {
+        let mut all = Self {
+            commands: Vec::new(),
+            places: Vec::new(),
+        };
+        for item in items {
+            let places = item.reads.iter().enumerate();
+            let places = places.map(|(at, read)| all.place(at, read)).collect();
+            all.places.push(places);
+        }
+        all
+    }
+
+    /// Where `read` is, which an item has as its read `at`.
+    fn place(&mut self, at: usize, read: &Command) -> usize {
+        let first = self.places.first().and_then(|first| first.get(at));
+        match first {
+            Some(&place) if self.commands.get(place) == Some(read) => place,
+            _ => {
+                self.commands.push(read.clone());
+                self.commands.len() - 1
+            }
+        }
+    }
+
+    /// The replies to one item's reads.
+    pub(super) fn replies(&self, item: usize, replies: &[Reply]) -> Result<Vec<Reply>, Error> {
+        let found = self.places[item].iter().map(|place| replies.get(*place));
+        let found: Option<Vec<Reply>> = found.map(|reply| reply.cloned()).collect();
+        found.ok_or(Error::UnexpectedReply("a reply to each read is missing"))
+    }
+
+    /// Which of an item's reads is the one at `place`.
+    pub(super) fn has(&self, item: usize, place: usize) -> Option<usize> {
+        self.places[item].iter().position(|has| *has == place)
+    }
+}
+
+/// How much `commands` add to a request, at most unless they are full of what JSON escapes: keys
+/// are there twice.
+pub(super) fn bytes(commands: &[Command]) -> usize {
+    /// Quotes and a comma; and the number of a command's words.
+    const AROUND: usize = 3;
+    let word = |word: &str| word.len() + AROUND;
+    let command = |command: &Command| {
+        let words: usize = command.words().iter().map(|text| word(text)).sum();
+        words + command.keys().map(word).sum::<usize>() + 2 * AROUND
+    };
+    commands.iter().map(command).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(keys: &[&str]) -> Asked<()> {
+        let reads = keys.iter().map(|key| Command::new("GET").key(key));
+        Asked {
+            item: (),
+            reads: reads.collect(),
+        }
+    }
+
+    #[test]
+    fn what_all_read_is_read_once_and_each_gets_its_own_replies() {
+        let items = [
+            asked(&["stock", "a"]),
+            asked(&["stock", "b"]),
+            asked(&["b"]),
+        ];
+        let reads = Reads::of(items.iter());
+        let keys: Vec<_> = reads.commands.iter().flat_map(Command::keys).collect();
+        assert_eq!(keys, ["stock", "a", "b", "b"]);
+        let replies: Vec<Reply> = (0..4).map(Reply::Int).collect();
+        assert_eq!(
+            reads.replies(1, &replies),
+            Ok(vec![Reply::Int(0), Reply::Int(2)])
+        );
+        assert_eq!(reads.replies(2, &replies), Ok(vec![Reply::Int(3)]));
+        assert!(reads.replies(2, &replies[..3]).is_err());
+        assert_eq!((reads.has(1, 2), reads.has(0, 2)), (Some(1), None));
+    }
+
+    #[test]
+    fn commands_are_counted_for_no_less_than_they_take() {
+        let commands = [Command::new("HSET").key("sale").arg("remaining").arg(7)];
+        assert!(bytes(&commands) >= r#""sale","4","HSET","sale","remaining","7","#.len());
+    }
+}

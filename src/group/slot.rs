@@ -1,0 +1,82 @@
+//! Where a caller that waits is reached by whoever works for it.
+
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use crate::error::Error;
+use crate::runtime::Runtime;
+
+/// One caller's answer, and how it is woken.
+pub(super) struct Slot<A>(Mutex<State<A>>);
+
+struct State<A> {
+    outcome: Option<Result<A, Error>>,
+    is_called: bool,
+    waker: Option<Wakers>,
+}
+
+struct Wakers {
+    own: Waker,
+    /// For another caller's task to call.
+    shared: Waker,
+}
+
+impl<A> Slot<A> {
+    pub(super) const fn new() -> Self {
+        Self(Mutex::new(State {
+            outcome: None,
+            is_called: false,
+            waker: None,
+        }))
+    }
+
+    /// Its first answer counts.
+    pub(super) fn put(&self, outcome: Result<A, Error>) {
+        self.state().outcome.get_or_insert(outcome);
+        self.call();
+    }
+
+    /// Has the caller look.
+    pub(super) fn call(&self) {
+        let waker = {
+            let mut state = self.state();
+            state.is_called = true;
+            state.waker.take()
+        };
+        // Not under the lock: some wakers poll at once.
+        if let Some(waker) = waker {
+            waker.shared.wake();
+        }
+    }
+
+    pub(super) fn take(&self) -> Option<Result<A, Error>> {
+        self.state().outcome.take()
+    }
+
+    /// Completes once there is something to look at.
+    pub(super) async fn called<R: Runtime>(&self, runtime: &R) {
+        poll_fn(|cx| {
+            let mut state = self.state();
+            if std::mem::take(&mut state.is_called) {
+                return Poll::Ready(());
+            }
+            let own = cx.waker();
+            if !state
+                .waker
+                .as_ref()
+                .is_some_and(|known| known.own.will_wake(own))
+            {
+                let own = own.clone();
+                let shared = runtime.shared_waker(&own);
+                state.waker = Some(Wakers { own, shared });
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<A>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,199 @@
+//! One turn of the lock, for all items in it.
+
+use super::lines::{Driver, Pace};
+use super::reads::{Asked, Reads, bytes};
+use super::section::{Decision, Section};
+use crate::command::{Command, Reply};
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::lock::Lock;
+use crate::race::race;
+use crate::runtime::{Moment, Runtime};
+use crate::transport::Transport;
+
+/// A turn of items that `S` decides.
+pub(super) type Turn<S> = Driver<Asked<<S as Section>::Item>, <S as Section>::Answer>;
+
+/// Drives `turn` to its end, for as long as nobody finds its driver gone.
+pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: Turn<S>,
+    lock: &Lock<T, R>,
+    max_bytes: usize,
+) {
+    let runtime = lock.client().runtime();
+    let beat = Pace::of(lock).beat;
+    let beats = async {
+        while turn.beat() {
+            runtime.sleep(beat).await;
+        }
+    };
+    race(work(section, &turn, lock, max_bytes), beats).await;
+}
+
+async fn work<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: &Turn<S>,
+    lock: &Lock<T, R>,
+    max_bytes: usize,
+) {
+    let begun_at = lock.client().runtime().now();
+    let reads = Reads::of(turn.items.iter().map(|item| &**item));
+    let (lease, replies) = match lock.acquire_and_read(&reads.commands).await {
+        Ok(granted) => granted,
+        Err(error) => return fail::<S>(turn, &reads, &error),
+    };
+    // Whoever was passed over while it waited must not even decide. Dropping the lease gives it
+    // back.
+    if !turn.beat() {
+        return;
+    }
+    let decided = decide(section, turn, &reads, &replies, lease.fence(), max_bytes);
+    let count = decided.answers.len();
+    turn.put_back(|place| place < count);
+    let mut answers = decided.answers;
+    let behind = answers.split_off(decided.first_write.min(count));
+    // What rests on no write is true whatever becomes of the commit.
+    turn.answer(answers);
+    let waiting = if decided.writes.is_empty() {
+        // Only the next turn waits for it, and whether it failed shows there.
+        let _ = lease.release().await;
+        turn.end(Vec::new())
+    } else {
+        if !turn.commit(lease.token()) {
+            return;
+        }
+        let outcome = lease.commit(&decided.writes).await;
+        turn.end(committed(
+            behind,
+            &decided.owners,
+            decided.first_write,
+            outcome,
+        ))
+    };
+    observe(lock, count, waiting, begun_at);
+}
+
+/// What the items come to, up to the one with which the writes have become too many for a request.
+struct Decided<A> {
+    answers: Vec<Result<A, Error>>,
+    writes: Vec<Command>,
+    /// Whose each write is; those behind are the turn's.
+    owners: Vec<usize>,
+    /// The first item whose answer rests on a write.
+    first_write: usize,
+}
+
+fn decide<S: Section>(
+    section: &S,
+    turn: &Turn<S>,
+    reads: &Reads,
+    replies: &[Reply],
+    fence: u64,
+    max_bytes: usize,
+) -> Decided<S::Answer> {
+    let mut shared = S::Turn::default();
+    let mut decided = Decided {
+        answers: Vec::new(),
+        writes: Vec::new(),
+        owners: Vec::new(),
+        first_write: usize::MAX,
+    };
+    let mut written = 0;
+    for (place, asked) in turn.items.iter().enumerate() {
+        if written >= max_bytes {
+            break;
+        }
+        let answer = reads.replies(place, replies).map(|replies| {
+            match section.decide(&asked.item, &replies, &mut shared, fence) {
+                Decision::Leave(answer) => answer,
+                Decision::Write(writes, answer) => {
+                    written += bytes(&writes);
+                    decided.first_write = decided.first_write.min(place);
+                    decided.owners.extend(writes.iter().map(|_| place));
+                    decided.writes.extend(writes);
+                    answer
+                }
+            }
+        });
+        decided.answers.push(answer);
+    }
+    let end = section.end(shared);
+    if !end.is_empty() {
+        decided.first_write = 0;
+        decided.writes.extend(end);
+    }
+    decided
+}
+
+/// The turn did not get the lock: each item is told why. Where a read failed, only those that have
+/// it are; the others are decided next.
+fn fail<S: Section>(turn: &Turn<S>, reads: &Reads, error: &Error) {
+    let told: Vec<_> = (0..turn.items.len())
+        .filter_map(|item| of_item(item, reads, error))
+        .collect();
+    turn.put_back(|item| of_item(item, reads, error).is_some());
+    turn.end(told.into_iter().map(Err).collect());
+}
+
+/// What `error` is to an item, if it is one to it.
+fn of_item(item: usize, reads: &Reads, error: &Error) -> Option<Error> {
+    match error {
+        Error::CommandFailed { index, message } => {
+            reads.has(item, *index).map(|index| Error::CommandFailed {
+                index,
+                message: message.clone(),
+            })
+        }
+        error => Some(error.clone()),
+    }
+}
+
+/// What those come to whose answers rest on the commit, of which `first` is the first.
+fn committed<A>(
+    answers: Vec<Result<A, Error>>,
+    owners: &[usize],
+    first: usize,
+    outcome: Result<Vec<Reply>, Error>,
+) -> Vec<Result<A, Error>> {
+    let Err(error) = outcome else {
+        return answers;
+    };
+    let Error::CommandFailed { index, message } = &error else {
+        return answers.iter().map(|_| Err(error.clone())).collect();
+    };
+    let Some(&failed) = owners.get(*index) else {
+        return answers.iter().map(|_| Err(error.clone())).collect();
+    };
+    // All commands were executed, but only of the first that failed is it said.
+    let before = owners.iter().take_while(|owner| **owner < failed).count();
+    let numbered = answers.into_iter().enumerate();
+    numbered
+        .map(|(at, answer)| match (first + at).cmp(&failed) {
+            std::cmp::Ordering::Less => answer,
+            std::cmp::Ordering::Equal => Err(Error::CommandFailed {
+                index: index - before,
+                message: message.clone(),
+            }),
+            std::cmp::Ordering::Greater => Err(Error::Unavailable {
+                message: "a command for another item of the same turn failed".into(),
+                retry_after: None,
+                may_have_run: true,
+            }),
+        })
+        .collect()
+}
+
+fn observe<T: Transport, R: Runtime>(
+    lock: &Lock<T, R>,
+    items: usize,
+    waiting: usize,
+    begun_at: Moment,
+) {
+    let took = lock.client().runtime().now().since(begun_at);
+    lock.observe(EventKind::Grouped {
+        items: items as u64,
+        waiting: waiting as u64,
+        took,
+    });
+}

@@ -1,0 +1,160 @@
+//! Drivers that go away in the middle of a turn.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use edgelock::{Bridge, Client, GroupCommit, Lock, Moment, NoRandomness, Runtime, Task};
+use tokio::task::AbortHandle;
+
+use super::sale::{Answer, Sale, order};
+use crate::support::faulty::Fault::{Delay, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::{Http, Stack, Tokio, eventually, ms, run};
+
+/// A host that can stop in the middle, with a word or without.
+#[derive(Clone, Default)]
+struct Mortal(Rc<Fate>);
+
+#[derive(Default)]
+struct Fate {
+    tokio: Tokio,
+    is_frozen: Cell<bool>,
+    is_dead: Cell<bool>,
+    background: RefCell<Vec<AbortHandle>>,
+}
+
+impl Mortal {
+    fn lock(&self, bridge: Bridge) -> Lock<Http, Self> {
+        let client = Client::new(bridge, Http::default(), self.clone());
+        client.request_timeout(ms(800)).lock("a").unwrap()
+    }
+
+    /// Nothing goes on in the background any more. It is dropped, or it merely stands still.
+    fn end(&self, is_dropped: bool) {
+        self.0.is_frozen.set(true);
+        if is_dropped {
+            self.0.is_dead.set(true);
+            for task in self.0.background.take() {
+                task.abort();
+            }
+        }
+    }
+}
+
+impl Runtime for Mortal {
+    fn now(&self) -> Moment {
+        self.0.tokio.now()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.0.tokio.sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        self.0.tokio.random(bytes)
+    }
+
+    fn spawn(&self, mut task: Task) {
+        if self.0.is_dead.get() {
+            return;
+        }
+        let fate = self.0.clone();
+        let task = tokio::task::spawn_local(poll_fn(move |cx| {
+            if fate.is_frozen.get() {
+                return Poll::Pending;
+            }
+            Pin::new(&mut task).poll(cx)
+        }));
+        self.0.background.borrow_mut().push(task.abort_handle());
+    }
+}
+
+type Placed = tokio::task::JoinHandle<Result<Answer, edgelock::Error>>;
+
+fn submit(sale: &GroupCommit<Sale>, host: &Mortal, bridge: Bridge, number: u64) -> Placed {
+    let (sale, lock) = (sale.clone(), host.lock(bridge));
+    tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+}
+
+#[test]
+fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
+    run(async {
+        for is_dropped in [true, false] {
+            let mut stack = Stack::spawn();
+            let _: () = stack.redis("SET stock 100");
+            let sale = GroupCommit::new(Sale);
+            let held = stack.lock("a").try_acquire().await.unwrap();
+            let (mortal, sound) = (Mortal::default(), Mortal::default());
+            let first = submit(&sale, &sound, stack.route(), 0);
+            let driver = submit(&sale, &mortal, stack.route(), 1);
+            let third = submit(&sale, &sound, stack.route(), 2);
+            // The first has a turn, and the second drives the next, in which the third is too.
+            mortal.end(is_dropped);
+            held.release().await.unwrap();
+            assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
+            assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
+            let error = driver.await.unwrap().unwrap_err();
+            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+            assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
+        }
+    });
+}
+
+#[test]
+fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone() {
+    run(async {
+        for is_dropped in [true, false] {
+            let mut stack = Stack::spawn();
+            let _: () = stack.redis("SET stock 100");
+            let sale = GroupCommit::new(Sale);
+            let (mortal, sound) = (Mortal::default(), Mortal::default());
+            // The first turn has one item.
+            let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+            let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
+            eventually(|| proxy.seen().len() == 2).await;
+            let next = submit(&sale, &sound, stack.route(), 1);
+            tokio::task::yield_now().await;
+            mortal.end(is_dropped);
+            assert!(driver.await.unwrap().unwrap_err().is_unknown());
+            // The lock is not left to its ttl, of 10 s.
+            let began = std::time::Instant::now();
+            let answer = next.await.unwrap().unwrap();
+            assert!(began.elapsed() < ms(9_000));
+            assert_eq!(answer.left(), Some(99));
+            // It comes too late, and changes nothing.
+            proxy.deliver().await;
+            assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
+            assert_eq!(stack.redis::<u64>("GET stock"), 99);
+        }
+    });
+}
+
+#[test]
+fn a_host_that_runs_nothing_in_the_background_is_told_so() {
+    run(async {
+        struct Idle(Tokio);
+        impl Runtime for Idle {
+            fn now(&self) -> Moment {
+                self.0.now()
+            }
+            async fn sleep(&self, duration: Duration) {
+                self.0.sleep(duration).await;
+            }
+            fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+                self.0.random(bytes)
+            }
+            fn spawn(&self, _: Task) {}
+        }
+        let stack = Stack::spawn();
+        let idle = Idle(Tokio::default());
+        let client = Client::new(stack.route(), Http::default(), idle);
+        let sale = GroupCommit::new(Sale);
+        let lock = client.lock("a").unwrap();
+        let error = sale.submit(&lock, order(0)).await.unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+    });
+}

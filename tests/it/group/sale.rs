@@ -1,0 +1,131 @@
+//! A sale that callers share turns of.
+
+use edgelock::{Command, Decision, Error, GroupCommit, Lock, Reply, Runtime, Section, Transport};
+
+/// Sells what is in `stock`.
+pub(super) struct Sale;
+
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    pub(super) number: u64,
+    /// Else it only asks.
+    pub(super) wants: bool,
+    /// How its hash is looked at, and what it is called.
+    pub(super) read: &'static str,
+    pub(super) orders: &'static str,
+    /// Where something is written that may fail.
+    pub(super) note: Option<&'static str>,
+}
+
+pub(super) fn order(number: u64) -> Order {
+    Order {
+        number,
+        wants: true,
+        read: "HGET",
+        orders: "orders",
+        note: None,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// So many are left behind it.
+    Sold {
+        left: i64,
+        fence: u64,
+    },
+    SoldOut,
+}
+
+impl Answer {
+    pub(super) fn left(self) -> Option<i64> {
+        match self {
+            Self::Sold { left, .. } => Some(left),
+            Self::SoldOut => None,
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn fence(self) -> u64 {
+        match self {
+            Self::Sold { fence, .. } => fence,
+            Self::SoldOut => panic!("sold out"),
+        }
+    }
+}
+
+impl Section for Sale {
+    type Item = Order;
+    type Answer = Answer;
+    type Turn = Option<i64>;
+
+    fn reads(&self, order: &Order) -> Vec<Command> {
+        let stock = Command::new("GET").key("stock");
+        let known = Command::new(order.read).key(order.orders);
+        vec![stock, known.arg(order.number)]
+    }
+
+    fn decide(
+        &self,
+        order: &Order,
+        replies: &[Reply],
+        left: &mut Option<i64>,
+        fence: u64,
+    ) -> Decision<Answer> {
+        let left = left.get_or_insert_with(|| replies[0].int().expect("a stock"));
+        assert!(replies[1].is_nil(), "{} was decided before", order.number);
+        if *left == 0 || !order.wants {
+            return Decision::Leave(Answer::SoldOut);
+        }
+        *left -= 1;
+        let stock = Command::new("SET").key("stock").arg(*left);
+        let record = Command::new("HSET").key(order.orders);
+        let mut writes = vec![stock, record.arg(order.number).arg(fence)];
+        writes.extend(
+            order
+                .note
+                .map(|note| Command::new("LPUSH").key(note).arg(1)),
+        );
+        Decision::Write(writes, Answer::Sold { left: *left, fence })
+    }
+}
+
+/// What comes of orders that are placed at once, in their order.
+pub(super) async fn outcomes<T, R>(
+    sale: &GroupCommit<Sale>,
+    lock: &Lock<T, R>,
+    orders: impl IntoIterator<Item = Order>,
+) -> Vec<Result<Answer, Error>>
+where
+    T: Transport + 'static,
+    R: Runtime,
+{
+    let placed: Vec<_> = orders
+        .into_iter()
+        .map(|order| {
+            let (sale, lock) = (sale.clone(), lock.clone());
+            tokio::task::spawn_local(async move { sale.submit(&lock, order).await })
+        })
+        .collect();
+    let mut outcomes = Vec::new();
+    for order in placed {
+        outcomes.push(order.await.expect("no panic"));
+    }
+    outcomes
+}
+
+pub(super) async fn answers<T, R>(
+    sale: &GroupCommit<Sale>,
+    lock: &Lock<T, R>,
+    orders: impl IntoIterator<Item = Order>,
+) -> Vec<Answer>
+where
+    T: Transport + 'static,
+    R: Runtime,
+{
+    let outcomes = outcomes(sale, lock, orders).await;
+    outcomes
+        .into_iter()
+        .map(|it| it.expect("an answer"))
+        .collect()
+}
