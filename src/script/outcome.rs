@@ -180,8 +180,11 @@ fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
     let replies = results.text().and_then(resp::parse).ok_or(SHAPE)?;
     for (index, reply) in replies.iter().enumerate() {
         if let Reply::Error(message) = reply {
+            // The call knows the names.
             return Err(Error::CommandFailed {
+                lock: None,
                 index,
+                command: String::new(),
                 message: message.clone(),
             });
         }
@@ -222,7 +225,9 @@ fn refusal(text: String) -> Error {
     // Raised inside of the script, so what stands before the failing call was executed.
     let may_have_run = has(&["@USER_SCRIPT", "RUNNING SCRIPT"]) && !is_first;
     if has(&["WRONGTYPE"]) {
-        Error::WrongType
+        Error::WrongType {
+            lock: String::new(),
+        }
     } else if has(&["NOAUTH", "WRONGPASS", "NOPERM"]) {
         Error::Unauthorized(text)
     } else if has(&PASSING) {
