@@ -4,6 +4,7 @@
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
+mod callback;
 mod executor;
 
 use std::cell::{Cell, RefCell};
@@ -12,8 +13,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use js_sys::futures::JsFuture;
-use js_sys::{Function, Object, Promise, Uint8Array};
+use js_sys::{Function, Object, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::bridge::Bridge;
@@ -22,6 +22,9 @@ use crate::event::Event;
 use crate::runtime::{Moment, NoRandomness, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
+use callback::timer_ms;
+
+pub use callback::settled;
 pub use executor::spawn;
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]
@@ -52,17 +55,6 @@ extern "C" {
         hear: &Function,
         done: &Function,
     ) -> Stream;
-}
-
-#[wasm_bindgen(module = "/src/web/timer.js")]
-extern "C" {
-    type Timer;
-    #[wasm_bindgen(constructor)]
-    fn new(ms: f64) -> Timer;
-    #[wasm_bindgen(method, getter)]
-    fn over(this: &Timer) -> Promise;
-    #[wasm_bindgen(method)]
-    fn stop(this: &Timer);
 }
 
 #[wasm_bindgen]
@@ -309,17 +301,7 @@ impl Runtime for Host {
     }
 
     async fn sleep(&self, duration: Duration) {
-        let mut left = duration;
-        loop {
-            let part = left.min(LONGEST_TIMER);
-            let timer = StopOnDrop(Timer::new(timer_ms(part)));
-            // A timer that the host refuses is over at once.
-            let _ = JsFuture::from(timer.0.over()).await;
-            left -= part;
-            if left.is_zero() {
-                return;
-            }
-        }
+        callback::sleep(duration).await;
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
@@ -337,22 +319,5 @@ impl Runtime for Host {
         if let Some(on_event) = &self.on_event {
             on_event(event);
         }
-    }
-}
-
-/// Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once.
-const LONGEST_TIMER: Duration = Duration::from_millis(i32::MAX as u64);
-
-/// As the host's timers take it: never early, never too long for them.
-fn timer_ms(duration: Duration) -> f64 {
-    (duration.min(LONGEST_TIMER).as_secs_f64() * 1000.0).ceil()
-}
-
-/// A timer of the host that stops when it is dropped.
-struct StopOnDrop(Timer);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.stop();
     }
 }

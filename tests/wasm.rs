@@ -2,6 +2,7 @@
 //! server that misbehaves. The environment has their addresses.
 #![cfg(target_family = "wasm")]
 
+use std::arch::wasm32::memory_size;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -338,6 +339,23 @@ async fn timers_fire_and_are_cancelled() {
     let fired = is_ready_now(&mut long).await;
     host.sleep(ms(30)).await;
     assert!(!fired && !is_ready_now(&mut long).await);
+}
+
+#[test]
+async fn a_timer_that_is_dropped_leaves_nothing() {
+    const TIMERS: usize = 100_000;
+    let host = Host::default();
+    let drop_timers = async |timers: usize| {
+        for _ in 0..timers {
+            let mut long = Box::pin(host.sleep(Duration::from_secs(3_600)));
+            assert!(!is_ready_now(&mut long).await);
+        }
+        memory_size::<0>()
+    };
+    let warm = drop_timers(1_000).await;
+    // 64 KiB each: less than a byte for each timer.
+    let pages = drop_timers(TIMERS).await - warm;
+    assert!(pages <= 1, "{pages} pages");
 }
 
 #[test]

@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::web::{Fetch, Host};
+use edgelock::web::{Fetch, Host, settled};
 use edgelock::{Command, Error, Reply};
-use js_sys::futures::JsFuture;
 use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 
@@ -123,7 +122,7 @@ impl Lease {
             let max_hold = max_hold_ms.map(duration).transpose()?;
             let work = async {
                 // How it ended is for those who know the work.
-                let _ = JsFuture::from(work).await;
+                settled(&work).await;
                 Ok::<_, Error>(JsValue::UNDEFINED)
             };
             held.lease()?.keep(max_hold, work).await

@@ -5,9 +5,8 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use edgelock::web::{spawn, take_thrown};
+use edgelock::web::{settled, spawn, take_thrown};
 use edgelock::{Command, Error, Event, EventKind, Inspection, Reply};
-use js_sys::futures::JsFuture;
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -23,7 +22,7 @@ pub(crate) fn promise(
 
 /// One for all kinds of work: each of its own would be a copy of what a promise needs.
 fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
-    let mut aborted = aborted.map(JsFuture::from);
+    let mut aborted = aborted.as_ref().map(settled);
     let mut done = Some(poll_fn(move |cx| {
         // What was thrown under another call.
         take_thrown();
@@ -31,7 +30,7 @@ fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
             return Poll::Ready(done.map_err(|error| failure(&error)));
         }
         match aborted.as_mut().map(|aborted| pin!(aborted).poll(cx)) {
-            Some(Poll::Ready(_)) => Poll::Ready(Err(JsValue::UNDEFINED)),
+            Some(Poll::Ready(())) => Poll::Ready(Err(JsValue::UNDEFINED)),
             _ => Poll::Pending,
         }
     }));
