@@ -1,10 +1,11 @@
 // The suites in a browser, whose page asks for them. The examples are for servers.
 import { contract } from "./contract.js";
+import { fetches } from "./fetches.js";
 import { type Bridge, run } from "./harness.js";
 import { javascript } from "./javascript.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, javascript], print);
+    return run(bridge, [contract, javascript, fetches], print);
   },
 });

@@ -1,6 +1,7 @@
 // The suites as a handler of Vercel's edge runtime.
 import { contract } from "./contract.js";
 import { examples } from "./examples.js";
+import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 
@@ -12,7 +13,7 @@ addEventListener("fetch", (event) => {
   const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, token }, [contract, javascript, examples], (line) => lines.push(line));
+    const passed = await run({ url, token }, [contract, javascript, fetches, examples], (line) => lines.push(line));
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

@@ -118,6 +118,25 @@ export async function thrown(promise: Promise<unknown> | (() => unknown)): Promi
   throw new Error("nothing was thrown");
 }
 
+/** What was rejected during `work`, and handled by nobody. */
+export async function unhandled(work: () => Promise<void>): Promise<string[]> {
+  const reasons: string[] = [];
+  const hear = (reason: unknown) => void reasons.push(String(reason instanceof Error ? reason.stack : reason));
+  const hearEvent = (event: Event) => (event.preventDefault(), hear((event as PromiseRejectionEvent).reason));
+  const { process } = globalThis as { process?: Partial<Record<"on" | "off", (event: string, listener: unknown) => void>> };
+  process?.on?.("unhandledRejection", hear);
+  globalThis.addEventListener?.("unhandledrejection", hearEvent);
+  try {
+    await work();
+    // Hosts tell once the microtasks are done.
+    await sleep(5);
+  } finally {
+    process?.off?.("unhandledRejection", hear);
+    globalThis.removeEventListener?.("unhandledrejection", hearEvent);
+  }
+  return reasons;
+}
+
 export function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(`does not hold: ${what}`);
 }

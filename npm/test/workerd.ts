@@ -1,6 +1,7 @@
 // The suites in workerd, as `workerd test` runs them.
 import { contract } from "./contract.js";
 import { examples } from "./examples.js";
+import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 
@@ -12,6 +13,6 @@ interface Env {
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
     const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
-    if (!(await run(bridge, [contract, javascript, examples], console.log))) throw new Error("some tests failed");
+    if (!(await run(bridge, [contract, javascript, fetches, examples], console.log))) throw new Error("some tests failed");
   },
 };

@@ -6,23 +6,17 @@ const TOO_LARGE = 3;
 const TIMED_OUT = 4;
 
 export class Exchange {
-  // `done(failure, status, retryAfter, text, error)` is called once, unless the exchange is aborted first. `send` is a `fetch` other
-  // than the host's.
+  // `done(failure, status, retryAfter, text, error)` is called once, unless the exchange is aborted first, and never before this
+  // returns. `send` is a `fetch` other than the host's, which may do anything.
   constructor(send, url, headers, body, bodyLimit, timeoutMs, done) {
     this.done = done;
-    this.controller = new AbortController();
-    this.timer = setTimeout(() => {
-      this.end(TIMED_OUT, 0, undefined, "");
-      this.controller.abort();
-    }, timeoutMs);
-    const { signal } = this.controller;
-    this.run(send ?? fetch, url, { method: "POST", redirect: "manual", headers, body, signal }, bodyLimit);
+    this.run(send, url, headers, body, bodyLimit, timeoutMs);
   }
 
   abort() {
     this.done = undefined;
     clearTimeout(this.timer);
-    this.controller.abort();
+    this.controller?.abort();
   }
 
   end(failure, status, retryAfter, text, error) {
@@ -32,24 +26,30 @@ export class Exchange {
     done?.(failure, status, retryAfter, text, error);
   }
 
-  async run(send, url, init, bodyLimit) {
-    let response;
+  async run(send, url, headers, body, bodyLimit, timeoutMs) {
+    let answer;
     try {
-      response = await send(url, init);
+      this.controller = new AbortController();
+      this.timer = setTimeout(() => {
+        this.end(TIMED_OUT, 0, undefined, "");
+        this.controller.abort();
+      }, timeoutMs);
+      const { signal } = this.controller;
+      answer = begun(await (send ?? fetch)(url, { method: "POST", redirect: "manual", headers, body, signal }));
     } catch (error) {
+      // Later, should it have been thrown at once: Rust is at work on the call that sends, and maybe inside of `done`.
+      await undefined;
       return this.end(NO_RESPONSE, 0, undefined, reason(error), error);
     }
-    return this.take(response, bodyLimit);
+    return this.take(answer, bodyLimit);
   }
 
-  async take(response, bodyLimit) {
-    const { status, headers } = response;
-    const retryAfter = headers.get("retry-after") ?? undefined;
-    // A browser shows a redirect as status 0. Its body is of no use to anybody.
-    if (status === 0 || (status >= 300 && status < 400)) return this.end(ANSWERED, status, retryAfter, "");
+  async take({ response, status, retryAfter }, bodyLimit) {
     let text;
     try {
-      text = await read(response, bodyLimit);
+      // A browser shows a redirect as status 0. Its body is of no use to anybody.
+      const isRedirect = status === 0 || (status >= 300 && status < 400);
+      text = isRedirect ? discard(response.body) : await read(response, bodyLimit);
     } catch (error) {
       return this.end(BROKE_OFF, status, retryAfter, reason(error), error);
     }
@@ -71,33 +71,51 @@ export class Stream extends Exchange {
     setTimeout(() => super.abort());
   }
 
-  async take({ status, body }) {
+  async take({ response, status, retryAfter }) {
     try {
-      // Leaving the loop, as by an abort, cancels the body.
-      if (status === 200) for await (const piece of body ?? []) this.hear?.(piece);
-      else await body?.cancel();
+      if (status === 200) await this.hearOut(response.body);
+      else discard(response.body);
     } catch (error) {
-      return this.end(BROKE_OFF, status, undefined, reason(error), error);
+      return this.end(BROKE_OFF, status, retryAfter, reason(error), error);
     }
-    return this.end(ANSWERED, status, undefined, "");
+    return this.end(ANSWERED, status, retryAfter, "");
   }
+
+  async hearOut(body) {
+    for await (const piece of pieces(body)) {
+      if (!ArrayBuffer.isView(piece)) throw new TypeError("a piece of the body is no bytes");
+      // Leaving the loop, as by an abort, cancels the body.
+      if (this.hear === undefined) return;
+      this.hear(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
+    }
+  }
+}
+
+// What came before the body, if what came is a response.
+function begun(response) {
+  const { status, headers } = response ?? {};
+  if (!Number.isInteger(status) || status < 0 || status > 999 || typeof headers?.get !== "function") {
+    throw new TypeError("what `fetch` came to is no response");
+  }
+  const retryAfter = headers.get("retry-after") ?? undefined;
+  return { response, status, retryAfter: retryAfter === undefined ? undefined : String(retryAfter) };
 }
 
 // The body as text, or nothing if it is longer than `limit` bytes; then the rest is not read.
 async function read(response, limit) {
   const { headers, body } = response;
-  const length = headers.get("content-length");
+  const length = headers.get("content-length") ?? undefined;
   // The length is that of what follows only if nothing unpacks it.
-  if (length !== null && headers.get("content-encoding") === null) {
-    if (Number(length) <= limit) return response.text();
-    await body?.cancel();
+  if (length !== undefined && (headers.get("content-encoding") ?? undefined) === undefined) {
+    if (Number(length) <= limit) return whole(await response.text(), limit);
+    discard(body);
     return undefined;
   }
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
   // Leaving the loop cancels the stream.
-  for await (const chunk of body ?? []) {
+  for await (const chunk of pieces(body)) {
     bytes += chunk.byteLength;
     if (bytes > limit) return undefined;
     text += decoder.decode(chunk, { stream: true });
@@ -105,9 +123,42 @@ async function read(response, limit) {
   return text + decoder.decode();
 }
 
+function whole(text, limit) {
+  if (typeof text !== "string") throw new TypeError("the text of the body is no text");
+  return text.length <= limit ? text : undefined;
+}
+
+// The parts of a body. Safari's streams cannot be iterated.
+function pieces(body) {
+  const isStream = typeof body?.getReader === "function" && body[Symbol.asyncIterator] === undefined;
+  return isStream ? readFrom(body.getReader()) : (body ?? []);
+}
+
+async function* readFrom(reader) {
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  } finally {
+    discard(reader);
+  }
+}
+
+// Lets go of a body that nobody reads; an empty text in its place.
+function discard(body) {
+  try {
+    body?.cancel?.()?.catch?.(() => {});
+  } catch {
+    // It is the end of it all the same.
+  }
+  return "";
+}
+
 // The message of an error, and of what caused it; never a value that could hold anything.
 function reason(error) {
   const messages = [];
-  for (let cause = error; cause instanceof Error && messages.length < 3; cause = cause.cause) messages.push(cause.message);
+  try {
+    for (let cause = error; cause instanceof Error && messages.length < 3; cause = cause.cause) messages.push(`${cause.message}`);
+  } catch {
+    // It has none that can be read.
+  }
   return messages.join(": ") || "the host says no more";
 }

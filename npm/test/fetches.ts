@@ -1,0 +1,142 @@
+// A `fetch` of the caller's own: whatever it does, the call has an error, and the module goes on.
+import { Client, type ClientSettings, EdgelockError, type FetchInit } from "edgelock";
+import { check, equal, eventually, fails, type Stack, type Suite, thrown, unhandled } from "./harness.js";
+
+/** Answers with these in turn, and with the last one for ever. */
+function answers(...answers: Array<() => unknown>): NonNullable<ClientSettings["fetch"]> {
+  return (() => (answers.length > 1 ? answers.shift() : answers[0])?.()) as never;
+}
+
+const headers = (entries: Readonly<Record<string, string>> = {}) => ({ get: (name: string) => entries[name] ?? null });
+const throws = (): never => {
+  throw new Error("not today");
+};
+const unknownScript = async () => new Response(`{"error":"NOSCRIPT No matching script."}`, { status: 400 });
+
+async function acquire(stack: Stack, answer: () => unknown): Promise<unknown> {
+  return thrown(stack.client({ fetch: answer as never, attempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire());
+}
+
+export const fetches: Suite = {
+  async what_is_no_response_is_an_error_of_unknown_outcome_at_once(stack) {
+    const get = throws;
+    const odd: unknown[] = [undefined, null, 7, "odd", Symbol("odd"), {}, { status: 200 }, { status: 200, headers: {} }, { status: 200, headers: { get } }];
+    for (const status of [undefined, "200", NaN, -1, 65_736, 2.5, {}]) odd.push({ status, headers: headers() });
+    odd.push({ get status() { return throws(); } }, { get then() { return throws(); } });
+    equal(await unhandled(async () => {
+      for (const response of odd) {
+        for (const answer of [() => response, async () => response]) {
+          const error = await fails("unavailable", acquire(stack, answer).then((error) => Promise.reject(error)));
+          check(error.isUnknown && error.cause instanceof Error, `${String(response)}: ${error}`);
+        }
+      }
+    }), []);
+  },
+
+  async what_cannot_be_read_is_an_answer_that_broke_off(stack) {
+    const short = headers({ "content-length": "3" });
+    const odd = [{}, 7, "abc", ["abc"], [7], [{ byteLength: 7 }], { [Symbol.asyncIterator]: throws }, { getReader: throws }];
+    const responses = [
+      ...odd.map((body) => ({ status: 200, headers: headers(), body })),
+      ...[undefined, throws, () => 7, async () => ({})].map((text) => ({ status: 200, headers: short, text })),
+    ];
+    equal(await unhandled(async () => {
+      for (const response of responses) {
+        const error = await fails("truncated", acquire(stack, async () => response).then((error) => Promise.reject(error)));
+        check(error.isUnknown, `${error}`);
+      }
+    }), []);
+  },
+
+  async a_body_that_is_not_read_is_cancelled_and_may_refuse(stack) {
+    let cancelled = 0;
+    const count = () => void cancelled++;
+    const cancels = [count, async () => (count(), throws()), () => (count(), throws()), undefined];
+    const inspects = (response: unknown) => stack.client({ fetch: answers(async () => response), attempts: 1 }).lock("a").inspect();
+    equal(await unhandled(async () => {
+      for (const cancel of cancels) {
+        await fails("redirected", inspects({ status: 302, headers: headers(), body: { cancel } }));
+        await fails("too_large", inspects({ status: 200, headers: headers({ "content-length": "9999999" }), body: { cancel } }));
+      }
+    }), []);
+    equal(cancelled, 6);
+  },
+
+  async a_body_is_read_by_iterator_by_reader_and_as_text(stack) {
+    // Safari's streams have no iterator, and other implementations of `fetch` have bodies of their own.
+    const parts = async (url: string, init: FetchInit) => {
+      const response = await fetch(url, init);
+      return { response, bytes: new Uint8Array(await response.clone().arrayBuffer()) };
+    };
+    const bodies: Array<(bytes: Uint8Array) => unknown> = [
+      (bytes) => [bytes.subarray(0, 3), bytes.subarray(3)],
+      (bytes) => ({ getReader: () => new Response(bytes as Uint8Array<ArrayBuffer>).body?.getReader() }),
+    ];
+    for (const body of bodies) {
+      const send = async (url: string, init: FetchInit) => {
+        const { response, bytes } = await parts(url, init);
+        return { status: response.status, headers: headers(), body: body(bytes), text: throws };
+      };
+      await (await stack.client({ fetch: send, attempts: 1 }).lock("a").tryAcquire()).release();
+    }
+    const mapped = async (url: string, init: FetchInit) => {
+      const { response, bytes } = await parts(url, init);
+      return { status: response.status, headers: new Map([["content-length", `${bytes.length}`]]), body: undefined, text: () => response.text() };
+    };
+    await (await stack.client({ fetch: mapped as never, attempts: 1 }).lock("a").tryAcquire()).release();
+  },
+
+  async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {
+    const bridges = [1, 2, 3].map((port) => ({ url: `http://127.0.0.1:${port}`, token: "credential" }));
+    const settings = { scriptCache: true, attempts: 1 };
+    // The first answer is heard in a callback, and in the same callback the script is sent.
+    await fails("unavailable", stack.client({ ...settings, fetch: answers(unknownScript, throws) }).lock("a").tryAcquire());
+    for (const quorum of [bridges, bridges.slice(0, 1)]) {
+      for (const fetch of [answers(throws), answers(unknownScript, throws), answers(unknownScript, unknownScript, throws)]) {
+        const error = await thrown(new Client({ ...settings, quorum, fetch }).lock("a").tryAcquire());
+        check(error instanceof EdgelockError && ["unavailable", "refused"].includes(error.code), `${error}`);
+      }
+    }
+  },
+
+  async a_fetch_may_use_the_client_that_it_serves(stack) {
+    let depth = 0;
+    const inner: Array<Promise<Array<PromiseSettledResult<unknown>>>> = [];
+    const client = stack.client({
+      scriptCache: true,
+      attempts: 1,
+      fetch: (url, init) => {
+        if (depth++ < 4) {
+          const lock = client.lock("b");
+          check(lease.remaining === 0 && lease.token.length === 22, "it can be looked at");
+          inner.push(Promise.allSettled([lock.inspect(), lock.run(() => 7), client.read([["GET", { key: `${stack.mark}n` }]])]));
+          if (depth === 3) throws();
+        }
+        return fetch(url, init);
+      },
+    });
+    const lease = client.lock("a").resume("a".repeat(22));
+    equal(await unhandled(async () => {
+      await thrown(lease.renew());
+      for (const outcome of (await Promise.all(inner)).flat()) {
+        if (outcome.status === "rejected") check(["unavailable", "held"].includes(outcome.reason.code), `${outcome.reason}`);
+      }
+    }), []);
+    equal((await client.lock("b").inspect()).holder, null);
+  },
+
+  async a_stream_that_is_none_leaves_a_waiter_that_asks(stack) {
+    const odd = [undefined, 7, ["odd"], [7], [new DataView(new ArrayBuffer(3))], { getReader: throws }, { [Symbol.asyncIterator]: throws }];
+    const responses: unknown[] = [undefined, ...odd.map((body) => ({ status: 200, headers: headers(), body }))];
+    equal(await unhandled(async () => {
+      for (const response of responses) {
+        const send = (url: string, init: FetchInit) => (url.includes("/subscribe/") ? response : fetch(url, init));
+        const held = await stack.lock("a").acquire();
+        const waiting = stack.client({ fetch: send as never }).lock("a", { wait: 20_000 }).acquire();
+        await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+        await held.release();
+        await (await waiting).release();
+      }
+    }), []);
+  },
+};
