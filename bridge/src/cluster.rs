@@ -17,6 +17,7 @@ use crate::node::{Lost, Node};
 use crate::redirect::{Told, cross_slot, told};
 use crate::refuse;
 use crate::reply::Failure;
+use crate::subscribe::Topic;
 
 /// How often one command is redirected. More is a cluster whose nodes disagree, and its last word is passed on.
 const HOPS: usize = 8;
@@ -139,14 +140,21 @@ impl Cluster {
     }
 
     /// At the node that owns the channel's slot: what `PUBLISH` counts in a script are those who listen at the script's node.
-    pub(crate) async fn subscribe(&self, channel: &[u8]) -> Result<PubSub, Failure> {
-        let slot = Slot::for_key(channel);
-        // A stale memory is corrected by the answer, whatever else it says.
-        let mut question = Pipeline::new();
-        question.cmd("EXISTS").arg(channel);
-        let _ = self.piece(&question, Some(slot), false).await;
-        let place = self.atlas.owner(Some(slot));
-        self.atlas.node(&place).subscribe(channel).await
+    /// A pattern has no slot, and each node hears all messages.
+    pub(crate) async fn subscribe(&self, topic: &Topic) -> Result<PubSub, Failure> {
+        let slot = match topic {
+            Topic::Channel(channel) => {
+                let slot = Slot::for_key(channel);
+                // A stale memory is corrected by the answer, whatever else it says.
+                let mut question = Pipeline::new();
+                question.cmd("EXISTS").arg(channel);
+                let _ = self.piece(&question, Some(slot), false).await;
+                Some(slot)
+            }
+            Topic::Pattern(_) => None,
+        };
+        let node = self.atlas.node(&self.atlas.owner(slot));
+        node.subscribe(topic).await
     }
 
     pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {

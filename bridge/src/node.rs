@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use crate::dial::{Connection, NoConnection, Server};
 use crate::reply::Failure;
+use crate::subscribe::Topic;
 
 /// A connection that takes longer to open is a failure, so that a dead Redis is reported soon.
 const DIAL: Duration = Duration::from_secs(1);
@@ -138,11 +139,14 @@ impl Node {
         Ok(replies)
     }
 
-    pub(crate) async fn subscribe(&self, channel: &[u8]) -> Result<PubSub, Failure> {
+    pub(crate) async fn subscribe(&self, topic: &Topic) -> Result<PubSub, Failure> {
         let opening = async {
             let mut messages = self.server.messages().await?;
-            let refused = messages.subscribe(channel).await.err();
-            Ok((messages, refused))
+            let subscribed = match topic {
+                Topic::Channel(channel) => messages.subscribe(channel).await,
+                Topic::Pattern(pattern) => messages.psubscribe(pattern).await,
+            };
+            Ok((messages, subscribed.err()))
         };
         let (messages, refused) = self.within_dial(opening).await?;
         let Some(error) = refused else {

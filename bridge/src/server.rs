@@ -17,6 +17,7 @@ use crate::auth::{Access, Credentials};
 use crate::reply::{Encoding, Failure, json};
 use crate::request;
 use crate::script::Scripts;
+use crate::subscribe::Topic;
 use crate::upstream::Upstream;
 
 pub(crate) struct Bridge {
@@ -101,8 +102,8 @@ impl Bridge {
         let body = timeout(self.timeout, request::body(body, self.max_body));
         let body = body.await.map_err(late)??;
 
-        if let Some(channel) = path.strip_prefix("/subscribe/") {
-            return self.subscription(access, channel).await;
+        if let Some(topic) = Topic::of(path) {
+            return self.subscription(access, topic).await;
         }
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
         let (status, body) = match path {
@@ -187,7 +188,7 @@ impl SyncTokens {
 fn allowed(path: &str) -> &'static str {
     match path {
         "/pipeline" | "/multi-exec" => "POST, PUT",
-        _ if path.starts_with("/subscribe/") => "GET, POST",
+        _ if path.starts_with("/subscribe/") || path.starts_with("/psubscribe/") => "GET, POST",
         _ => "GET, HEAD, POST, PUT",
     }
 }
@@ -197,6 +198,7 @@ fn route(path: &str) -> &str {
     match path {
         "/" | "/pipeline" | "/multi-exec" | "/health" => path,
         _ if path.starts_with("/subscribe/") => "/subscribe",
+        _ if path.starts_with("/psubscribe/") => "/psubscribe",
         _ => "command in path",
     }
 }

@@ -6,6 +6,7 @@ use redis::{Pipeline, Value};
 use crate::cluster::Cluster;
 use crate::node::{Lost, Node};
 use crate::reply::Failure;
+use crate::subscribe::Topic;
 
 pub(crate) enum Upstream {
     One(Node),
@@ -30,10 +31,10 @@ impl Upstream {
         }
     }
 
-    pub(crate) async fn subscribe(&self, channel: &[u8]) -> Result<PubSub, Failure> {
+    pub(crate) async fn subscribe(&self, topic: &Topic) -> Result<PubSub, Failure> {
         match self {
-            Self::One(node) => node.subscribe(channel).await,
-            Self::Cluster(cluster) => cluster.subscribe(channel).await,
+            Self::One(node) => node.subscribe(topic).await,
+            Self::Cluster(cluster) => cluster.subscribe(topic).await,
         }
     }
 

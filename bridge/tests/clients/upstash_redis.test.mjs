@@ -117,3 +117,27 @@ test("a subscriber hears what is published, until it unsubscribes", { timeout: 2
   await subscriber.unsubscribe();
   while ((await redis.publish("js:channel/{a}:ö", "anybody?")) > 0);
 });
+
+test("a subscriber to a pattern hears all channels that match", { timeout: 20_000 }, async () => {
+  const subscriber = redis.psubscribe(["js:{a}:ö:*"]);
+  const begun = new Promise((resolve) => subscriber.on("psubscribe", resolve));
+  const heard = [];
+  const all = new Promise((resolve) => {
+    subscriber.on("pmessage", (message) => {
+      heard.push(message);
+      if (heard.length === 2) resolve();
+    });
+  });
+  assert.equal(await begun, 1);
+  assert.equal(await redis.publish("js:{a}:ö:1", { an: "object, with a comma" }), 1);
+  assert.equal(await redis.publish("js:{b}:ö:1", 1), 0);
+  assert.equal(await redis.publish("js:{a}:ö:2", 7), 1);
+  await all;
+  const pattern = "js:{a}:ö:*";
+  assert.deepEqual(heard, [
+    { pattern, channel: "js:{a}:ö:1", message: { an: "object, with a comma" } },
+    { pattern, channel: "js:{a}:ö:2", message: 7 },
+  ]);
+  await subscriber.unsubscribe();
+  while ((await redis.publish("js:{a}:ö:2", "anybody?")) > 0);
+});

@@ -130,12 +130,9 @@ async fn the_read_only_credential_reads_and_nothing_more() {
             .1
             .starts_with(r#"{"error":"NOPERM "#)
     );
-    assert!(
-        read("/subscribe/c", "")
-            .await
-            .1
-            .starts_with(r#"{"error":"NOPERM "#)
-    );
+    for path in ["/subscribe/c", "/psubscribe/*"] {
+        assert!(read(path, "").await.1.starts_with(r#"{"error":"NOPERM "#));
+    }
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
 }
 

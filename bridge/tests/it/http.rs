@@ -104,6 +104,7 @@ async fn other_methods_are_refused() {
         (Method::GET, "/pipeline"),
         (Method::HEAD, "/multi-exec"),
         (Method::PUT, "/subscribe/c"),
+        (Method::PUT, "/psubscribe/*"),
     ] {
         let response = bridge
             .request(method.clone(), path)

@@ -14,8 +14,12 @@ struct Events {
 
 impl Events {
     async fn open(bridge: &Bridge, channel: &str) -> Self {
+        Self::of("subscribe", bridge, channel).await
+    }
+
+    async fn of(command: &str, bridge: &Bridge, name: &str) -> Self {
         let response = bridge
-            .post(&format!("/subscribe/{channel}"), "[]")
+            .post(&format!("/{command}/{name}"), "[]")
             .send()
             .await
             .unwrap();
@@ -26,7 +30,7 @@ impl Events {
         };
         let begun = events.next().await.expect("a confirmation");
         assert!(
-            begun.starts_with("data: subscribe,") && begun.ends_with(",1"),
+            begun.starts_with(&format!("data: {command},")) && begun.ends_with(",1"),
             "{begun}"
         );
         events
@@ -171,18 +175,38 @@ async fn a_channel_is_all_that_follows_in_the_path() {
         "/subscribe/a,b",
         "/subscribe/a%0Ab",
         "/subscribe/a%0D",
+        "/psubscribe/",
+        "/psubscribe/a,b",
     ] {
-        let error =
-            r#"{"error":"ERR a channel's name must not be empty, nor hold a comma, CR or LF"}"#;
+        let error = r#"{"error":"ERR the name of a channel, or a pattern, must not be empty, nor hold a comma, CR or LF"}"#;
         assert_eq!(
             answer(bridge.post(path, "")).await,
             (400, error.to_owned()),
             "{path}"
         );
     }
-    for path in ["/subscribe", "/psubscribe/*", "/monitor"] {
+    for path in ["/subscribe", "/psubscribe", "/monitor"] {
         assert_eq!(answer(bridge.post(path, "[]")).await.0, 400, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_pattern_hears_all_channels_that_match_it_and_says_which() {
+    let bridge = Bridge::spawn().await;
+    let mut events = Events::of("psubscribe", &bridge, "news.*%5Bab%5D").await;
+    for (channel, listeners) in [("news.1a", 1), ("news.1c", 0), ("news.\u{f6}b", 1)] {
+        let told = format!("{{\"result\":{listeners}}}");
+        assert_eq!(publish(&bridge, channel, "x,y").await, told, "{channel}");
+    }
+    for channel in ["news.1a", "news.\u{f6}b"] {
+        let heard = format!("data: pmessage,news.*[ab],{channel},x,y");
+        assert_eq!(events.next().await.unwrap(), heard);
+    }
+    drop(events);
+    until("the subscription is dropped", async || {
+        publish(&bridge, "news.1a", "?").await == r#"{"result":0}"#
+    })
+    .await;
 }
 
 #[tokio::test]
