@@ -125,7 +125,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     /// Asks whenever there is reason to, until the lock is granted or the wait is over.
     async fn wait(&mut self, mut found: Found) -> Result<Grant, Error> {
         let (Some(wait), Some(give_up)) = (self.patience.wait, self.give_up) else {
-            return Err(wait::held(&found.contended, None));
+            return Err(self.held(&found.contended, None));
         };
         let Contended {
             remaining, ahead, ..
@@ -166,7 +166,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 plan.rest(now).filter(|_| hears && self.takes_over)
             };
             let Some(mut pause) = pause else {
-                return Err(plan.in_vain(&found.contended, now));
+                let estimate = plan.estimate(&found.contended, now);
+                return Err(self.held(&found.contended, estimate));
             };
             if connecting {
                 pause = pause.min(connected_by.since(now));
@@ -186,7 +187,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 Came::Listening | Came::Done(()) => {}
             }
             if self.requests_left() == 0 {
-                return Err(plan.in_vain(&found.contended, client.runtime().now()));
+                let estimate = plan.estimate(&found.contended, client.runtime().now());
+                return Err(self.held(&found.contended, estimate));
             }
             match self.ask_while_listening(&mut line, &found).await? {
                 Asked::Granted(grant) => return Ok(grant),
@@ -229,7 +231,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 }
             }
             if self.requests_left() == 0 {
-                return Err(wait::held(&before.contended, None));
+                return Err(self.held(&before.contended, None));
             }
         }
     }
@@ -264,7 +266,9 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             Ok(Acquired::Granted { fence, replies }) => {
                 let deadline = lease::deadline(asked_at, self.claim.ttl);
                 if deadline <= now {
-                    return Err(Error::Expired);
+                    return Err(Error::Expired {
+                        lock: self.claim.lock(),
+                    });
                 }
                 Ok(Asked::Granted(Grant {
                     deadline,
@@ -280,7 +284,9 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                     round_trip: now.since(asked_at),
                 }))
             }
-            Ok(Acquired::Gone) => Err(Error::Lost),
+            Ok(Acquired::Gone) => Err(Error::Lost {
+                lock: self.claim.lock(),
+            }),
             Err(error) => {
                 let ran = error.is_unknown()
                     || matches!(
@@ -290,6 +296,18 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 self.exposed = was_exposed || strays || ran;
                 Err(error)
             }
+        }
+    }
+
+    /// What to say when the wait was in vain, with an estimate of when to come back, or without: then when the holder's time is up.
+    fn held(&self, found: &Contended, estimate: Option<Duration>) -> Error {
+        let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
+        Error::Held {
+            lock: self.claim.lock(),
+            remaining: found.remaining,
+            ahead: found.ahead,
+            retry_after: estimate.unwrap_or(at_expiry),
+            requests: self.requests.saturating_add(self.exposed.into()),
         }
     }
 

@@ -34,6 +34,11 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
         }
     }
 
+    /// What errors call the lock.
+    pub(crate) fn lock(&self) -> String {
+        self.name.key().to_owned()
+    }
+
     pub(crate) fn age(&self) -> Duration {
         self.client.runtime().now().since(self.since)
     }

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use crate::quoted::Named;
+
 /// An operation's failure.
 ///
 /// Three things that other clients mix up are different here: the lock is [held by another](Error::Held), the lease is
 /// [lost](Error::Lost), and it [could not be learned](Error::is_unknown) what happened.
 ///
 /// No message holds a token or a credential; what a bridge or Redis said is quoted up to 200 characters, with both cut out.
+/// A `lock` is the Redis key of the lock that the error is about, with the client's prefix, in full. A message shows up to
+/// 100 characters of it, without control characters.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -20,8 +24,10 @@ pub enum Error {
     NoRandomness,
 
     /// Another holder has the lock, and had it for as long as this call was willing to wait.
-    #[error("the lock is held by another{}", left(*remaining))]
+    #[error("lock {} is held by another owner ({})", Named(lock), left(*remaining))]
     Held {
+        /// Which lock.
+        lock: String,
         /// What the holder has left, by Redis's clock, unless it renews; `None` if it holds without end.
         remaining: Option<Duration>,
         /// How many others were waiting before this call when it last asked.
@@ -29,13 +35,20 @@ pub enum Error {
         /// How long to stay away: an estimate of when it would be this call's turn, from how the line moved while it waited, else
         /// what the holder has left.
         retry_after: Duration,
+        /// How many requests this call cost, with the one that leaves the queue.
+        requests: u32,
     },
 
     /// Fewer replicas than [`crate::Lock::replicas`] asks for have acknowledged in time, so that the lock might not survive a
     /// fail-over. An acquisition is given back. A lease goes on as it was, its deadline not moved; the commands of
     /// [`crate::Lease::exec`] were executed, though not so safely.
-    #[error("{acknowledged} of {asked} replicas acknowledged in time")]
+    #[error(
+        "{acknowledged} of {asked} replicas acknowledged lock {} in time",
+        Named(lock)
+    )]
     Unreplicated {
+        /// Which lock.
+        lock: String,
         /// How many must.
         asked: u32,
         /// How many did.
@@ -43,31 +56,56 @@ pub enum Error {
     },
 
     /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed.
-    #[error("the lease is lost")]
-    Lost,
+    #[error("the lease of lock {} is lost", Named(lock))]
+    Lost {
+        /// Which lock.
+        lock: String,
+    },
 
     /// The lease's deadline has passed on the local clock, so another may hold the lock by now. Nothing was sent.
-    #[error("the lease is past its deadline")]
-    Expired,
+    #[error("the lease of lock {} is past its deadline", Named(lock))]
+    Expired {
+        /// Which lock.
+        lock: String,
+    },
 
     /// The work of [`crate::Lock::run`] took longer than [`crate::Lock::max_hold`], and was stopped.
-    #[error("the work was stopped: it held the lock for longer than allowed")]
-    HeldTooLong,
+    #[error(
+        "the work was stopped: it held lock {} for longer than allowed",
+        Named(lock)
+    )]
+    HeldTooLong {
+        /// Which lock.
+        lock: String,
+    },
 
     /// The lease was released, or committed, before.
-    #[error("the lease was already released")]
-    Released,
+    #[error("the lease of lock {} was already released", Named(lock))]
+    Released {
+        /// Which lock.
+        lock: String,
+    },
 
     /// Another `exec`, `commit` or `release` of the same lease has not come back yet. Nothing was sent.
-    #[error("another write of this lease is still under way")]
-    Busy,
+    #[error(
+        "another write of the lease of lock {} is still under way",
+        Named(lock)
+    )]
+    Busy {
+        /// Which lock.
+        lock: String,
+    },
 
     /// A command given with an operation failed. The operation itself was executed, and so were the other commands: as with
     /// `MULTI`, a command that fails does not undo those before it, nor stop those behind it.
-    #[error("command {index} failed: {message}")]
+    #[error("command {index}, {}, failed{}: {message}", Named(command), under(lock.as_deref()))]
     CommandFailed {
+        /// Which lock the operation was about; `None` for a read without one.
+        lock: Option<String>,
         /// Which of the given commands, from 0.
         index: usize,
+        /// Its name, without its arguments.
+        command: String,
         /// Redis's words.
         message: String,
     },
@@ -77,8 +115,11 @@ pub enum Error {
     Unauthorized(String),
 
     /// The lock's key holds a value that is no lock of this kind. Nothing was changed.
-    #[error("the key holds a value of another type")]
-    WrongType,
+    #[error("the key of lock {} holds a value of another type", Named(lock))]
+    WrongType {
+        /// Which lock.
+        lock: String,
+    },
 
     /// The bridge or Redis refused for good: an unknown route, a quota, out of memory. Asking again will not help until someone
     /// mends it.
@@ -141,14 +182,14 @@ impl Error {
             Self::NoRandomness => "no_randomness",
             Self::Held { .. } => "held",
             Self::Unreplicated { .. } => "unreplicated",
-            Self::Lost => "lost",
-            Self::Expired => "expired",
-            Self::HeldTooLong => "held_too_long",
-            Self::Released => "released",
-            Self::Busy => "busy",
+            Self::Lost { .. } => "lost",
+            Self::Expired { .. } => "expired",
+            Self::HeldTooLong { .. } => "held_too_long",
+            Self::Released { .. } => "released",
+            Self::Busy { .. } => "busy",
             Self::CommandFailed { .. } => "command_failed",
             Self::Unauthorized(_) => "unauthorized",
-            Self::WrongType => "wrong_type",
+            Self::WrongType { .. } => "wrong_type",
             Self::Refused { .. } => "refused",
             Self::Unavailable { .. } => "unavailable",
             Self::TimedOut(_) => "timed_out",
@@ -160,13 +201,37 @@ impl Error {
         }
     }
 
+    /// The Redis key of the lock that it is about, where it is about a lock and not about the way there.
+    ///
+    /// ```
+    /// use edgelock::Error;
+    ///
+    /// let error = Error::Lost { lock: "sku:42".into() };
+    /// assert_eq!(error.lock(), Some("sku:42"));
+    /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost"#);
+    /// ```
+    pub fn lock(&self) -> Option<&str> {
+        match self {
+            Self::Held { lock, .. }
+            | Self::Unreplicated { lock, .. }
+            | Self::Lost { lock }
+            | Self::Expired { lock }
+            | Self::HeldTooLong { lock }
+            | Self::Released { lock }
+            | Self::Busy { lock }
+            | Self::WrongType { lock } => Some(lock),
+            Self::CommandFailed { lock, .. } => lock.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether the operation may have been executed although it failed here: unknown is not no.
     ///
     /// ```
     /// use edgelock::Error;
     ///
     /// assert!(Error::Truncated.is_unknown());
-    /// assert!(!Error::Lost.is_unknown());
+    /// assert!(!Error::Lost { lock: "sku:42".into() }.is_unknown());
     /// ```
     pub const fn is_unknown(&self) -> bool {
         match self {
@@ -218,7 +283,14 @@ impl Error {
 }
 
 fn left(remaining: Option<Duration>) -> String {
-    remaining.map_or_else(String::new, |left| format!(" for {} ms yet", ms(left)))
+    remaining.map_or_else(
+        || "without expiry".to_owned(),
+        |left| format!("expires in {} ms", ms(left)),
+    )
+}
+
+fn under(lock: Option<&str>) -> String {
+    lock.map_or_else(String::new, |lock| format!(" under lock {}", Named(lock)))
 }
 
 /// 64 bits hold any that Redis tells of, and take less code to print than 128.

@@ -38,14 +38,14 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 // Work that failed is to be told why it failed, whatever became of the lock.
                 let outcome = outcome?;
                 match released {
-                    Err(Error::Lost) => Err(Error::Lost.into()),
+                    Err(lost @ Error::Lost { .. }) => Err(lost.into()),
                     // Whatever else may be, the work was done under the lock.
                     _ => Ok(outcome),
                 }
             }
-            First::Right(Error::Expired) => {
+            First::Right(expired @ Error::Expired { .. }) => {
                 self.expire().await;
-                Err(Error::Expired.into())
+                Err(expired.into())
             }
             First::Right(error) => {
                 // Of a lease that is lost there is nothing to release, and the error is the same.
@@ -65,15 +65,16 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
         let deadline = match lease.deadline() {
             Ok(Some(deadline)) => deadline,
             // The work gave it back itself, and may still have something to do.
-            Ok(None) | Err(Error::Released) => pending().await,
+            Ok(None) | Err(Error::Released { .. }) => pending().await,
             Err(error) => return error,
         };
         let now = runtime.now();
         if deadline <= now {
-            return Error::Expired;
+            return lease.expired();
         }
         if until <= now {
-            return Error::HeldTooLong;
+            let lock = lease.claim().lock();
+            return Error::HeldTooLong { lock };
         }
         let end = deadline.min(until).since(now);
         let due = renewal_due(deadline, ttl).max(not_before.unwrap_or(now));
@@ -83,7 +84,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
         }
         // A timer of our own, should the transport hang.
         not_before = match race(lease.renew(), runtime.sleep(end)).await {
-            First::Left(Err(error @ (Error::Lost | Error::Expired))) => return error,
+            First::Left(Err(error @ (Error::Lost { .. } | Error::Expired { .. }))) => return error,
             First::Left(Err(_)) => Some(runtime.now() + (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE)),
             First::Left(Ok(())) | First::Right(()) => None,
         };

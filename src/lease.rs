@@ -85,7 +85,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
     pub fn into_token(self) -> Token {
-        self.state().ended.get_or_insert(Error::Released);
+        let lock = self.claim.lock();
+        self.state().ended.get_or_insert(Error::Released { lock });
         self.claim.token.clone()
     }
 
@@ -188,13 +189,14 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         } = self.call(&call, until).await;
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
-                self.state().ended = Some(Error::Released);
+                let lock = self.claim.lock();
+                self.state().ended = Some(Error::Released { lock });
                 self.claim.observe_release(asked_at);
             }
             Ok(None) => self.lose(),
             Err(_) => {}
         }
-        outcome?.ok_or(Error::Lost)
+        outcome?.ok_or_else(|| self.lost())
     }
 
     /// A write after which the lease goes on, with its full ttl.
@@ -233,7 +235,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             }
             Err(_) => {}
         }
-        outcome?.ok_or(Error::Lost)
+        outcome?.ok_or_else(|| self.lost())
     }
 
     async fn call(&self, call: &Call, until: Until) -> Settled<Option<Vec<Reply>>> {
@@ -247,9 +249,21 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.claim.client.runtime().now().since(earlier)
     }
 
+    fn lost(&self) -> Error {
+        Error::Lost {
+            lock: self.claim.lock(),
+        }
+    }
+
+    pub(crate) fn expired(&self) -> Error {
+        Error::Expired {
+            lock: self.claim.lock(),
+        }
+    }
+
     /// It is over for good, unless it was before.
     fn lose(&self) {
-        self.state().ended.get_or_insert(Error::Lost);
+        self.state().ended.get_or_insert_with(|| self.lost());
         self.tell_loss();
     }
 
@@ -271,7 +285,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         match self.deadline()? {
             Some(deadline) if deadline <= self.claim.client.runtime().now() => {
                 self.tell_loss();
-                Err(Error::Expired)
+                Err(self.expired())
             }
             Some(deadline) => Ok(Until::Deadline(deadline)),
             None => Ok(Until::Timeout),
@@ -284,7 +298,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let limit = drift(self.claim.ttl).min(self.claim.client.request_limit());
         let runtime = self.claim.client.runtime();
         race(self.release(), runtime.sleep(limit)).await;
-        self.state().ended.get_or_insert(Error::Expired);
+        self.state().ended.get_or_insert_with(|| self.expired());
     }
 
     pub(crate) const fn claim(&self) -> &Claim<T, R> {
@@ -333,7 +347,8 @@ impl<'a> Writing<'a> {
     fn begin<T: Transport, R: Runtime>(lease: &'a Lease<T, R>) -> Result<Self, Error> {
         let mut state = lease.state();
         if state.writing {
-            return Err(Error::Busy);
+            let lock = lease.claim.lock();
+            return Err(Error::Busy { lock });
         }
         state.writing = true;
         state.writes += 1;

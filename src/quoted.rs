@@ -2,6 +2,40 @@
 //!
 //! The standard library's search for text in text is made for long ones, and weighs more than both of these (docs/cost.md).
 
+use std::fmt::{self, Write};
+
+/// A name that others chose, between quotes: cut short, and without what would change how the text around it looks.
+///
+/// The standard library's `{:?}` would bring its tables of Unicode into the wasm.
+pub(crate) struct Named<'a>(pub(crate) &'a str);
+
+const LONGEST_NAME: usize = 100;
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for (at, char) in self.0.chars().enumerate() {
+            if at == LONGEST_NAME {
+                f.write_char('…')?;
+                break;
+            }
+            match char {
+                '"' | '\\' => write!(f, "\\{char}")?,
+                char if char.is_control() || is_layout(char) => {
+                    write!(f, "\\u{{{:x}}}", u32::from(char))?;
+                }
+                char => f.write_char(char)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// Invisible, or changes lines or the direction of writing.
+const fn is_layout(char: char) -> bool {
+    matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 /// Whether `part` stands anywhere in `text`.
 pub(crate) fn contains(text: &str, part: &str) -> bool {
     let mut rest = text.chars();
@@ -45,6 +79,20 @@ mod tests {
         for text in ["", "NOSCRIP", "NO SCRIPT"] {
             assert!(!contains(text, "NOSCRIPT"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_is_printed_in_one_line_and_cut_short() {
+        let named = |name: &str| Named(name).to_string();
+        assert_eq!(named("sku:42"), "\"sku:42\"");
+        assert_eq!(named("Größe…"), "\"Größe…\"");
+        assert_eq!(named("a\"b\\c"), r#""a\"b\\c""#);
+        assert_eq!(
+            named("a\n\u{1b}[2J\u{202e}"),
+            r#""a\u{a}\u{1b}[2J\u{202e}""#
+        );
+        assert_eq!(named(&"ü".repeat(100)), format!("\"{}\"", "ü".repeat(100)));
+        assert_eq!(named(&"ü".repeat(101)), format!("\"{}…\"", "ü".repeat(100)));
     }
 
     #[test]

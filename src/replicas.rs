@@ -55,6 +55,8 @@ impl Replicas {
         match acknowledged {
             Some(count) if count >= self.count => Ok(()),
             Some(acknowledged) => Err(Error::Unreplicated {
+                // The call knows it.
+                lock: String::new(),
                 asked: self.count,
                 acknowledged,
             }),
@@ -90,6 +92,7 @@ mod tests {
         assert_eq!(check(Reply::Int(2)), Ok(()));
         assert_eq!(check(Reply::Int(3)), Ok(()));
         let few = Error::Unreplicated {
+            lock: String::new(),
             asked: 2,
             acknowledged: 1,
         };

@@ -161,24 +161,12 @@ impl Wait {
         (left + behind + Duration::from_millis(1)).max(seldom)
     }
 
-    /// What to say when the wait was in vain: how it would go on is judged by how the line moved.
-    pub(crate) fn in_vain(&self, found: &Contended, now: Moment) -> Error {
-        let estimate = self.joined.and_then(|(since, place)| {
-            let served = u32::try_from(place.checked_sub(found.ahead)?).ok()?;
-            let turn = now.since(since).checked_div(served)?;
-            Some(turn.saturating_mul(u32::try_from(found.ahead).ok()?.saturating_add(1)))
-        });
-        held(found, estimate)
-    }
-}
-
-/// [`Error::Held`] with an estimate of when to come back, or without: then when the holder's time is up.
-pub(crate) fn held(found: &Contended, estimate: Option<Duration>) -> Error {
-    let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
-    Error::Held {
-        remaining: found.remaining,
-        ahead: found.ahead,
-        retry_after: estimate.unwrap_or(at_expiry),
+    /// When it would be this waiter's turn, judged by how the line moved; `None` if it did not.
+    pub(crate) fn estimate(&self, found: &Contended, now: Moment) -> Option<Duration> {
+        let (since, place) = self.joined?;
+        let served = u32::try_from(place.checked_sub(found.ahead)?).ok()?;
+        let turn = now.since(since).checked_div(served)?;
+        Some(turn.saturating_mul(u32::try_from(found.ahead).ok()?.saturating_add(1)))
     }
 }
 
@@ -327,18 +315,15 @@ mod tests {
 
     #[test]
     fn when_to_come_back_is_judged_by_how_the_line_moved() {
-        let retry_after = |first: u64, last: u64| {
+        let estimate = |first: u64, last: u64| {
             let mut waited = wait(FIVE);
             let _ = waited.pause(&HIGH, &found(Some(ms(9_000)), first), ms(1), true, 40);
             let now = Moment::from_origin(ms(1_000));
-            match waited.in_vain(&found(Some(ms(9_000)), last), now) {
-                Error::Held { retry_after, .. } => retry_after,
-                error => panic!("{error}"),
-            }
+            waited.estimate(&found(Some(ms(9_000)), last), now)
         };
-        assert_eq!(retry_after(12, 2), ms(300));
-        assert_eq!(retry_after(2, 2), ms(9_000));
-        assert_eq!(retry_after(2, 3), ms(9_000));
+        assert_eq!(estimate(12, 2), Some(ms(300)));
+        assert_eq!(estimate(2, 2), None);
+        assert_eq!(estimate(2, 3), None);
     }
 
     #[test]

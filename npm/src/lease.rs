@@ -34,7 +34,9 @@ impl Drop for Held {
 impl Held {
     fn lease(&self) -> Result<&edgelock::Lease<Fetch, Host>, Error> {
         // There until it is dropped.
-        self.lease.as_ref().ok_or(Error::Released)
+        self.lease.as_ref().ok_or_else(|| Error::Released {
+            lock: String::new(),
+        })
     }
 }
 

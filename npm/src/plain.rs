@@ -89,12 +89,19 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         .with("code", error.code())
         .with("message", error.to_string())
         .with("isUnknown", error.is_unknown());
+    let plain = match error.lock() {
+        Some(lock) => plain.with("lock", lock),
+        None => plain,
+    };
     let plain = match error {
         Error::Held {
             remaining,
             ahead,
             retry_after,
+            requests,
+            ..
         } => plain
+            .with("requests", *requests)
             .with("remaining", perhaps_milliseconds(*remaining))
             .with("ahead", *ahead as f64)
             .with("retryAfter", milliseconds(*retry_after)),
@@ -102,10 +109,13 @@ pub(crate) fn failure(error: &Error) -> JsValue {
             .with("retryAfter", perhaps_milliseconds(*retry_after))
             .with("cause", take_thrown()),
         Error::Truncated => plain.with("cause", take_thrown()),
-        Error::CommandFailed { index, .. } => plain.with("index", *index as f64),
+        Error::CommandFailed { index, command, .. } => plain
+            .with("index", *index as f64)
+            .with("command", command.as_str()),
         Error::Unreplicated {
             asked,
             acknowledged,
+            ..
         } => plain
             .with("asked", *asked)
             .with("acknowledged", *acknowledged),

@@ -1,5 +1,5 @@
 // The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs, by the same names.
-import { type Client, type Command, HeldError, type Reply } from "edgelock";
+import { type Client, type Command, CommandFailedError, HeldError, type Reply } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite } from "./harness.js";
 
 const get = (key: string): Command => ["GET", { key }];
@@ -243,6 +243,44 @@ export const contract: Suite = {
     equal(await stack.redis("GET ~n"), "2");
     equal(await stack.redis("EXISTS ~a"), 0);
     await fails("released", lease.release());
+  },
+
+  async every_error_of_a_lock_names_it_and_a_failed_command_names_that(stack) {
+    const key = `${stack.mark}sku:42`;
+    const lock = stack.lock("sku:42");
+    const lease = await lock.tryAcquire();
+    const held = await fails("held", lock.tryAcquire());
+    check(held instanceof HeldError && held.requests === 1, "it says what it cost");
+    equal(held.message, `lock "${key}" is held by another owner (expires in ${held.remaining} ms)`);
+    await stack.redis("RPUSH ~list secret");
+    const list = { key: `${stack.mark}list` };
+    const failed = await fails("command_failed", lease.exec([get(`${stack.mark}n`), ["SETRANGE", list, 0, "secret"]]));
+    check(failed instanceof CommandFailedError && failed.index === 1 && failed.command === "SETRANGE", "it says which");
+    check(failed.message.startsWith(`command 1, "SETRANGE", failed under lock "${key}": WRONGTYPE`), failed.message);
+    check(!failed.message.includes("secret"), failed.message);
+    const [, second] = await Promise.allSettled([lease.exec([]), lease.exec([])]);
+    const busy = await fails("busy", () => { if (second.status === "rejected") throw second.reason; });
+    await lease.release();
+    const released = await fails("released", lease.renew());
+    const lost = await lock.tryAcquire();
+    check(await lock.forceRelease(), "it was held");
+    const gone = await fails("lost", lost.renew());
+    await stack.redis("RPUSH ~sku:42 x");
+    const wrongType = await fails("wrong_type", lock.tryAcquire());
+    for (const error of [held, failed, busy, released, gone, wrongType]) {
+      equal(error.lock, key);
+      check(error.message.includes(`lock "${key}"`), error.message);
+    }
+    // What this face says itself, it says in the same words.
+    const handedOver = stack.lock("b\n");
+    const left = await handedOver.tryAcquire();
+    left.handOver();
+    const over = await fails("released", left.renew());
+    equal(over.message, `the lease of lock "${stack.mark}b\\u{a}" was already released`);
+    // Without a lock there is none to name.
+    const read = await fails("command_failed", stack.client().read([get(`${stack.mark}list`)]));
+    equal(read.lock, undefined);
+    check(read.message.startsWith('command 0, "GET", failed: WRONGTYPE'), read.message);
   },
 
   async every_reply_of_redis_arrives_as_it_is(stack) {

@@ -110,11 +110,13 @@ export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | Sh
  */
 export class Client {
   readonly #raw: Remade<RawClient>;
+  readonly #prefix: string;
 
   constructor(options: ClientOptions) {
     if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, token }");
     const roads = toRoads(options);
     const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.quarantine, "quarantine") : undefined };
+    this.#prefix = settings.prefix ?? "";
     this.#raw = new Remade(() => new (instance().raw.Client)(roads, "quorum" in options, settings));
   }
 
@@ -133,7 +135,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const { ttl, patience } = checked(options);
-    return Lock.of(name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
+    return Lock.of(name, this.#prefix + name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
   }
 
   /**
@@ -144,7 +146,7 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const { ttl, patience } = checked(options);
-    return Lock.of(name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
+    return Lock.of(name, this.#prefix + name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
   }
 
   /**

@@ -5,10 +5,13 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly isUnknown: boolean;
+  readonly lock?: string;
   readonly remaining?: number | null;
   readonly ahead?: number;
   readonly retryAfter?: number | null;
+  readonly requests?: number;
   readonly index?: number;
+  readonly command?: string;
   /** What `fetch` failed with. */
   readonly cause?: unknown;
   readonly asked?: number;
@@ -26,11 +29,14 @@ export abstract class EdgelockError extends Error {
   abstract readonly code: ErrorCode;
   /** Whether the operation may have been executed although it failed here: unknown is not no. */
   readonly isUnknown: boolean;
+  /** The Redis key of the lock whose call failed, with the client's prefix; `undefined` where no lock was called. */
+  readonly lock: string | undefined;
 
   /** @internal */
   constructor(failure: Failure) {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
     this.isUnknown = failure.isUnknown;
+    this.lock = failure.lock;
   }
 
   /** What the caller can do about it, in a sentence. */
@@ -61,6 +67,8 @@ export class HeldError extends EdgelockError {
   readonly ahead: number;
   /** Milliseconds to stay away: an estimate of when it would be this call's turn. */
   readonly retryAfter: number;
+  /** How many requests the call cost, with the one that leaves the queue. */
+  readonly requests: number;
 
   /** @internal */
   constructor(failure: Failure) {
@@ -68,6 +76,7 @@ export class HeldError extends EdgelockError {
     this.remaining = failure.remaining ?? null;
     this.ahead = failure.ahead ?? 0;
     this.retryAfter = failure.retryAfter ?? 0;
+    this.requests = failure.requests ?? 0;
   }
 }
 
@@ -124,11 +133,14 @@ export class CommandFailedError extends EdgelockError {
   readonly code = "command_failed";
   /** Which of the given commands, from 0. */
   readonly index: number;
+  /** Its name, without its arguments. */
+  readonly command: string;
 
   /** @internal */
   constructor(failure: Failure) {
     super(failure);
     this.index = failure.index ?? 0;
+    this.command = failure.command ?? "";
   }
 }
 
@@ -306,10 +318,22 @@ export function invalidArgument(message: string): InvalidArgumentError {
   return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isUnknown: false });
 }
 
-export function released(): ReleasedError {
-  return new ReleasedError({ code: "released", message: "the lease was already released", isUnknown: false });
+export function released(lock: string): ReleasedError {
+  return new ReleasedError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isUnknown: false, lock });
 }
 
-export function expired(): LostError {
-  return new LostError({ code: "expired", message: "the lease is past its deadline", isUnknown: false });
+export function expired(lock: string): LostError {
+  return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isUnknown: false, lock });
+}
+
+const LONGEST_NAME = 100;
+
+/** As src/quoted.rs does it: cut short, and without what would change how the text around it looks. */
+function quoted(name: string): string {
+  const chars = [...name];
+  const shown = chars.slice(0, LONGEST_NAME).join("");
+  const plain = shown
+    .replace(/["\\]/g, "\\$&")
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`);
+  return `"${plain}${chars.length > LONGEST_NAME ? "…" : ""}"`;
 }

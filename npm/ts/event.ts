@@ -51,6 +51,6 @@ export type LockEvent = { readonly lock: string } & (
 );
 
 export function toEvent(event: RawEvent): LockEvent {
-  const { error } = event;
-  return (error ? { ...event, error: toError(error) } : event) as LockEvent;
+  const { error, lock } = event;
+  return (error ? { ...event, error: toError(lock === "" ? error : { ...error, lock }) } : event) as LockEvent;
 }

@@ -56,8 +56,8 @@ export class Instance {
     return result;
   }
 
-  /** Calls into the module, and waits for what comes of it. */
-  async wait<T>(call: () => Promise<T>): Promise<T> {
+  /** Calls into the module, and waits for what comes of it. A failure is that of `lock`, if it is a lock's call. */
+  async wait<T>(call: () => Promise<T>, lock?: string): Promise<T> {
     const promise = this.call(call);
     let fail!: (failure: InternalError) => void;
     try {
@@ -66,7 +66,7 @@ export class Instance {
         promise.then(resolve, reject);
       });
     } catch (error) {
-      throw translated(error);
+      throw translated(error, lock);
     } finally {
       this.#pending.delete(fail);
     }
@@ -119,7 +119,8 @@ export class Remade<T> {
 }
 
 /** What the module threw, as an error of ours. An aborted call throws nothing, literally. */
-function translated(thrown: unknown): unknown {
+function translated(thrown: unknown, lock?: string): unknown {
   const isFailure = typeof thrown === "object" && thrown !== null && "isUnknown" in thrown && !(thrown instanceof EdgelockError);
-  return isFailure ? toError(thrown as Failure) : thrown;
+  if (!isFailure) return thrown;
+  return toError(lock === undefined ? (thrown as Failure) : { ...(thrown as Failure), lock });
 }

@@ -25,20 +25,23 @@ export class Lease {
    * is lower than the last it saw, and so be safe from a holder that outlived its lease.
    */
   readonly fence: number;
+  /** The lock's key in Redis: what errors call it. */
+  readonly #key: string;
   readonly #instance: Instance;
   readonly #raw: RawLease;
   /** A resumed lease has none that is known until it was renewed. */
   #hasDeadline: boolean;
   /** Why it is over. An error costs a stack trace, so it is made when somebody wants it. */
-  #over: (() => EdgelockError) | undefined;
+  #over: ((lock: string) => EdgelockError) | undefined;
   /** Given back or handed over: the module has it no more. */
   #isGone = false;
   #wasToldLost = false;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  private constructor(name: string, instance: Instance, raw: RawLease, isResumed: boolean) {
+  private constructor(name: string, key: string, instance: Instance, raw: RawLease, isResumed: boolean) {
     this.name = name;
+    this.#key = key;
     this.fence = instance.call(() => raw.fence);
     this.#instance = instance;
     this.#raw = raw;
@@ -46,13 +49,13 @@ export class Lease {
   }
 
   /** @internal */
-  static of(name: string, instance: Instance, raw: RawLease, isResumed = false): Lease {
-    return new Lease(name, instance, raw, isResumed);
+  static of(name: string, key: string, instance: Instance, raw: RawLease, isResumed = false): Lease {
+    return new Lease(name, key, instance, raw, isResumed);
   }
 
   /** The proof of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
   get token(): string {
-    if (this.#isGone) throw released();
+    if (this.#isGone) throw released(this.#key);
     return this.#instance.call(() => this.#raw.token);
   }
 
@@ -70,7 +73,7 @@ export class Lease {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#over) this.#controller.abort(this.#over());
+      if (this.#over) this.#controller.abort(this.#over(this.#key));
       else this.#watch();
     }
     return this.#controller.signal;
@@ -173,9 +176,9 @@ export class Lease {
   }
 
   async #call<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#isGone) throw released();
+    if (this.#isGone) throw released(this.#key);
     try {
-      return await this.#instance.wait(call);
+      return await this.#instance.wait(call, this.#key);
     } catch (error) {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
@@ -190,10 +193,10 @@ export class Lease {
     this.#end(released);
   }
 
-  #end(why: () => EdgelockError): void {
+  #end(why: (lock: string) => EdgelockError): void {
     this.#over ??= why;
     clearTimeout(this.#timer);
-    this.#controller?.abort(this.#over());
+    this.#controller?.abort(this.#over(this.#key));
   }
 
   /** Fires the signal at the deadline, wherever that has moved by then. */

@@ -41,18 +41,21 @@ export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList">;
 export class Lock {
   /** The name that was asked for. */
   readonly name: string;
+  /** Its key in Redis: what errors call it. */
+  readonly #key: string;
   readonly #raw: Remade<RawLock>;
   readonly #options: LockOptions;
 
-  private constructor(name: string, raw: Remade<RawLock>, options: LockOptions) {
+  private constructor(name: string, key: string, raw: Remade<RawLock>, options: LockOptions) {
     this.name = name;
+    this.#key = key;
     this.#raw = raw;
     this.#options = options;
   }
 
   /** @internal */
-  static of(name: string, raw: Remade<RawLock>, options: LockOptions): Lock {
-    return new Lock(name, raw, options);
+  static of(name: string, key: string, raw: Remade<RawLock>, options: LockOptions): Lock {
+    return new Lock(name, key, raw, options);
   }
 
   /** Takes the lock if it is free, else throws a {@link HeldError}. One request, unless requests get lost. */
@@ -104,23 +107,23 @@ export class Lock {
   resume(token: string): Lease {
     const { instance, value: lock } = this.#raw.get();
     text(token, "a token");
-    return Lease.of(this.name, instance, instance.call(() => lock.resume(token)), true);
+    return Lease.of(this.name, this.#key, instance, instance.call(() => lock.resume(token)), true);
   }
 
   #lease({ instance, value }: { readonly instance: Instance; readonly value: RawLease }): Lease {
-    return Lease.of(this.name, instance, value);
+    return Lease.of(this.name, this.#key, instance, value);
   }
 
   async #wait<T>(call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>): Promise<{ instance: Instance; value: T }> {
     const { signal } = this.#options;
     if (signal?.aborted) throw signal.reason;
     const { instance, value: lock } = this.#raw.get();
-    if (signal === undefined) return { instance, value: await instance.wait(() => call(lock)) };
+    if (signal === undefined) return { instance, value: await instance.wait(() => call(lock), this.#key) };
     let settle!: () => void;
     const aborted = new Promise<void>((resolve) => (settle = resolve));
     signal.addEventListener("abort", settle, { once: true });
     try {
-      return { instance, value: await instance.wait(() => call(lock, aborted)) };
+      return { instance, value: await instance.wait(() => call(lock, aborted), this.#key) };
     } catch (error) {
       throw error === undefined ? signal.reason : error;
     } finally {

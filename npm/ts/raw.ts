@@ -27,7 +27,7 @@ export interface Holder {
   readonly remaining: number | null;
 }
 
-export type RawEvent = { readonly type: string; readonly error?: Failure };
+export type RawEvent = { readonly type: string; readonly lock: string; readonly error?: Failure };
 
 export interface RawSettings {
   /** Of webdis; without one, the bridge is of Upstash's dialect. */

@@ -63,10 +63,14 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         let settled = client.call::<bool>(&call, &self.claim.session, until).await;
         self.requests += settled.requests;
         if !settled.outcome? {
-            return Err(Error::Lost);
+            return Err(Error::Lost {
+                lock: self.claim.lock(),
+            });
         }
         if grant.deadline <= client.runtime().now() {
-            return Err(Error::Expired);
+            return Err(Error::Expired {
+                lock: self.claim.lock(),
+            });
         }
         Ok(grant)
     }

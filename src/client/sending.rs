@@ -75,6 +75,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 .send(node, call, session, limit, &mut requests)
                 .await
                 .and_then(|verdict| check(&verdict).map(|()| verdict))
+                .map_err(|error| call.name_in(error))
                 .map_err(|error| error.quoting(|text| node.bridge.quote(&call.redact(text))));
             let pause = match &outcome {
                 Err(error) if error.is_passing() => {

@@ -112,6 +112,8 @@ pub(crate) struct Call {
     key_count: String,
     keys: Vec<String>,
     args: Vec<String>,
+    /// Where in the arguments the commands begin.
+    commands_at: usize,
     /// What must not be quoted, should a bridge say it back.
     secret: Option<Token>,
     /// Who must have what it writes.
@@ -194,6 +196,7 @@ impl Call {
             key_count: String::new(),
             keys: Vec::new(),
             args: Vec::new(),
+            commands_at: 0,
             secret: None,
             replicas: None,
             is_of_lock: false,
@@ -248,6 +251,7 @@ impl Call {
 
     /// The last step: each command as the number of its words, then the words.
     fn commands(mut self, commands: &[Command]) -> Self {
+        self.commands_at = self.args.len();
         for command in commands {
             self.keys.extend(command.keys().map(str::to_owned));
             self.args.push(command.words().len().to_string());
@@ -291,6 +295,36 @@ impl Call {
         words.push(nonce);
         words.extend(self.args.iter().map(String::as_str));
         words
+    }
+
+    /// `error` with what only the call knows of it: which lock it is about, and the name of the command that failed.
+    pub(crate) fn name_in(&self, mut error: Error) -> Error {
+        let name = self.lock().map(str::to_owned);
+        match &mut error {
+            Error::CommandFailed {
+                lock,
+                index,
+                command,
+                ..
+            } => {
+                *lock = name;
+                *command = self.command_name(*index).unwrap_or_default().to_owned();
+            }
+            Error::WrongType { lock } | Error::Unreplicated { lock, .. } => {
+                *lock = name.unwrap_or_default();
+            }
+            _ => {}
+        }
+        error
+    }
+
+    fn command_name(&self, index: usize) -> Option<&str> {
+        let mut rest = self.args.get(self.commands_at..)?;
+        for _ in 0..index {
+            let (words, behind) = rest.split_first()?;
+            rest = behind.get(words.parse().ok()?..)?;
+        }
+        rest.get(1).map(String::as_str)
     }
 
     /// `text` from outside without this call's token.

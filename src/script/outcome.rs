@@ -180,8 +180,11 @@ fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
     let replies = results.text().and_then(resp::parse).ok_or(SHAPE)?;
     for (index, reply) in replies.iter().enumerate() {
         if let Reply::Error(message) = reply {
+            // The call knows the names.
             return Err(Error::CommandFailed {
+                lock: None,
                 index,
+                command: String::new(),
                 message: message.clone(),
             });
         }
@@ -249,7 +252,9 @@ fn refusal(text: String) -> Error {
     // Raised inside of the script, so what stands before the failing call was executed. Without a code it may be anybody's.
     let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
     match code {
-        "WRONGTYPE" => Error::WrongType,
+        "WRONGTYPE" => Error::WrongType {
+            lock: String::new(),
+        },
         "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::Unauthorized(text),
         _ if PASSING.contains(&code) => Error::Unavailable {
             message: text,

@@ -8,12 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, client, client_of, eventually, ms, over, run};
-
-#[track_caller]
-fn code<V: std::fmt::Debug>(result: Result<V, Error>) -> &'static str {
-    result.expect_err("an error").code()
-}
+use crate::support::{Spawn, Stack, client, client_of, code, eventually, ms, over, run};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2] {
@@ -38,6 +33,7 @@ over! {
         an_acquisition_only_reads,
         a_read_that_fails_gives_the_lock_back,
         a_write_that_fails_says_which_and_the_others_stand,
+        every_error_of_a_lock_names_it_and_a_failed_command_names_that,
         every_reply_of_redis_arrives_as_it_is,
         reads_without_a_lock_are_one_request,
         inspection_says_who_holds_for_how_long_and_the_last_fence,
@@ -140,8 +136,8 @@ fn a_key_of_another_type_is_told_apart_and_left_alone(spawn: Spawn) {
         let mut stack = spawn();
         let _: () = stack.redis("RPUSH a x");
         let lock = stack.lock("a");
-        assert_eq!(lock.try_acquire().await.unwrap_err(), Error::WrongType);
-        assert_eq!(lock.inspect().await.unwrap_err(), Error::WrongType);
+        assert_eq!(code(lock.try_acquire().await), "wrong_type");
+        assert_eq!(code(lock.inspect().await), "wrong_type");
         assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
     });
 }
@@ -306,10 +302,10 @@ fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing(spawn: Spawn) {
                 2 => lease.commit(&incr).await.map(drop),
                 _ => lease.release().await,
             };
-            assert_eq!(result, Err(Error::Lost));
+            assert_eq!(code(result), "lost");
             // It stays lost, whatever Redis says later.
             let _: () = stack.redis(&format!("SET a {}", lease.token().expose()));
-            assert_eq!(lease.renew().await, Err(Error::Lost));
+            assert_eq!(code(lease.renew().await), "lost");
             let _: () = stack.redis("DEL a");
         }
         assert!(!stack.redis::<bool>("EXISTS n"));
@@ -322,7 +318,7 @@ fn a_lock_that_turned_into_another_type_is_lost(spawn: Spawn) {
         let lease = stack.lock("a").try_acquire().await.unwrap();
         let _: () = stack.redis("DEL a");
         let _: () = stack.redis("RPUSH a x");
-        assert_eq!(lease.release().await, Err(Error::Lost));
+        assert_eq!(code(lease.release().await), "lost");
         assert_eq!(stack.redis::<String>("TYPE a"), "list");
     });
 }
@@ -335,13 +331,13 @@ fn past_its_deadline_a_lease_is_expired_and_sends_nothing(spawn: Spawn) {
         let lease = lock.try_acquire().await.unwrap();
         eventually(|| lease.remaining().is_zero()).await;
         let sent = proxy.seen().len();
-        assert_eq!(lease.renew().await, Err(Error::Expired));
+        assert_eq!(code(lease.renew().await), "expired");
         assert_eq!(code(lease.exec(&[]).await), "expired");
         assert_eq!(code(lease.commit(&[]).await), "expired");
         assert_eq!(proxy.seen().len(), sent);
         // Giving back is tried: Redis may keep others out for the drift yet.
         let released = lease.release().await;
-        assert!(released == Ok(()) || released == Err(Error::Lost));
+        assert!(released == Ok(()) || matches!(released, Err(Error::Lost { .. })));
         assert_eq!(proxy.seen().len(), sent + 1);
     });
 }
@@ -421,7 +417,10 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
         let result = lock
             .acquire_and_read(&[Command::new("TIME"), Command::new("GET").key("list")])
             .await;
-        let Err(Error::CommandFailed { index: 1, message }) = result else {
+        let Err(Error::CommandFailed {
+            index: 1, message, ..
+        }) = result
+        else {
             panic!("{result:?}")
         };
         assert!(message.contains("WRONGTYPE"), "{message}");
@@ -445,6 +444,72 @@ fn a_write_that_fails_says_which_and_the_others_stand(spawn: Spawn) {
         assert_eq!(stack.redis::<u32>("GET n"), 2);
         assert!(!stack.redis::<bool>("EXISTS a"));
         assert_eq!(code(lease.release().await), "released");
+    });
+}
+
+fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.client().prefix("shop:").lock("sku:42").unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let held = lock.try_acquire().await.unwrap_err();
+        let Error::Held {
+            remaining: Some(left),
+            requests: 1,
+            ..
+        } = &held
+        else {
+            panic!("{held:?}")
+        };
+        let left = left.as_millis();
+        let said = format!(r#"lock "shop:sku:42" is held by another owner (expires in {left} ms)"#);
+        assert_eq!(held.to_string(), said);
+
+        let _: () = stack.redis("RPUSH list secret");
+        let commands = [
+            Command::new("GET").key("n"),
+            Command::new("SETRANGE").key("list").arg(0).arg("secret"),
+        ];
+        let failed = lease.exec(&commands).await.unwrap_err();
+        assert!(
+            matches!(&failed, Error::CommandFailed { index: 1, command, .. } if command == "SETRANGE")
+        );
+        let said = r#"command 1, "SETRANGE", failed under lock "shop:sku:42": WRONGTYPE"#;
+        assert!(failed.to_string().starts_with(said), "{failed}");
+        assert!(!failed.to_string().contains("secret"), "{failed}");
+
+        let (first, second) = tokio::join!(lease.exec(&[]), lease.exec(&[]));
+        first.unwrap();
+        let busy = second.unwrap_err();
+        lease.release().await.unwrap();
+        let released = lease.renew().await.unwrap_err();
+        let lease = lock.try_acquire().await.unwrap();
+        assert!(lock.force_release().await.unwrap());
+        let lost = lease.renew().await.unwrap_err();
+        let _: () = stack.redis("RPUSH shop:sku:42 x");
+        let wrong_type = lock.try_acquire().await.unwrap_err();
+        for (error, code) in [
+            (held, "held"),
+            (failed, "command_failed"),
+            (busy, "busy"),
+            (released, "released"),
+            (lost, "lost"),
+            (wrong_type, "wrong_type"),
+        ] {
+            assert_eq!(error.code(), code);
+            assert_eq!(error.lock(), Some("shop:sku:42"));
+            let said = error.to_string();
+            assert!(said.contains(r#"lock "shop:sku:42""#), "{said}");
+        }
+        // Without a lock there is none to name.
+        let read = [Command::new("GET").key("list")];
+        let failed = stack.client().read(&read).await.unwrap_err();
+        assert_eq!(failed.lock(), None);
+        let said = failed.to_string();
+        assert!(
+            said.starts_with(r#"command 0, "GET", failed: WRONGTYPE"#),
+            "{said}"
+        );
     });
 }
 
@@ -558,7 +623,7 @@ fn a_forced_release_frees_the_lock_and_the_holder_learns_it(spawn: Spawn) {
         assert!(!lock.force_release().await.unwrap());
         let lease = lock.try_acquire().await.unwrap();
         assert!(lock.force_release().await.unwrap());
-        assert_eq!(lease.renew().await, Err(Error::Lost));
+        assert_eq!(code(lease.renew().await), "lost");
     });
 }
 
@@ -581,7 +646,7 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
                 .unwrap(),
             [Reply::Int(2)]
         );
-        assert_eq!(lease.renew().await, Err(Error::Lost));
+        assert_eq!(code(lease.renew().await), "lost");
         assert_eq!(stack.redis::<u32>("GET n"), 2);
     });
 }

@@ -72,11 +72,13 @@ impl Pair {
 }
 
 fn is_unreplicated<O>(outcome: Result<O, Error>) {
-    let few = Error::Unreplicated {
+    let few = outcome.err().expect("too few have it");
+    let told = Error::Unreplicated {
+        lock: few.lock().expect("a lock").to_owned(),
         asked: 1,
         acknowledged: 0,
     };
-    assert_eq!(outcome.err().expect("too few have it"), few);
+    assert_eq!(few, told);
     assert!(!few.is_unknown());
 }
 

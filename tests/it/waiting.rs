@@ -185,6 +185,7 @@ fn a_wait_in_vain_says_how_many_are_ahead_and_when_to_come_back(spawn: Spawn) {
                 remaining: Some(remaining),
                 ahead: 1,
                 retry_after,
+                ..
             } = error
             else {
                 panic!("{error:?}")

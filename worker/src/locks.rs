@@ -117,7 +117,7 @@ fn held(remaining: Option<Duration>) -> Problem {
 
 fn lost(error: Error) -> Problem {
     match error {
-        Error::Lost | Error::Expired => Problem::new(
+        Error::Lost { .. } | Error::Expired { .. } => Problem::new(
             409,
             "lock_lost",
             "this token does not hold the lock, or no longer",

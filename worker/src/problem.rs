@@ -105,14 +105,14 @@ impl Problem {
             )
             .ahead(*ahead)
             .stay_away((*retry_after).clamp(SHORTEST_STAY, LONGEST_STAY)),
-            Error::Lost | Error::Expired => Self::new(
+            Error::Lost { .. } | Error::Expired { .. } => Self::new(
                 503,
                 "lock_lost",
                 "the lock was lost before anything was changed; send the request again",
             )
             .retry_after(Duration::from_secs(1)),
             Error::InvalidArgument(detail) => Self::invalid("name", detail.clone()),
-            Error::WrongType => Self::new(
+            Error::WrongType { .. } => Self::new(
                 500,
                 "wrong_type",
                 "the lock's key holds something else; nothing was changed",
@@ -262,10 +262,16 @@ mod tests {
 
     fn held(retry_after: Duration) -> Error {
         Error::Held {
+            lock: lock(),
             remaining: None,
             ahead: 7,
             retry_after,
+            requests: 1,
         }
+    }
+
+    fn lock() -> String {
+        "sale:42".to_owned()
     }
 
     #[track_caller]
@@ -290,7 +296,12 @@ mod tests {
             "lock_held",
             Some("1"),
         );
-        check(Problem::of(Error::Expired), 503, "lock_lost", Some("1"));
+        check(
+            Problem::of(Error::Expired { lock: lock() }),
+            503,
+            "lock_lost",
+            Some("1"),
+        );
         check(
             Problem::of(Error::Truncated),
             503,
@@ -309,7 +320,12 @@ mod tests {
             "bridge_unavailable",
             Some("2"),
         );
-        check(Problem::of(Error::WrongType), 500, "wrong_type", None);
+        check(
+            Problem::of(Error::WrongType { lock: lock() }),
+            500,
+            "wrong_type",
+            None,
+        );
         let refused = Error::Unauthorized("what the bridge said".to_owned());
         check(Problem::of(refused), 502, "bridge_refused", None);
         check(
@@ -358,7 +374,12 @@ mod tests {
             "outcome_unknown",
             Some("1"),
         );
-        check(Problem::of_write(Error::Lost), 503, "lock_lost", Some("1"));
+        check(
+            Problem::of_write(Error::Lost { lock: lock() }),
+            503,
+            "lock_lost",
+            Some("1"),
+        );
     }
 
     #[test]

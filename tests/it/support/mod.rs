@@ -9,7 +9,7 @@ pub(crate) mod watched;
 use std::future::Future;
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, Lock};
+use edgelock::{Bridge, Client, Error, Lock};
 use tokio::task::LocalSet;
 
 pub(crate) use native::{Http, Tokio};
@@ -41,6 +41,12 @@ pub(crate) fn client(url: &str, credential: &str) -> TestClient {
 
 pub(crate) fn client_of(bridge: Bridge) -> TestClient {
     Client::new(bridge, Http::default(), Tokio::default())
+}
+
+/// Which error it came to.
+#[track_caller]
+pub(crate) fn code<O>(outcome: Result<O, Error>) -> &'static str {
+    outcome.err().expect("an error").code()
 }
 
 pub(crate) const fn ms(ms: u64) -> Duration {

@@ -92,7 +92,7 @@ impl Worker {
             self.sleep(ttl.as_nanos() as Time / 2).await;
             match self.within(ttl, lease.renew()).await {
                 Ok(()) => self.hold(lease.remaining(), None),
-                Err(Error::Lost | Error::Expired) => {
+                Err(Error::Lost { .. } | Error::Expired { .. }) => {
                     self.place.let_go(self.number);
                     break;
                 }
