@@ -131,9 +131,11 @@ impl Pace {
 /// It has waited for as long as it was willing to, behind others of its own process.
 fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
     Error::Held {
+        lock: lock.key().to_owned(),
         remaining: Some(lock.lasts()),
         ahead: ahead as u64,
         retry_after: lock.patience().min(lock.lasts()),
+        requests: 0,
     }
 }
 

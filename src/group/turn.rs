@@ -139,14 +139,20 @@ fn fail<S: Section>(turn: &Turn<S>, reads: &Reads, error: &Error) {
 /// What `error` is to an item, if it is one to it.
 fn of_item(item: usize, reads: &Reads, error: &Error) -> Option<Error> {
     match error {
-        Error::CommandFailed { index, message } => {
-            reads.has(item, *index).map(|index| Error::CommandFailed {
-                index,
-                message: message.clone(),
-            })
+        Error::CommandFailed { index, .. } => {
+            reads.has(item, *index).map(|index| of_command(error, index))
         }
         error => Some(error.clone()),
     }
+}
+
+/// `error` of a command of a turn, as the item sees it whose command with this index it was.
+fn of_command(error: &Error, of_item: usize) -> Error {
+    let mut error = error.clone();
+    if let Error::CommandFailed { index, .. } = &mut error {
+        *index = of_item;
+    }
+    error
 }
 
 /// What those come to whose answers rest on the commit, of which `first` is the first.
@@ -159,7 +165,7 @@ fn committed<A>(
     let Err(error) = outcome else {
         return answers;
     };
-    let Error::CommandFailed { index, message } = &error else {
+    let Error::CommandFailed { index, .. } = &error else {
         return answers.iter().map(|_| Err(error.clone())).collect();
     };
     let Some(&failed) = owners.get(*index) else {
@@ -171,10 +177,7 @@ fn committed<A>(
     numbered
         .map(|(at, answer)| match (first + at).cmp(&failed) {
             std::cmp::Ordering::Less => answer,
-            std::cmp::Ordering::Equal => Err(Error::CommandFailed {
-                index: index - before,
-                message: message.clone(),
-            }),
+            std::cmp::Ordering::Equal => Err(of_command(&error, index - before)),
             std::cmp::Ordering::Greater => Err(Error::Unavailable {
                 message: "a command for another item of the same turn failed".into(),
                 retry_after: None,
