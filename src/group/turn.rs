@@ -139,9 +139,9 @@ fn fail<S: Section>(turn: &Turn<S>, reads: &Reads, error: &Error) {
 /// What `error` is to an item, if it is one to it.
 fn of_item(item: usize, reads: &Reads, error: &Error) -> Option<Error> {
     match error {
-        Error::CommandFailed { index, .. } => {
-            reads.has(item, *index).map(|index| of_command(error, index))
-        }
+        Error::CommandFailed { index, .. } => reads
+            .has(item, *index)
+            .map(|index| of_command(error, index)),
         error => Some(error.clone()),
     }
 }
