@@ -82,7 +82,7 @@ impl Bent {
 }
 
 /// More than any of them needs.
-const SEEDS: u64 = 4_000;
+const SEEDS: u64 = 20_000;
 
 #[track_caller]
 fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
