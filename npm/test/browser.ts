@@ -3,9 +3,10 @@ import { contract } from "./contract.js";
 import { fetches } from "./fetches.js";
 import { type Bridge, run } from "./harness.js";
 import { javascript } from "./javascript.js";
+import { limits } from "./limits.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, javascript, fetches], print);
+    return run(bridge, [contract, javascript, fetches, limits], print);
   },
 });

@@ -5,6 +5,7 @@ import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
+import { limits } from "./limits.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
-run({ url, token }, [contract, javascript, connection, fetches, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, token }, [contract, javascript, connection, fetches, limits, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -4,6 +4,7 @@ import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
+import { limits } from "./limits.js";
 
 interface Env {
   readonly EDGELOCK_BRIDGE_URL: string;
@@ -13,6 +14,6 @@ interface Env {
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
     const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
-    if (!(await run(bridge, [contract, javascript, fetches, examples], console.log))) throw new Error("some tests failed");
+    if (!(await run(bridge, [contract, javascript, fetches, limits, examples], console.log))) throw new Error("some tests failed");
   },
 };

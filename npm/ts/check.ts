@@ -3,7 +3,14 @@ import { invalidArgument } from "./errors.js";
 
 export function text(value: unknown, what: string): string {
   if (typeof value !== "string") throw invalidArgument(`${what} is a string`);
+  // Sent as UTF-8, all such text would become the same.
+  if (!isWellFormed(value)) throw invalidArgument(`${what} is no Unicode text: half of a surrogate pair is missing`);
   return value;
+}
+
+/** Hosts of before 2023 do not know it, but this pattern: what it finds is alone. */
+export function isWellFormed(value: string): boolean {
+  return (value as { isWellFormed?(): boolean }).isWellFormed?.() ?? !/\p{Surrogate}/u.test(value);
 }
 
 export function milliseconds(value: unknown, what: string): number | undefined {
@@ -12,10 +19,17 @@ export function milliseconds(value: unknown, what: string): number | undefined {
   return value;
 }
 
+export function timeout(value: unknown, what: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !(value > 0)) throw invalidArgument(`${what} is a number of milliseconds, more than 0`);
+  return value;
+}
+
 export function count(value: unknown, what: string): number | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number, 0 or more`);
-  return Math.min(Math.floor(value), 0xffff_ffff);
+  const isCount = typeof value === "number" && value >= 0 && (Number.isInteger(value) || value === Infinity);
+  if (!isCount) throw invalidArgument(`${what} is a whole number, 0 or more`);
+  return Math.min(value, 0xffff_ffff);
 }
 
 export function flag(value: unknown, what: string): boolean | undefined {

@@ -1,5 +1,5 @@
 // Where the bridge is, and how to reach it.
-import { abortSignal, callable, count, flag, milliseconds, text } from "./check.js";
+import { abortSignal, callable, count, flag, milliseconds, text, timeout } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
@@ -25,13 +25,13 @@ export interface FetchResponse {
   text(): Promise<string>;
 }
 
-/** Everything about a client that has a default. Durations are milliseconds. */
+/** Everything about a client that has a default. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface ClientSettings {
   /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
   readonly prefix?: string | undefined;
-  /** How long to wait for the answer to one request, at most. 2,000 by itself. */
+  /** How long to wait for the answer to one request, at most; more than 0. 2,000 by itself. */
   readonly requestTimeout?: number | undefined;
-  /** How often an operation is sent when its requests get lost. 3 by itself. Sending again is safe. */
+  /** How often an operation is sent when its requests get lost; 0 counts as 1. 3 by itself. Sending again is safe. */
   readonly attempts?: number | undefined;
   /**
    * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with webdis, and with a bridge that says that it
@@ -164,11 +164,11 @@ export class Client {
 function toRoads(options: ClientOptions): RawRoad[] {
   if ("quorum" in options) {
     if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, token }");
-    return options.quorum.map(toRoad);
+    return Array.from(options.quorum, toRoad);
   }
   if ("shards" in options) {
     if (typeof options.shards !== "object" || options.shards === null) throw invalidArgument("shards is an object of bridges by their ids");
-    return Object.entries(options.shards).map(([id, bridge]) => ({ id, ...toRoad(bridge) }));
+    return Object.entries(options.shards).map(([id, bridge]) => ({ id: text(id, "a shard's id"), ...toRoad(bridge) }));
   }
   return [toRoad(options)];
 }
@@ -186,7 +186,7 @@ function toSettings(settings: ClientSettings): RawSettings {
   callable(onEvent, "onEvent");
   return {
     prefix: settings.prefix === undefined ? undefined : text(settings.prefix, "prefix"),
-    requestTimeoutMs: milliseconds(settings.requestTimeout, "requestTimeout"),
+    requestTimeoutMs: timeout(settings.requestTimeout, "requestTimeout"),
     attempts: count(settings.attempts, "attempts"),
     push: flag(settings.push, "push"),
     scriptCache: flag(settings.scriptCache, "scriptCache"),

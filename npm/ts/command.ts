@@ -1,4 +1,5 @@
 // A Redis command as a plain array.
+import { isWellFormed } from "./check.js";
 import { invalidArgument } from "./errors.js";
 import type { RawCommands } from "./raw.js";
 
@@ -15,15 +16,21 @@ export type Command = readonly [name: string, ...words: Word[]];
 
 export function toRaw(commands: readonly Command[]): RawCommands {
   if (!Array.isArray(commands)) throw invalidArgument("commands are an array of arrays");
-  return commands.map((command: Command, index) => {
+  // Unlike `map`, it does not pass over what is missing.
+  return Array.from(commands, (command: Command, index) => {
     if (!Array.isArray(command) || typeof command[0] !== "string") throw invalidArgument(`command ${index} begins with its name`);
-    return command.map((word) => rawWord(word, index));
+    return Array.from(command, (word) => rawWord(word, index));
   });
 }
 
+function sendable(word: string, index: number): string {
+  if (!isWellFormed(word)) throw invalidArgument(`a word of command ${index} is no Unicode text: half of a surrogate pair is missing`);
+  return word;
+}
+
 function rawWord(word: Word, index: number): string | [string] {
-  if (typeof word === "string") return word;
+  if (typeof word === "string") return sendable(word, index);
   if (typeof word === "bigint" || (typeof word === "number" && Number.isFinite(word))) return String(word);
-  if (typeof word === "object" && word !== null && typeof word.key === "string") return [word.key];
+  if (typeof word === "object" && word !== null && typeof word.key === "string") return [sendable(word.key, index)];
   throw invalidArgument(`a word of command ${index} is neither a string, nor a number, nor a { key }`);
 }

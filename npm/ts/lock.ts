@@ -5,7 +5,7 @@ import type { Instance, Remade } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { Inspection, RawLease, RawLock, Reply } from "./raw.js";
 
-/** How to ask for a lock. Durations are milliseconds. */
+/** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface LockOptions {
   /** How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by itself. */
   readonly ttl?: number | undefined;
@@ -13,7 +13,7 @@ export interface LockOptions {
   readonly wait?: number | undefined;
   /** Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by itself. */
   readonly fair?: boolean | undefined;
-  /** How many requests one acquisition may send before it gives up. 40 by itself. */
+  /** How many requests one acquisition may send before it gives up; 0 counts as 1. 40 by itself. */
   readonly maxRequests?: number | undefined;
   /** How long {@link Lock.run} keeps the lock by renewing it, at most. By itself 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;

@@ -1,0 +1,156 @@
+// Numbers and text at the limits of what can be meant: a clear error, or what the documentation says, and never a module that fails.
+import { Client, type ClientOptions, type Command, type LockOptions } from "edgelock";
+import { check, equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
+
+const NO_NUMBERS: readonly unknown[] = [NaN, -1, -0.5, -5e-324, -Infinity, "7", "", 7n, null, true, {}, [7], Symbol("7"), new Date(7)];
+const FRACTIONS: readonly number[] = [0.5, 1.5, 5e-324];
+const HUGE: readonly number[] = [Infinity, Number.MAX_VALUE, 2 ** 63, 2 ** 53, 9e15, 2 ** 32, 2 ** 31, 2 ** 31 - 1];
+
+/** Half of a surrogate pair, alone, behind a character, before one, twice, and in the wrong order. */
+const NO_TEXT: readonly string[] = ["\ud800", "a\udfff", "\udbffa", "\ud83d\ud83d", "\ude00\ud83d"];
+
+const refuses = async (call: () => unknown): Promise<void> => {
+  const error = await fails("invalid_argument", async () => call());
+  check(!error.isUnknown, "nothing was sent");
+};
+
+/** Waits for a lock that is given back as soon as somebody stands in its queue. */
+async function waits(stack: Stack, push: boolean, options: LockOptions): Promise<void> {
+  const held = await stack.lock("a").acquire();
+  const waiting = stack.client({ push }).lock("a", options).acquire();
+  await Promise.race([waiting, eventually(async () => (await stack.lock("a").inspect()).waiters === 1)]);
+  await held.release();
+  await (await waiting).release();
+}
+
+export const limits: Suite = {
+  async a_number_that_cannot_be_meant_is_refused_wherever_it_stands(stack) {
+    const client = stack.client();
+    const lease = await client.lock("a").acquire();
+    const { url, token } = stack.bridge;
+    const places: Array<(value: never) => unknown> = [
+      (ttl) => client.lock("b", { ttl }),
+      (wait) => client.lock("b", { wait }),
+      (maxHold) => client.lock("b", { maxHold }),
+      (maxRequests) => client.lock("b", { maxRequests }),
+      (count) => client.lock("b", { replicas: { count, within: 10 } }),
+      (within) => client.lock("b", { replicas: { count: 1, within } }),
+      (ttl) => client.reentrant("b", "owner", { ttl }),
+      (wait) => client.reentrant("b", "owner", { wait }),
+      (attempts) => new Client({ url, token, attempts }),
+      (requestTimeout) => new Client({ url, token, requestTimeout }),
+      (quarantine) => new Client({ quorum: [{ url, token }], quarantine }),
+      (maxHold) => lease.keep(() => check(false, "no work without a limit"), { maxHold }),
+    ];
+    for (const place of places) for (const value of NO_NUMBERS) await refuses(() => place(value as never));
+    await refuses(() => new Client({ url, token, requestTimeout: 0 }));
+    for (const fraction of FRACTIONS) {
+      await refuses(() => new Client({ url, token, attempts: fraction }));
+      await refuses(() => client.lock("b", { maxRequests: fraction }));
+      await refuses(() => client.lock("b", { replicas: { count: fraction, within: 10 } }));
+      await refuses(() => client.lock("b", { ttl: fraction }));
+    }
+    await lease.release();
+  },
+
+  async what_is_missing_in_an_array_is_refused(stack) {
+    const lease = stack.lock("a").resume("a".repeat(22));
+    const hole = new Array<never>(1);
+    for (const commands of [hole, [hole], [["GET", ...hole]], [["SET", { key: "x" }, , "y"]]]) {
+      await refuses(() => lease.exec(commands as never));
+      await refuses(() => stack.client().read(commands as never));
+    }
+    await refuses(() => new Client({ quorum: hole }));
+  },
+
+  async a_huge_number_is_refused_or_as_good_as_without_limit(stack) {
+    const { url, token } = stack.bridge;
+    const longest = 366 * 24 * 60 * 60 * 1_000;
+    for (const huge of HUGE) {
+      const network = { requestTimeout: huge, attempts: huge };
+      const lock = stack.client(network).lock("a", { wait: huge, maxRequests: huge, maxHold: huge });
+      equal(await lock.run((lease) => lease.fence > 0), true);
+      if (huge > longest) {
+        await refuses(() => stack.lock("a", { ttl: huge }));
+      } else {
+        const lease = await stack.lock("a", { ttl: huge }).acquire();
+        await lease.renew();
+        check(!lease.signal.aborted && lease.remaining > huge / 2, "it does not fire at once");
+        await lease.release();
+      }
+      if (huge > 60_000) await refuses(() => stack.lock("a", { replicas: { count: 1, within: huge } }));
+      await fails("unreplicated", stack.lock("a", { replicas: { count: huge, within: 1 } }).tryAcquire());
+      const quorum: ClientOptions = { quorum: [{ url, token }], quarantine: huge };
+      await fails("held", new Client(quorum).lock(`${stack.mark}q`, { wait: 0 }).acquire());
+    }
+  },
+
+  async a_wait_of_any_length_ends_when_the_lock_is_given_back(stack) {
+    for (const wait of HUGE) for (const push of [true, false]) await waits(stack, push, { wait, maxRequests: Infinity });
+    await waits(stack, true, { wait: Infinity });
+  },
+
+  async zero_is_once(stack) {
+    let requests = 0;
+    const settings = { attempts: 0, fetch: () => (requests++, Promise.reject(new Error("no network"))) };
+    await fails("unavailable", stack.client(settings).read([["GET", { key: "x" }]]));
+    equal(requests, 1);
+    const lease = await stack.lock("a").acquire();
+    await fails("held", stack.lock("a", { wait: 0 }).acquire());
+    await fails("held", stack.lock("a", { maxRequests: 0 }).acquire());
+    await lease.release();
+    await (await stack.lock("a", { wait: 0, maxRequests: 0 }).acquire()).release();
+    await fails("held_too_long", stack.lock("a", { maxHold: 0 }).run(() => new Promise(() => {})));
+  },
+
+  async text_that_is_no_unicode_is_refused_wherever_it_stands(stack) {
+    const { url, token } = stack.bridge;
+    const sent: string[] = [];
+    const client = stack.client({ fetch: async (to, init) => (sent.push(to), fetch(to, init)) });
+    const lease = client.lock("a").resume("a".repeat(22));
+    const places: Array<(text: string) => unknown> = [
+      (name) => client.lock(name),
+      (name) => client.reentrant(name, "owner"),
+      (owner) => client.reentrant("a", owner),
+      (prefix) => new Client({ url, token, prefix }),
+      (text) => new Client({ url: `${url}/${text}`, token }),
+      (text) => new Client({ url, token: text }),
+      (user) => new Client({ url, webdis: { user, password: "" } }),
+      (password) => new Client({ url, webdis: { user: "", password } }),
+      (id) => new Client({ shards: { [id]: { url, token } } }),
+      (signalList) => client.lock("a", { signalList }),
+      (text) => client.lock("a").resume(text),
+      (at) => client.read([["GET", { key: "x" }]], { at }),
+      (word) => client.read([["GET", word]]),
+      (key) => client.read([["GET", { key }]]),
+      (name) => client.read([[name]]),
+      (word) => lease.exec([["GET", { key: "x" }], ["SET", { key: "x" }, word]]),
+      (word) => lease.commit([["SET", { key: "x" }, word]]),
+      (word) => client.lock("a").acquireAndRead([["GET", word]]),
+    ];
+    const prototype = String.prototype as { isWellFormed?: () => boolean };
+    const { isWellFormed } = prototype;
+    try {
+      for (const known of [isWellFormed, undefined]) {
+        Object.assign(prototype, { isWellFormed: known });
+        for (const place of places) for (const half of NO_TEXT) await refuses(() => place(`x${half}x`));
+        client.lock("a 😀");
+      }
+    } finally {
+      Object.assign(prototype, { isWellFormed });
+    }
+    for (const place of places) for (const half of NO_TEXT) await refuses(() => place(half));
+    equal(sent, []);
+  },
+
+  async text_of_any_language_comes_back_as_it_was(stack) {
+    const whole = "naïve ☃ 😀 \u{10ffff} \ufffd \0";
+    const lease = await stack.lock(whole, { wait: 0 }).acquire();
+    equal(lease.name, whole);
+    const set: Command = ["SET", { key: `${stack.mark}value ${whole}` }, whole, "PX", 1_000];
+    const get: Command = ["GET", { key: `${stack.mark}value ${whole}` }];
+    equal(await lease.commit([set, get]), ["OK", whole]);
+    const error = await thrown(() => stack.lock("\ud800"));
+    check(error instanceof Error && /surrogate/.test(error.message), `${String(error)}`);
+  },
+};
