@@ -79,7 +79,8 @@ pub enum Error {
         lock: String,
     },
 
-    /// The lease was released, or committed, before.
+    /// The lease was released, committed or handed over before; or a release or a commit of it was sent and nobody knows what
+    /// became of it, and only these may follow. Nothing was sent.
     #[error("the lease of lock {} was already released", Named(lock))]
     Released {
         /// Which lock.

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::lease::{self, Lease};
+use crate::lease::{self, Lease, Standing, Why};
 use crate::race::{First, race};
 use crate::runtime::{Moment, Runtime};
 use crate::transport::Transport;
@@ -43,49 +43,65 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                     _ => Ok(outcome),
                 }
             }
-            First::Right(expired @ Error::Expired { .. }) => {
-                self.expire().await;
-                Err(expired.into())
-            }
-            First::Right(error) => {
-                // Of a lease that is lost there is nothing to release, and the error is the same.
-                let _ = self.release().await;
-                Err(error.into())
-            }
+            First::Right(why) => Err(self.stopped(why).await.into()),
         }
+    }
+
+    /// Gives the lock back after the work was stopped. What is said of that.
+    async fn stopped(&self, why: Why) -> Error {
+        if why == Why::Expired {
+            self.expire().await;
+        } else {
+            // Of a lease that is lost there is nothing to release.
+            let _ = self.release().await;
+        }
+        self.error(why)
     }
 }
 
 /// Renews `lease` every third of its ttl, and comes back when it is lost, past its deadline, or held for too long.
-async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) -> Error {
-    let ttl = lease.claim().ttl;
-    let runtime = lease.claim().client.runtime();
+async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) -> Why {
+    let claim = lease.claim();
+    let runtime = claim.client.runtime();
     let mut not_before = None;
     loop {
-        let deadline = match lease.deadline() {
-            Ok(Some(deadline)) => deadline,
-            // The work gave it back itself, and may still have something to do.
-            Ok(None) | Err(Error::Released { .. }) => pending().await,
-            Err(error) => return error,
-        };
         let now = runtime.now();
+        let (deadline, is_held) = match (lease.standing(), lease.deadline()) {
+            (Standing::Held, Some(deadline)) => (deadline, true),
+            // The work may still ask again what became of its release or commit.
+            (Standing::Unsettled, Some(deadline)) => (deadline, false),
+            // The work is told what becomes of it. That has an end of its own, unless the transport hangs.
+            (Standing::Ending, Some(deadline)) => {
+                let limit = (deadline + claim.client.request_limit()).since(now);
+                match race(lease.given_back(), runtime.sleep(limit)).await {
+                    First::Left(()) => continue,
+                    First::Right(()) => return Why::Expired,
+                }
+            }
+            // The work gave it back itself, and may still have something to do.
+            (_, None) | (Standing::Ended(Why::Released), _) => pending().await,
+            (Standing::Ended(why), _) => return why,
+        };
         if deadline <= now {
-            return lease.expired();
+            return Why::Expired;
         }
         if until <= now {
-            let lock = lease.claim().lock();
-            return Error::HeldTooLong { lock };
+            return Why::HeldTooLong;
         }
         let end = deadline.min(until).since(now);
-        let due = renewal_due(deadline, ttl).max(not_before.unwrap_or(now));
-        if now < due {
-            runtime.sleep(due.since(now).min(end)).await;
+        let due = renewal_due(deadline, claim.ttl).max(not_before.unwrap_or(now));
+        if now < due || !is_held {
+            let pause = if is_held { due.since(now) } else { end };
+            runtime.sleep(pause.min(end)).await;
             continue;
         }
         // A timer of our own, should the transport hang.
         not_before = match race(lease.renew(), runtime.sleep(end)).await {
-            First::Left(Err(error @ (Error::Lost { .. } | Error::Expired { .. }))) => return error,
-            First::Left(Err(_)) => Some(runtime.now() + (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE)),
+            First::Left(Err(Error::Lost { .. })) => return Why::Lost,
+            First::Left(Err(Error::Expired { .. })) => return Why::Expired,
+            First::Left(Err(_)) => {
+                Some(runtime.now() + (claim.ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE))
+            }
             First::Left(Ok(())) | First::Right(()) => None,
         };
     }

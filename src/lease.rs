@@ -1,7 +1,10 @@
 //! A lock that is held, until a deadline.
 
+mod phase;
+
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::claim::Claim;
@@ -14,6 +17,9 @@ use crate::runtime::{Moment, Runtime};
 use crate::script::{Call, Write};
 use crate::token::Token;
 use crate::transport::Transport;
+use phase::{Aim, State, Writing, locked};
+
+pub(crate) use phase::{Standing, Why};
 
 /// The proof of a held lock, and what may be done under it.
 ///
@@ -22,22 +28,13 @@ use crate::transport::Transport;
 /// `waitUntil`. To know that it was released, release it.
 ///
 /// Calls on one lease may overlap, except that of [`exec`](Lease::exec), [`commit`](Lease::commit) and
-/// [`release`](Lease::release) one at a time runs.
+/// [`release`](Lease::release) one at a time runs. Once a release or a commit was sent, only these two may follow, also if its
+/// outcome is [unknown](Error::is_unknown): nothing [remains](Lease::remaining) of the lease then.
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
     claim: Claim<T, R>,
     fence: u64,
     state: Mutex<State>,
-}
-
-struct State {
-    /// `None` for a resumed lease that was not renewed yet.
-    deadline: Option<Moment>,
-    writes: u64,
-    writing: bool,
-    ended: Option<Error>,
-    /// Observers were told that it is over.
-    is_lost: bool,
 }
 
 /// When a lease is over by the holder's clock: `ttl` after its request left, less a margin for clocks that run at different
@@ -57,17 +54,10 @@ const LAST_WRITE: u64 = (1 << 53) - 1;
 impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Without a deadline it is a resumed lease.
     pub(crate) const fn new(claim: Claim<T, R>, fence: u64, deadline: Option<Moment>) -> Self {
-        let state = State {
-            deadline,
-            writes: 0,
-            writing: false,
-            ended: None,
-            is_lost: false,
-        };
         Self {
             claim,
             fence,
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(deadline)),
         }
     }
 
@@ -85,27 +75,24 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
     pub fn into_token(self) -> Token {
-        let lock = self.claim.lock();
-        self.state().ended.get_or_insert(Error::Released { lock });
+        self.state().end(Why::Released);
         self.claim.token.clone()
     }
 
-    /// How long the lease surely lasts yet, by the local clock; zero once that is over, or the lease has ended.
+    /// How long the lease surely lasts yet, by the local clock; zero once that is over, the lease has ended, or a release or a
+    /// commit was sent.
     ///
     /// In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
     pub fn remaining(&self) -> Duration {
-        let state = self.state();
-        match (&state.ended, state.deadline) {
-            (None, Some(deadline)) => deadline.since(self.claim.client.runtime().now()),
-            _ => Duration::ZERO,
-        }
+        self.state().remaining(self.now())
     }
 
     /// Gives the lease its full ttl again, from now.
     ///
     /// # Errors
     /// [`Error::Lost`] if it is no longer held, [`Error::Expired`] past the deadline: then it is not tried, since another may
-    /// have been the holder in between. Those of the bridge otherwise; the lease is then as it was, and may be renewed again.
+    /// have been the holder in between. [`Error::Busy`] while a release or a commit is under way, [`Error::Released`] once one
+    /// was sent. Those of the bridge otherwise; the lease is then as it was, and may be renewed again.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline was not.
@@ -132,28 +119,40 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         self.claim.kind.check_commands(commands)?;
         let until = self.check_held()?;
-        let writing = Writing::begin(self)?;
+        let aim = Aim {
+            has_commands: !commands.is_empty(),
+            is_last: false,
+        };
+        let writing = self.begin(aim)?;
         let write = Write {
             session: &self.claim.session,
             number: writing.number,
             commands,
         };
-        self.write(&write, until).await
+        let outcome = self.write(&write, until).await;
+        writing.settle(outcome.map(Some))
     }
 
     /// Runs `commands` if the lease is still held, and releases it, in one request. They are applied exactly once, or not at
     /// all, as with [`Lease::exec`].
     ///
     /// # Errors
-    /// As [`Lease::exec`]. After [`Error::CommandFailed`] the lease is released all the same.
+    /// As [`Lease::exec`]. After [`Error::CommandFailed`] the lease is released all the same. If the outcome is
+    /// [unknown](Error::is_unknown), only a release or another commit may follow. Should that one find the lock not held, the
+    /// outcome stays unknown: the first may have been executed.
     ///
     /// # Cancel safety
     /// As [`Lease::exec`].
     pub async fn commit(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         self.claim.kind.check_commands(commands)?;
-        let until = self.check_held()?;
-        let writing = Writing::begin(self)?;
-        self.finish(until, writing.number, commands).await
+        let until = self.check_last().and_then(|()| self.check_time())?;
+        let aim = Aim {
+            has_commands: !commands.is_empty(),
+            is_last: true,
+        };
+        let writing = self.begin(aim)?;
+        let number = writing.number;
+        self.finish(writing, until, number, commands).await
     }
 
     /// Gives the lock back. Past the deadline it is tried too, since Redis may still keep others out.
@@ -165,15 +164,20 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request; the lock may or may not be released.
     pub async fn release(&self) -> Result<(), Error> {
-        if let Some(error) = &self.state().ended {
-            return Err(error.clone());
-        }
-        let _writing = Writing::begin(self)?;
-        self.finish(Until::Timeout, LAST_WRITE, &[]).await.map(drop)
+        self.check_last()?;
+        let aim = Aim {
+            has_commands: false,
+            is_last: true,
+        };
+        let writing = self.begin(aim)?;
+        self.finish(writing, Until::Timeout, LAST_WRITE, &[])
+            .await
+            .map(drop)
     }
 
     async fn finish(
         &self,
+        writing: Writing<'_, T, R>,
         until: Until,
         number: u64,
         commands: &[Command],
@@ -187,16 +191,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let Settled {
             outcome, asked_at, ..
         } = self.call(&call, until).await;
-        match outcome {
-            Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
-                let lock = self.claim.lock();
-                self.state().ended = Some(Error::Released { lock });
-                self.claim.observe_release(asked_at);
-            }
-            Ok(None) => self.lose(),
+        let told = writing.settle(outcome);
+        match &told {
+            Ok(_) | Err(Error::CommandFailed { .. }) => self.claim.observe_release(asked_at),
+            Err(Error::Lost { .. }) => self.tell_loss(),
             Err(_) => {}
         }
-        outcome?.ok_or_else(|| self.lost())
+        told
     }
 
     /// A write after which the lease goes on, with its full ttl.
@@ -218,24 +219,24 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
                 let mut state = self.state();
-                // Overlapping calls may be answered out of order.
-                let renewed = deadline(renewed_at, self.claim.ttl);
-                state.deadline = state.deadline.max(Some(renewed));
+                state.renew_until(deadline(renewed_at, self.claim.ttl));
+                let is_held = state.is_held();
                 drop(state);
-                let took = self.since(asked_at);
-                self.claim.observe(EventKind::Renewed { took });
+                if is_held {
+                    let took = self.now().since(asked_at);
+                    self.claim.observe(EventKind::Renewed { took });
+                }
             }
             Ok(None) => {
-                self.lose();
-                // A minority may still keep others out.
-                if self.claim.kind.is_voted() {
-                    let call = Call::abandon(self.claim.subject(), None);
-                    self.claim.call_in_background(call, |_, _| {});
+                let why = self.state().why_not_held();
+                if why == Why::Lost {
+                    self.lose();
                 }
+                return Err(self.error(why));
             }
             Err(_) => {}
         }
-        outcome?.ok_or_else(|| self.lost())
+        outcome?.ok_or_else(|| self.error(Why::Lost))
     }
 
     async fn call(&self, call: &Call, until: Until) -> Settled<Option<Vec<Reply>>> {
@@ -245,47 +246,73 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             .await
     }
 
-    fn since(&self, earlier: Moment) -> Duration {
-        self.claim.client.runtime().now().since(earlier)
+    pub(crate) fn error(&self, why: Why) -> Error {
+        why.about(self.claim.lock())
     }
 
-    fn lost(&self) -> Error {
-        Error::Lost {
-            lock: self.claim.lock(),
-        }
+    fn begin(&self, aim: Aim) -> Result<Writing<'_, T, R>, Error> {
+        Writing::begin(self, aim).map_err(|why| self.error(why))
     }
 
-    pub(crate) fn expired(&self) -> Error {
-        Error::Expired {
-            lock: self.claim.lock(),
-        }
+    fn now(&self) -> Moment {
+        self.claim.client.runtime().now()
     }
 
-    /// It is over for good, unless it was before.
     fn lose(&self) {
-        self.state().ended.get_or_insert_with(|| self.lost());
+        self.state().end(Why::Lost);
         self.tell_loss();
+        // A minority may still keep others out.
+        if self.claim.kind.is_voted() {
+            let call = Call::abandon(self.claim.subject(), None);
+            self.claim.call_in_background(call, |_, _| {});
+        }
     }
 
     fn tell_loss(&self) {
-        if !std::mem::replace(&mut self.state().is_lost, true) {
+        let is_news = self.state().tell_lost();
+        if is_news {
             let held = self.claim.age();
             self.claim.observe(EventKind::Lost { held });
         }
     }
 
-    /// When it is over, or how it ended; `None` for a resumed lease that was not renewed yet.
-    pub(crate) fn deadline(&self) -> Result<Option<Moment>, Error> {
-        let state = self.state();
-        state.ended.clone().map_or(Ok(state.deadline), Err)
+    pub(crate) fn standing(&self) -> Standing {
+        self.state().standing()
+    }
+
+    /// `None` for a resumed lease that was not renewed yet.
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        self.state().deadline()
+    }
+
+    /// Completes when no release or commit is under way.
+    pub(crate) async fn given_back(&self) {
+        poll_fn(|cx| self.state().poll_end(cx.waker())).await;
     }
 
     /// Until when a request under this lease makes sense, or why none does.
     fn check_held(&self) -> Result<Until, Error> {
-        match self.deadline()? {
-            Some(deadline) if deadline <= self.claim.client.runtime().now() => {
+        let checked = self.state().check_held();
+        checked.map_err(|why| self.error(why))?;
+        self.check_time()
+    }
+
+    fn check_last(&self) -> Result<(), Error> {
+        let checked = self.state().check_last();
+        checked.map_err(|why| self.error(why))
+    }
+
+    fn check_time(&self) -> Result<Until, Error> {
+        let state = self.state();
+        match state.deadline() {
+            Some(deadline) if deadline <= self.now() => {
+                // Of an earlier one that nobody knows the outcome of, this says nothing.
+                if let Some(unknown) = state.unsettled() {
+                    return Err(unknown.clone());
+                }
+                drop(state);
                 self.tell_loss();
-                Err(self.expired())
+                Err(self.error(Why::Expired))
             }
             Some(deadline) => Ok(Until::Deadline(deadline)),
             None => Ok(Until::Timeout),
@@ -294,11 +321,14 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Past its deadline: gives back what Redis may still keep, until Redis does not either, and not again when it is dropped.
     pub(crate) async fn expire(&self) {
-        self.tell_loss();
+        let is_lost = self.state().is_held();
+        if is_lost {
+            self.tell_loss();
+        }
         let limit = drift(self.claim.ttl).min(self.claim.client.request_limit());
         let runtime = self.claim.client.runtime();
         race(self.release(), runtime.sleep(limit)).await;
-        self.state().ended.get_or_insert_with(|| self.expired());
+        self.state().end(Why::Expired);
     }
 
     pub(crate) const fn claim(&self) -> &Claim<T, R> {
@@ -313,7 +343,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
     fn drop(&mut self) {
         let state = self.state();
-        let (is_over, was_lost) = (state.ended.is_some(), state.is_lost);
+        let (is_over, tells_loss) = (state.is_over(), state.tells_loss());
         drop(state);
         if !is_over {
             let write = Write {
@@ -324,44 +354,11 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
             let call = Call::release(self.claim.subject(), &write);
             let tell = move |claim: &Claim<T, R>, settled: Settled<_>| match settled.outcome {
                 Ok(Some(_)) => claim.observe_release(settled.asked_at),
-                Ok(None) if !was_lost => claim.observe(EventKind::Lost { held: claim.age() }),
+                Ok(None) if tells_loss => claim.observe(EventKind::Lost { held: claim.age() }),
                 _ => {}
             };
             self.claim.call_in_background(call, tell);
         }
-    }
-}
-
-/// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The one write of a lease that may be under way: numbers tell Redis which came first, so they must be sent in order.
-struct Writing<'a> {
-    state: &'a Mutex<State>,
-    number: u64,
-}
-
-impl<'a> Writing<'a> {
-    fn begin<T: Transport, R: Runtime>(lease: &'a Lease<T, R>) -> Result<Self, Error> {
-        let mut state = lease.state();
-        if state.writing {
-            let lock = lease.claim.lock();
-            return Err(Error::Busy { lock });
-        }
-        state.writing = true;
-        state.writes += 1;
-        Ok(Self {
-            state: &lease.state,
-            number: state.writes,
-        })
-    }
-}
-
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        locked(self.state).writing = false;
     }
 }
 

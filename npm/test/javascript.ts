@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, type FetchInit, type FetchResponse, InternalError, type LockEvent, LostError, type ReentrantOptions, ReleasedError, UnreplicatedError } from "edgelock";
+import { Client, EdgelockError, type FetchInit, type FetchResponse, InternalError, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -81,6 +81,31 @@ export const javascript: Suite = {
     equal(lease.remaining, 0);
     check(lease.signal.aborted, "it is over");
     check(lease.fence > 0 && lease.token.length === 22, "what it was is known yet");
+  },
+
+  async after_a_release_of_unknown_outcome_nothing_remains_and_only_another_may_follow(stack) {
+    const network = new Network("pass", "lose the answer");
+    const lease = await stack.client({ ...network, attempts: 1 }).lock("a").acquire();
+    const { signal } = lease;
+    const error = await fails("unavailable", lease.release());
+    check(error.isUnknown && signal.reason === error, "the signal says why");
+    equal(lease.remaining, 0);
+    await fails("released", lease.renew());
+    await fails("released", lease.exec([]));
+    equal(network.seen.length, 2);
+    await lease.release();
+    await fails("released", lease.release());
+  },
+
+  async a_lease_whose_release_was_turned_away_goes_on(stack) {
+    const network = new Network("pass", "turn away");
+    const lease = await stack.client(network).lock("a", { ttl: 1_500 }).acquire();
+    const releasing = thrown(lease.release());
+    const { signal } = lease;
+    check((await releasing) instanceof RefusedError, "it was turned away");
+    check(lease.remaining > 0 && !signal.aborted, "all is as it was");
+    await eventually(() => signal.aborted);
+    equal(signal.reason.code, "expired");
   },
 
   async a_lease_that_was_handed_over_is_held_and_of_no_use_here(stack) {

@@ -115,7 +115,10 @@ export class LostError extends EdgelockError {
   }
 }
 
-/** The lease was released, committed or handed over before. */
+/**
+ * The lease was released, committed or handed over before; or a release or a commit of it was sent and nobody knows what became of it,
+ * and only these may follow. Nothing was sent.
+ */
 export class ReleasedError extends EdgelockError {
   override readonly name = "ReleasedError";
   readonly code = "released";

@@ -15,7 +15,8 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  * end of its block; `using` alone does so too, in the background, which in a Worker needs `waitUntil`. One that is merely forgotten
  * is left to its ttl.
  *
- * Calls may overlap, except that of `exec`, `commit` and `release` one at a time runs: the second gets a `BusyError`.
+ * Calls may overlap, except that of `exec`, `commit` and `release` one at a time runs: the second gets a `BusyError`. Once a release
+ * or a commit was sent, only these two may follow, also if its outcome `isUnknown`: nothing remains of the lease then.
  */
 export class Lease {
   /** The lock's name. */
@@ -38,6 +39,8 @@ export class Lease {
   #wasToldLost = false;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** How many releases and commits are under way. */
+  #endings = 0;
 
   private constructor(name: string, key: string, instance: Instance, raw: RawLease, isResumed: boolean) {
     this.name = name;
@@ -60,7 +63,7 @@ export class Lease {
   }
 
   /**
-   * Milliseconds that the lease surely lasts yet, by the local clock; 0 once it is over.
+   * Milliseconds that the lease surely lasts yet, by the local clock; 0 once it is over, or a release or a commit was sent.
    *
    * In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
    */
@@ -69,7 +72,10 @@ export class Lease {
     return this.#instance.call(() => this.#raw.remaining);
   }
 
-  /** Is aborted when the lease is over, with why as its reason: it was lost, it ran out, or it was given back. */
+  /**
+   * Is aborted when the lease is over, with why as its reason: it was lost, it ran out, it was given back, or nobody knows what became
+   * of a release or a commit.
+   */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -79,7 +85,10 @@ export class Lease {
     return this.#controller.signal;
   }
 
-  /** Gives the lease its full ttl again. After `lost` and `expired` it is over; after any other error it is as it was. */
+  /**
+   * Gives the lease its full ttl again. After `lost` and `expired` it is over; after any other error it is as it was. While a release or
+   * a commit is under way this is `busy`, and then `released`.
+   */
   async renew(): Promise<void> {
     await this.#call(() => this.#raw.renew());
     this.#hasDeadline = true;
@@ -101,20 +110,12 @@ export class Lease {
   /** Runs commands if the lease is still held, and releases it, in one request. As with {@link Lease.exec}, exactly once or not. */
   async commit(commands: readonly Command[]): Promise<Reply[]> {
     const raw = toRaw(commands);
-    try {
-      const replies = await this.#call(() => this.#raw.commit(raw));
-      this.#end(released);
-      return replies;
-    } catch (error) {
-      if (error instanceof CommandFailedError) this.#end(released);
-      throw error;
-    }
+    return this.#finish(() => this.#raw.commit(raw));
   }
 
   /** Gives the lock back. After an error that is neither `lost` nor `released`, releasing again is safe, and worth trying. */
   async release(): Promise<void> {
-    await this.#call(() => this.#raw.release());
-    this.#end(released);
+    await this.#finish(() => this.#raw.release());
   }
 
   /**
@@ -188,6 +189,23 @@ export class Lease {
     }
   }
 
+  /** A release or a commit. While it is under way nothing remains, and the signal waits for what becomes of it. */
+  async #finish<T>(call: () => Promise<T>): Promise<T> {
+    this.#endings++;
+    try {
+      const value = await this.#call(call);
+      this.#end(released);
+      return value;
+    } catch (error) {
+      if (error instanceof CommandFailedError) this.#end(released);
+      else if (error instanceof EdgelockError && error.isUnknown) this.#end(() => error);
+      throw error;
+    } finally {
+      this.#endings--;
+      this.#watch();
+    }
+  }
+
   #leave(): void {
     this.#isGone = true;
     this.#end(released);
@@ -202,7 +220,7 @@ export class Lease {
   /** Fires the signal at the deadline, wherever that has moved by then. */
   #watch(): void {
     clearTimeout(this.#timer);
-    if (this.#controller === undefined || this.#over || !this.#hasDeadline) return;
+    if (this.#controller === undefined || this.#over || !this.#hasDeadline || this.#endings > 0) return;
     const { remaining } = this;
     if (remaining === 0) return this.#end(expired);
     const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(remaining), LONGEST_TIMER));

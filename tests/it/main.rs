@@ -6,6 +6,7 @@ mod cluster;
 mod contract;
 mod definite;
 mod docs;
+mod ending;
 mod examples;
 mod group;
 mod holding;

@@ -1,5 +1,7 @@
 //! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is 10 ms long.
 
+mod keeping;
+
 use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
@@ -23,13 +25,11 @@ const STEADY: Net = Net {
 
 /// Has `story` happen, which must come to its end.
 fn play<F: Future<Output = ()> + 'static>(story: impl FnOnce(Rc<Case>) -> F) {
-    let case = Case::new(
-        0,
-        &Rc::default(),
-        Check::default(),
-        Bent::Straight,
-        Trace::OFF,
-    );
+    play_bent(Bent::Straight, story);
+}
+
+fn play_bent<F: Future<Output = ()> + 'static>(bent: Bent, story: impl FnOnce(Rc<Case>) -> F) {
+    let case = Case::new(0, &Rc::default(), Check::default(), bent, Trace::OFF);
     case.net.set(STEADY);
     let is_over = meanwhile(&case, &machine(), story(case.clone()));
     assert!(case.pass(1_000_000 * MS, || is_over.get().is_some()));

@@ -118,6 +118,8 @@ pub(crate) enum Fault {
     Duplicate,
     /// It arrives once the caller of [`Proxy::deliver`] says so; the sender is kept waiting.
     Delay,
+    /// It is executed, and the sender is kept waiting until the caller of [`Proxy::deliver`] says so.
+    Withhold,
 }
 
 /// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well. It has no subscriptions.
@@ -172,7 +174,7 @@ impl Proxy {
         self.state.seen.lock().expect("seen").clone()
     }
 
-    /// Lets a delayed request arrive, and returns when it was executed.
+    /// Lets the first request that was delayed arrive, or its answer that was withheld, and returns when it was executed.
     pub(crate) async fn deliver(&self) {
         self.state.deliver.notify_one();
         self.state.delivered.notified().await;
@@ -207,6 +209,12 @@ impl State {
             Fault::Delay => {
                 self.deliver.notified().await;
                 let bytes = forward(&self.bridge, &asked).await;
+                self.delivered.notify_one();
+                Some(bytes)
+            }
+            Fault::Withhold => {
+                let bytes = forward(&self.bridge, &asked).await;
+                self.deliver.notified().await;
                 self.delivered.notify_one();
                 Some(bytes)
             }
