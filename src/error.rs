@@ -55,7 +55,8 @@ pub enum Error {
         acknowledged: u32,
     },
 
-    /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed.
+    /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed. Of
+    /// [`crate::Lock::run`], the work was stopped.
     #[error("the lease of lock {} is lost", Named(lock))]
     Lost {
         /// Which lock.

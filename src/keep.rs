@@ -49,13 +49,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Gives the lock back after the work was stopped. What is said of that.
     async fn stopped(&self, why: Why) -> Error {
+        // Nobody is left to be told what became of a write.
+        let unknown = self.unknown();
         if why == Why::Expired {
             self.expire().await;
         } else {
             // Of a lease that is lost there is nothing to release.
             let _ = self.release().await;
         }
-        self.error(why)
+        unknown.unwrap_or_else(|| self.error(why))
     }
 }
 

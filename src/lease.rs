@@ -290,6 +290,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         poll_fn(|cx| self.state().poll_end(cx.waker())).await;
     }
 
+    /// Why it is not known what became of the last write, if it is not.
+    pub(crate) fn unknown(&self) -> Option<Error> {
+        self.state().unknown(self.now())
+    }
+
     /// Until when a request under this lease makes sense, or why none does.
     fn check_held(&self) -> Result<Until, Error> {
         let checked = self.state().check_held();

@@ -215,7 +215,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// # Errors
     /// Those of the work. As [`Lock::acquire`], with the work not begun. [`Error::Lost`], [`Error::Expired`] if the lease
-    /// was lost, [`Error::HeldTooLong`] after [`Lock::max_hold`]: the work was stopped.
+    /// was lost, [`Error::HeldTooLong`] after [`Lock::max_hold`]: the work was stopped, and what it had written before stands. An
+    /// [unknown](Error::is_unknown) one instead if a write of its own was under way then, or the outcome of its last one is unknown. A
+    /// release or a commit is let come to its end before the work is stopped.
     ///
     /// # Cancel safety
     /// Dropping the future drops the work, and releases the lock in the background.

@@ -80,7 +80,8 @@ export class Lock {
    * Takes the lock and does `work` under it; renews it for as long as that takes, up to `maxHold`, and gives it back at the end
    * whatever happened. What the work returns or throws is returned or thrown as it is.
    *
-   * When the lease is lost, this rejects at once and the lease's `signal` is aborted; pass it on to whatever the work awaits.
+   * When the lease is lost, this rejects at once and the lease's `signal` is aborted; pass it on to whatever the work awaits. If a write
+   * of the work was under way then, or the outcome of its last one is unknown, the error `isUnknown`.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
     const lease = await this.acquire();

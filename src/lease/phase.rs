@@ -192,6 +192,15 @@ impl State {
             self.phase = next;
         }
     }
+
+    /// Why it is not known what became of the last write, if it is not.
+    pub(super) fn unknown(&self, now: Moment) -> Option<Error> {
+        match (&self.phase, self.writing) {
+            (_, Some(begun_at)) => Some(Error::TimedOut(now.since(begun_at))),
+            (Phase::Unsettled(error), None) => Some(error.clone()),
+            _ => self.doubt.clone(),
+        }
+    }
 }
 
 /// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.

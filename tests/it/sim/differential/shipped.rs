@@ -33,7 +33,7 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
 /// The texts that clients send: of each kind of lock all six, but those that lie at several servers share three.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
-    for seed in 0..100 {
+    for seed in 0..300 {
         unbent(seed, &redis, Trace::OFF).run();
     }
     let mut texts: BTreeMap<String, String> = redis.texts();

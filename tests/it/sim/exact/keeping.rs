@@ -1,5 +1,7 @@
 //! What `run` makes of a write of its work that is under way.
 
+use std::future::pending;
+
 use edgelock::{Error, Reply};
 
 use super::*;
@@ -12,6 +14,14 @@ fn lock(case: &Rc<Case>) -> SimLock {
 
 fn append() -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(";")]
+}
+
+/// From now on, no request arrives.
+fn cut(case: &Case) {
+    case.net.set(Net {
+        lose_request: 1_000,
+        ..STEADY
+    });
 }
 
 #[test]
@@ -82,5 +92,63 @@ fn a_commit_may_come_to_its_end_when_the_lock_was_held_for_too_long() {
             .await;
         assert_eq!(done, Ok(vec![Reply::Int(1)]));
         assert!(now(&case) > 3_400);
+    });
+}
+
+#[test]
+fn when_work_is_stopped_while_its_write_is_under_way_the_outcome_is_unknown() {
+    for (max_hold, writes_at) in [(3_000, 2_900), (60_000, 9_500)] {
+        play(move |case| async move {
+            let lock = lock(&case).max_hold(Duration::from_millis(max_hold));
+            let outcome = lock
+                .run(async |lease| {
+                    cut(&case);
+                    sleep(&case, writes_at).await;
+                    lease.exec(&append()).await.map(drop)
+                })
+                .await;
+            let error = outcome.expect_err("nobody answers");
+            assert!(error.is_unknown(), "{error}");
+        });
+    }
+}
+
+#[test]
+fn when_work_is_stopped_behind_a_write_of_unknown_outcome_its_own_is_unknown() {
+    for is_last in [false, true] {
+        play(move |case| async move {
+            let outcome: Result<(), Error> = lock(&case)
+                .run(async |lease| {
+                    sleep(&case, 100).await;
+                    cut(&case);
+                    let written = match is_last {
+                        true => lease.commit(&append()).await,
+                        false => lease.exec(&append()).await,
+                    };
+                    assert!(written.is_err_and(|error| error.is_unknown()));
+                    pending().await
+                })
+                .await;
+            let error = outcome.expect_err("nobody answers");
+            assert!(error.is_unknown(), "{error}");
+            assert!(now(&case).abs_diff(9_898 + 102) <= 1, "{}", now(&case));
+        });
+    }
+}
+
+#[test]
+fn a_run_ends_though_its_commit_hangs() {
+    play_bent(Bent::Patient, |case| async move {
+        let outcome = lock(&case)
+            .run(async |lease| {
+                sleep(&case, 100).await;
+                cut(&case);
+                lease.commit(&append()).await
+            })
+            .await;
+        let error = outcome.expect_err("nobody answers");
+        assert!(error.is_unknown(), "{error}");
+        // A time-out past the deadline, and no longer than Redis may keep the lock.
+        assert!(now(&case) <= 9_898 + 500 + 102, "{}", now(&case));
     });
 }

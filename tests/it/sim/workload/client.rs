@@ -1,9 +1,10 @@
 //! One client at work.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgelock::{Command, Error};
+use edgelock::{Command, Error, Reply};
 
 use super::Name;
 use crate::case::Case;
@@ -151,21 +152,8 @@ impl Client {
         patience: Duration,
         is_last: bool,
     ) -> bool {
-        let who = self.who(asked, lease);
-        let id = self.case.check.begin_write(&who, self.case.world.now());
-        let key = log(asked.name.name);
-        let mut commands = vec![Command::new("APPEND").key(&key).arg(format!("{id};"))];
-        if self.case.rng.chance(100) {
-            // That one fails.
-            commands.push(Command::new("HINCRBY").key(&key).arg("field").arg(1));
-        }
-        let writing = async {
-            let _in_time = self.in_time(Limit::of(lease), "a write");
-            match is_last {
-                true => lease.commit(&commands).await,
-                false => lease.exec(&commands).await,
-            }
-        };
+        let id = self.begin_write(asked, lease);
+        let writing = self.apply(asked, lease, id, is_last);
         let Some(outcome) = within(self.sleep(patience), writing).await else {
             return false;
         };
@@ -173,21 +161,57 @@ impl Client {
         !outcome.is_err_and(|error| error.is_unknown())
     }
 
+    fn begin_write(&self, asked: &Asked, lease: &SimLease) -> usize {
+        let who = self.who(asked, lease);
+        self.case.check.begin_write(&who, self.case.world.now())
+    }
+
+    async fn apply(
+        &self,
+        asked: &Asked,
+        lease: &SimLease,
+        id: usize,
+        is_last: bool,
+    ) -> Result<Vec<Reply>, Error> {
+        let key = log(asked.name.name);
+        let mut commands = vec![Command::new("APPEND").key(&key).arg(format!("{id};"))];
+        if self.case.rng.chance(100) {
+            // That one fails.
+            commands.push(Command::new("HINCRBY").key(&key).arg("field").arg(1));
+        }
+        let _in_time = self.in_time(Limit::of(lease), "a write");
+        match is_last {
+            true => lease.commit(&commands).await,
+            false => lease.exec(&commands).await,
+        }
+    }
+
     async fn run(&self, asked: &Asked) {
-        let time = self.ms(0, 1_500);
+        let rng = &self.case.rng;
+        let (time, rest) = (self.ms(0, 1_500), self.ms(0, 1_500));
         let lock = asked.lock.clone().max_hold(self.ms(200, 3_000));
-        let _ = lock
+        let under_way = Cell::new(None);
+        let outcome = lock
             .run(async |lease| {
                 for _ in 0..20 {
                     let _held = self.hold(asked, lease, lease.fence());
                     self.sleep(time / 20).await;
                 }
-                if self.case.rng.chance(500) {
-                    self.write(asked, lease, PATIENT, false).await;
+                if rng.chance(600) {
+                    let id = self.begin_write(asked, lease);
+                    under_way.set(Some(id));
+                    let written = self.apply(asked, lease, id, rng.chance(500)).await;
+                    self.case.check.told(id, &written);
+                    under_way.set(None);
+                    self.sleep(rest).await;
                 }
                 Ok::<_, Error>(())
             })
             .await;
+        // Whoever is stopped in the middle of a write has only that to go by.
+        if let Some(id) = under_way.get() {
+            self.case.check.told(id, &outcome);
+        }
     }
 
     /// That the lease is believed in from now on, until its deadline or the end of what is returned.
