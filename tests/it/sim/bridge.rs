@@ -1,45 +1,116 @@
-//! The bridge: Upstash's dialect on the model of Redis, as `edgelock-bridge` speaks it.
+//! The bridge, in each dialect: as `edgelock-bridge` and as webdis speak it, on the model of Redis.
 
-use edgelock::Response;
-use serde_json::{Value, json};
+mod upstash;
+mod webdis;
+
+use edgelock::{Bridge, Request, Response};
 
 use super::redis::Reply;
 use super::rng::Rng;
 
-/// Redis's answer as the response of a bridge.
-pub(crate) fn response(reply: &Reply) -> Response {
-    match reply {
-        Reply::Error(text) => answer(400, &json!({ "error": text })),
-        reply => answer(200, &json!({ "result": value(reply) })),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Upstash,
+    Webdis,
+}
+
+impl Dialect {
+    pub(crate) fn draw(rng: &Rng) -> Self {
+        rng.pick(&[Self::Upstash, Self::Upstash, Self::Upstash, Self::Webdis])
+    }
+
+    /// The bridge as a client has it.
+    pub(crate) fn bridge(self, url: &str) -> Bridge {
+        match self {
+            Self::Upstash => Bridge::upstash(url, "credential"),
+            Self::Webdis => Bridge::webdis(url, "user", "password"),
+        }
+        .expect("an address")
+    }
+
+    /// The words of the command that is asked for.
+    pub(crate) fn words(self, request: &Request<'_>) -> Vec<String> {
+        match self {
+            Self::Upstash => upstash::words(&request.body),
+            Self::Webdis => webdis::words(&request.body),
+        }
+    }
+
+    /// Redis's answer to `command`.
+    pub(crate) fn response(self, command: &str, reply: &Reply) -> Response {
+        match self {
+            Self::Upstash => upstash::response(reply),
+            Self::Webdis => webdis::response(command, reply),
+        }
+    }
+
+    /// Whether a script says yes in it.
+    pub(crate) fn is_yes(self, response: &Response) -> bool {
+        let yes: &[&[u8]] = match self {
+            Self::Upstash => &[b"{\"result\":[1,"],
+            Self::Webdis => &[b"{\"EVAL\":[1,", b"{\"EVALSHA\":[1,"],
+        };
+        (yes.iter()).any(|yes| response.body.starts_with(yes))
+    }
+
+    /// What the bridge says when it could not reach Redis. Webdis does not say that nothing was executed.
+    pub(crate) fn unreachable(self) -> Response {
+        match self {
+            Self::Upstash => upstash::unreachable(),
+            Self::Webdis => empty(503),
+        }
+    }
+
+    /// What stands before the bridge says when it lost the answer: about itself, in words that Redis has too.
+    pub(crate) fn unavailable(self, rng: &Rng) -> Response {
+        let text = rng.pick(&[
+            "redis is not available",
+            "upstream too busy",
+            "BUSY",
+            "LOADING the next release",
+            "readonly: nothing was executed",
+        ]);
+        upstash::refusal(503, text)
+    }
+
+    /// What the bridge says to whom it turns away.
+    pub(crate) fn unauthorized(self) -> Response {
+        match self {
+            Self::Upstash => upstash::refusal(401, "Unauthorized"),
+            Self::Webdis => empty(403),
+        }
+    }
+
+    /// The channel that a client asks to listen to.
+    pub(crate) fn channel(self, request: &Request<'_>) -> Vec<u8> {
+        match self {
+            Self::Upstash => upstash::channel(request.url),
+            Self::Webdis => webdis::channel(&request.body),
+        }
+    }
+
+    /// What a stream says once Redis has taken the subscription.
+    pub(crate) fn begun(self, channel: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Upstash => upstash::begun(channel),
+            Self::Webdis => webdis::begun(channel),
+        }
+    }
+
+    pub(crate) fn message(self, channel: &[u8], text: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Upstash => upstash::message(channel, text),
+            Self::Webdis => webdis::message(channel, text),
+        }
+    }
+
+    /// Whether those who listen are told that Redis is gone; if not, their stream stays open in silence.
+    pub(crate) const fn ends_streams(self) -> bool {
+        matches!(self, Self::Upstash)
     }
 }
 
-/// What the bridge says when it could not reach Redis.
-pub(crate) fn unreachable() -> Response {
-    answer(
-        503,
-        &json!({ "error": "ERR Redis cannot be reached", "executed": false }),
-    )
-}
-
-/// What stands before the bridge says when it lost the answer: about itself, in words that Redis has too.
-pub(crate) fn unavailable(rng: &Rng) -> Response {
-    let text = rng.pick(&[
-        "redis is not available",
-        "upstream too busy",
-        "BUSY",
-        "LOADING the next release",
-        "readonly: nothing was executed",
-    ]);
-    answer(503, &json!({ "error": text }))
-}
-
-/// What the bridge says to whom it turns away.
-pub(crate) fn unauthorized() -> Response {
-    answer(401, &json!({ "error": "Unauthorized" }))
-}
-
-fn answer(status: u16, body: &Value) -> Response {
+fn answer(status: u16, body: &serde_json::Value) -> Response {
     Response {
         status,
         bridge: Some("push".to_owned()),
@@ -48,40 +119,22 @@ fn answer(status: u16, body: &Value) -> Response {
     }
 }
 
-fn value(reply: &Reply) -> Value {
-    match reply {
-        Reply::Nil => Value::Null,
-        Reply::Int(number) => json!(number),
-        Reply::Bulk(bytes) => json!(String::from_utf8_lossy(bytes)),
-        Reply::Status(text) => json!(text),
-        Reply::Error(text) => json!(text),
-        Reply::Array(replies) => replies.iter().map(value).collect(),
+fn empty(status: u16) -> Response {
+    Response {
+        status,
+        ..Response::default()
     }
 }
 
-/// The channel that a client asks to listen to.
-pub(crate) fn channel(url: &str) -> Vec<u8> {
-    let (_, path) = url.split_once("/subscribe/").expect("a subscription");
-    let mut channel = Vec::new();
-    let mut parts = path.split('%');
-    channel.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
+/// Without the escapes of a URL.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut parts = text.split('%');
+    bytes.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
     for part in parts {
         let (code, rest) = part.split_at(2);
-        channel.push(u8::from_str_radix(code, 16).expect("an escape"));
-        channel.extend_from_slice(rest.as_bytes());
+        bytes.push(u8::from_str_radix(code, 16).expect("an escape"));
+        bytes.extend_from_slice(rest.as_bytes());
     }
-    channel
-}
-
-/// What a stream says once Redis has taken the subscription.
-pub(crate) fn begun(channel: &[u8]) -> Vec<u8> {
-    event(&[b"subscribe", channel, b"1"])
-}
-
-pub(crate) fn message(channel: &[u8], text: &[u8]) -> Vec<u8> {
-    event(&[b"message", channel, text])
-}
-
-fn event(fields: &[&[u8]]) -> Vec<u8> {
-    [b"data: ", fields.join(&b',').as_slice(), b"\n\n"].concat()
+    bytes
 }

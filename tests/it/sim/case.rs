@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::bridge::Dialect;
 use super::check::{Check, Invariant, ROUNDING, Violation, Watch};
 use super::faults::{Net, Plan, Upset};
 use super::lua::Redis;
@@ -21,6 +22,7 @@ pub(crate) struct Case {
     pub(crate) check: Check,
     pub(crate) trace: Trace,
     pub(crate) bent: Bent,
+    pub(crate) dialect: Cell<Dialect>,
     pub(crate) net: Cell<Net>,
     pub(crate) network: Network,
     /// When faults stopped.
@@ -49,6 +51,7 @@ impl Case {
             check,
             trace,
             bent,
+            dialect: Cell::new(Dialect::Upstash),
             net: Cell::new(Net::QUIET),
             network: Network::default(),
             healed: Cell::new(None),
@@ -59,6 +62,7 @@ impl Case {
 
     /// What was found, once everything has happened.
     pub(crate) fn run(self: &Rc<Self>) -> Option<Violation> {
+        self.dialect.set(Dialect::draw(&self.rng));
         let crowd = Crowd::draw(self);
         let plan = Plan::draw(&self.rng, crowd.machines.len());
         self.net.set(plan.net);

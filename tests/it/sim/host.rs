@@ -9,11 +9,10 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use edgelock::{
-    Bridge, Client, Lease, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
+    Client, Lease, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
     TransportError,
 };
 
-use super::bridge;
 use super::case::Case;
 use super::rng::Rng;
 use super::world::{Machine, World};
@@ -33,8 +32,9 @@ pub(crate) struct Settings {
 
 pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings) -> SimClient {
     let on = || (case.clone(), machine.clone());
-    let bridge = Bridge::upstash("https://bridge.example", "credential").expect("an address");
-    let mut bridge = bridge.script_cache(settings.script_cache);
+    let mut bridge = (case.dialect.get())
+        .bridge("https://bridge.example")
+        .script_cache(settings.script_cache);
     if !settings.push {
         bridge = bridge.push(false);
     }
@@ -88,7 +88,7 @@ pub(crate) struct Wire(Rc<Case>, Rc<Machine>);
 
 impl Transport for Wire {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let words = serde_json::from_str(&request.body).expect("an array of strings");
+        let words = self.0.dialect.get().words(&request);
         let answer = Rc::new(Inbox::default());
         let sent = self.0.world.now();
         self.0.send(&self.1, words, &answer);
@@ -104,7 +104,7 @@ impl Transport for Wire {
         hear: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<u16, TransportError> {
         let mut timeout = pin!(self.0.world.sleep(&self.1, request.timeout));
-        let line = Line::open(&self.0, bridge::channel(request.url));
+        let line = Line::open(&self.0, self.0.dialect.get().channel(&request));
         loop {
             match within(timeout.as_mut(), line.inbox.next()).await {
                 None => return Err(TransportError::TimedOut),

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use edgelock::{Response, TransportError};
 
-use super::bridge;
 use super::case::Case;
 use super::check::holder;
 use super::faults::Net;
@@ -56,7 +55,9 @@ impl Network {
         case.redis.db_mut().listeners.clear();
         case.redis.db_mut().elsewhere.clear();
         for stream in self.streams.borrow().values() {
-            stream.inbox.put(Heard::End(Ok(200)));
+            if case.dialect.get().ends_streams() {
+                stream.inbox.put(Heard::End(Ok(200)));
+            }
         }
     }
 
@@ -91,7 +92,7 @@ impl Case {
             let (words, answer) = (words.clone(), answer.clone());
             self.carry(net.delay(&self.rng), move || {
                 let serve = || match is_refused {
-                    true => bridge::unauthorized(),
+                    true => case.dialect.get().unauthorized(),
                     false => case.serve(&from, &words),
                 };
                 case.arrive(serve, copies == 1, &answer);
@@ -121,15 +122,16 @@ impl Case {
             })
         } else if now < self.network.redis_away_until.get() {
             Ok(match is_alone {
-                true => bridge::unreachable(),
-                false => bridge::unavailable(&self.rng),
+                true => self.dialect.get().unreachable(),
+                false => self.dialect.get().unavailable(&self.rng),
             })
         } else {
             Ok(serve())
         };
         let response = match response {
             Ok(_) if self.rng.chance(net.fail) => {
-                Ok(self.bent.failed(bridge::unavailable(&self.rng)))
+                let dialect = self.dialect.get();
+                Ok(self.bent.failed(dialect, dialect.unavailable(&self.rng)))
             }
             // Errors have no nonce, so that one that went astray could not be told.
             Ok(own) if own.status == 200 && self.rng.chance(net.cross) => {
@@ -163,8 +165,7 @@ impl Case {
     fn loses_grant(&self, response: &Result<Response, TransportError>) -> bool {
         let lose = &self.network.lose_next_grant;
         lose.get()
-            && (response.as_ref())
-                .is_ok_and(|response| response.body.starts_with(b"{\"result\":[1"))
+            && (response.as_ref()).is_ok_and(|response| self.dialect.get().is_yes(response))
             && lose.replace(false)
     }
 
@@ -190,7 +191,7 @@ impl Case {
         for (listener, message) in std::mem::take(&mut self.redis.db_mut().outbox) {
             self.push(listener, &message);
         }
-        bridge::response(&reply)
+        self.dialect.get().response(&words[0], &reply)
     }
 
     /// Starts to listen. The stream's number.
@@ -215,10 +216,10 @@ impl Case {
                 };
                 listeners.entry(channel.clone()).or_default().push(id);
                 drop(db);
-                let begun = bridge::begun(&channel);
+                let begun = case.dialect.get().begun(&channel);
                 let stream = Stream { channel, inbox };
                 case.network.streams.borrow_mut().insert(id, stream);
-                case.deliver(id, begun);
+                case.deliver(id, move |_| begun);
             }
         });
         id
@@ -249,16 +250,19 @@ impl Case {
                 .note(self.world.now(), || "a message is lost".to_owned());
             return;
         }
-        let bytes = bridge::message(&stream.channel, message);
+        let (channel, message) = (stream.channel.clone(), message.to_owned());
         drop(streams);
-        self.deliver(id, bytes);
+        self.deliver(id, move |case| {
+            let message = case.bent.pushed(message, case.now_us());
+            case.dialect.get().message(&channel, &message)
+        });
     }
 
     /// In two pieces, since pieces end anywhere.
-    fn deliver(self: &Rc<Self>, id: u64, bytes: Vec<u8>) {
+    fn deliver(self: &Rc<Self>, id: u64, said: impl FnOnce(&Self) -> Vec<u8> + 'static) {
         let case = self.clone();
         self.carry(self.net.get().push_delay(&self.rng), move || {
-            let bytes = case.bent.pushed(bytes, case.now_us());
+            let bytes = said(&case);
             let cut = case.rng.between(0, bytes.len() as u64) as usize;
             if let Some(stream) = case.network.streams.borrow().get(&id) {
                 stream.inbox.put(Heard::Piece(bytes[..cut].to_vec()));

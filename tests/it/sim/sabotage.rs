@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use edgelock::Response;
 
-use super::bridge;
+use super::bridge::Dialect;
 use super::case::Case;
 use super::check::Check;
 use super::check::Invariant::{self, *};
@@ -62,21 +62,19 @@ impl Bent {
     }
 
     /// What is said in place of an answer that got lost.
-    pub(crate) fn failed(self, response: Response) -> Response {
+    pub(crate) fn failed(self, dialect: Dialect, response: Response) -> Response {
         match self {
-            Self::Denying => bridge::unreachable(),
+            Self::Denying => dialect.unreachable(),
             _ => response,
         }
     }
 
     /// What arrives of a push message.
-    pub(crate) fn pushed(self, bytes: Vec<u8>, now_us: i64) -> Vec<u8> {
-        let text = String::from_utf8_lossy(&bytes);
-        match text.trim_end().rsplit_once(' ') {
-            Some((before, sent)) if self == Self::Freshened && sent.len() == 16 => {
-                format!("{before} {now_us}\n\n").into_bytes()
-            }
-            _ => bytes,
+    pub(crate) fn pushed(self, message: Vec<u8>, now_us: i64) -> Vec<u8> {
+        let text = String::from_utf8_lossy(&message);
+        match text.split_once(' ') {
+            Some((fence, _)) if self == Self::Freshened => format!("{fence} {now_us}").into_bytes(),
+            _ => message,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::world::{MS, Time};
 pub(crate) struct Trace(Option<RefCell<VecDeque<String>>>);
 
 impl Trace {
-    const KEPT: usize = 40;
+    const KEPT: usize = 100;
 
     pub(crate) const OFF: Self = Self(None);
 

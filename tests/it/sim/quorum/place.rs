@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::bridge::Dialect;
 use crate::faults::Net;
 use crate::lua::Redis;
 use crate::redis::Reply;
@@ -57,6 +58,7 @@ pub(super) enum Promise {
 /// One server with its bridge.
 pub(super) struct Node {
     pub(super) redis: Rc<Redis>,
+    pub(super) dialect: Dialect,
     pub(super) net: Cell<Net>,
     pub(super) away_until: Cell<Time>,
     pub(super) mute_until: Cell<Time>,
@@ -78,6 +80,7 @@ impl Place {
             *redis.db_mut() = crate::redis::Db::default();
             Node {
                 redis: redis.clone(),
+                dialect: Dialect::draw(&rng),
                 net: Cell::new(Net::draw(&rng)),
                 away_until: Cell::new(0),
                 mute_until: Cell::new(0),

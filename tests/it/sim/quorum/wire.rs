@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use edgelock::{Bridge, Client, Request, Response, Transport, TransportError};
+use edgelock::{Client, Request, Response, Transport, TransportError};
 
-use crate::bridge;
 use crate::faults::Net;
 use crate::host::{Host, Inbox, Scene, within};
 use crate::rng::Rng;
@@ -15,9 +14,8 @@ use super::place::Place;
 pub(super) type QuorumClient = Client<Wire, Host<Place>>;
 
 pub(super) fn client(place: &Rc<Place>, machine: &Rc<Machine>) -> QuorumClient {
-    let bridges = (0..place.nodes.len()).map(|at| {
-        Bridge::upstash(&format!("https://{at}.example"), "credential").expect("an address")
-    });
+    let bridges = (place.nodes.iter().enumerate())
+        .map(|(at, node)| node.dialect.bridge(&format!("https://{at}.example")));
     let wire = Wire(place.clone(), machine.clone());
     let host = Host(place.clone(), machine.clone());
     Client::quorum(bridges, wire, host).expect("a quorum")
@@ -37,9 +35,9 @@ pub(super) struct Wire(Rc<Place>, Rc<Machine>);
 
 impl Transport for Wire {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let words = serde_json::from_str(&request.body).expect("an array of strings");
         let at = request.url.trim_start_matches("https://").split('.').next();
-        let at = at.and_then(|at| at.parse().ok()).expect("a server");
+        let at: usize = at.and_then(|at| at.parse().ok()).expect("a server");
+        let words = self.0.nodes[at].dialect.words(&request);
         let answer = Rc::new(Inbox::default());
         let sent = self.0.world.now();
         self.0.send(at, words, &answer);
@@ -85,7 +83,7 @@ impl Place {
             };
             Err(error("connection refused".into()))
         } else {
-            Ok(bridge::response(&self.serve(at, words)))
+            Ok(node.dialect.response(&words[0], &self.serve(at, words)))
         };
         if is_mute || self.rng.chance(net.lose_reply) {
             return;
