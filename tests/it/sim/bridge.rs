@@ -8,6 +8,21 @@ use edgelock::{Bridge, Request, Response};
 use super::redis::Reply;
 use super::rng::Rng;
 
+/// What a request asks for.
+pub(crate) struct Asked {
+    /// The words of a command.
+    pub(crate) words: Vec<String>,
+    /// What is to be waited for behind it, on the same connection.
+    pub(crate) wait: Option<Wait>,
+}
+
+/// `WAIT`, for so many replicas.
+#[derive(Clone, Copy)]
+pub(crate) struct Wait {
+    pub(crate) count: u32,
+    pub(crate) ms: u64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Upstash,
@@ -28,26 +43,29 @@ impl Dialect {
         .expect("an address")
     }
 
-    /// The words of the command that is asked for.
-    pub(crate) fn words(self, request: &Request<'_>) -> Vec<String> {
+    pub(crate) fn asked(self, request: &Request<'_>) -> Asked {
         match self {
-            Self::Upstash => upstash::words(&request.body),
-            Self::Webdis => webdis::words(&request.body),
+            Self::Upstash => upstash::asked(request),
+            Self::Webdis => Asked {
+                words: webdis::words(&request.body),
+                wait: None,
+            },
         }
     }
 
-    /// Redis's answer to `command`.
-    pub(crate) fn response(self, command: &str, reply: &Reply) -> Response {
-        match self {
-            Self::Upstash => upstash::response(reply),
-            Self::Webdis => webdis::response(command, reply),
+    /// Redis's answer to `command`, and to the wait behind it.
+    pub(crate) fn response(self, command: &str, reply: &Reply, waited: Option<&Reply>) -> Response {
+        match (self, waited) {
+            (Self::Upstash, None) => upstash::response(reply),
+            (Self::Upstash, Some(waited)) => upstash::responses([reply, waited]),
+            (Self::Webdis, _) => webdis::response(command, reply),
         }
     }
 
     /// Whether a script says yes in it.
     pub(crate) fn is_yes(self, response: &Response) -> bool {
         let yes: &[&[u8]] = match self {
-            Self::Upstash => &[b"{\"result\":[1,"],
+            Self::Upstash => &[b"{\"result\":[1,", b"[{\"result\":[1,"],
             Self::Webdis => &[b"{\"EVAL\":[1,", b"{\"EVALSHA\":[1,"],
         };
         (yes.iter()).any(|yes| response.body.starts_with(yes))

@@ -23,6 +23,8 @@ pub(crate) struct Case {
     pub(crate) trace: Trace,
     pub(crate) bent: Bent,
     pub(crate) dialect: Cell<Dialect>,
+    /// Everybody waits for all replicas, so that a fail-over loses no lock.
+    pub(crate) is_replicated: Cell<bool>,
     pub(crate) net: Cell<Net>,
     pub(crate) network: Network,
     /// When faults stopped.
@@ -52,6 +54,7 @@ impl Case {
             trace,
             bent,
             dialect: Cell::new(Dialect::Upstash),
+            is_replicated: Cell::new(false),
             net: Cell::new(Net::QUIET),
             network: Network::default(),
             healed: Cell::new(None),
@@ -63,8 +66,15 @@ impl Case {
     /// What was found, once everything has happened.
     pub(crate) fn run(self: &Rc<Self>) -> Option<Violation> {
         self.dialect.set(Dialect::draw(&self.rng));
+        let can_wait = self.dialect.get() == Dialect::Upstash;
+        let often = if self.bent == Bent::Replicated {
+            1_000
+        } else {
+            150
+        };
+        self.is_replicated.set(can_wait && self.rng.chance(often));
         let crowd = Crowd::draw(self);
-        let plan = Plan::draw(&self.rng, crowd.machines.len());
+        let plan = Plan::draw(&self.rng, crowd.machines.len(), self.is_replicated.get());
         self.net.set(plan.net);
         self.trace.note(0, || format!("{:?}", plan.upsets));
         for (at, upset) in plan.upsets {
@@ -125,18 +135,26 @@ impl Case {
                 self.redis.execute(&[b"FLUSHALL"]);
                 self.redis.db_mut().scripts.clear();
                 self.network.restart_redis(self, now);
-                self.check.lose_data(&self.redis.db(), now);
+                self.check.lose_data(&self.redis.db(), now, true);
             }
             Upset::FailOver { behind } => {
                 let snapshot = self.redis.db().snapshot();
                 let case = self.clone();
+                self.network
+                    .fail_overs
+                    .set(self.network.fail_overs.get() + 1);
                 self.world.schedule(behind, move || {
+                    case.network
+                        .fail_overs
+                        .set(case.network.fail_overs.get() - 1);
                     if case.healed.get().is_some() {
                         return;
                     }
                     case.redis.db_mut().restore(&snapshot);
                     case.network.restart_redis(&case, case.world.now());
-                    case.check.lose_data(&case.redis.db(), case.world.now());
+                    let loses_locks = !case.is_replicated.get();
+                    let now = case.world.now();
+                    (case.check).lose_data(&case.redis.db(), now, loses_locks);
                 });
             }
             Upset::ClockBack { by } => {

@@ -19,6 +19,8 @@ pub(crate) struct Net {
     pub(crate) fail: u64,
     /// The bridge turns the request away.
     pub(crate) refuse: u64,
+    /// Replicas are behind.
+    pub(crate) lag: u64,
     pub(crate) lose_push: u64,
     pub(crate) late_push: u64,
     /// Who stopped listening is still counted as listening.
@@ -42,6 +44,7 @@ impl Net {
         cross: 0,
         fail: 0,
         refuse: 0,
+        lag: 0,
         lose_push: 0,
         late_push: 0,
         half_open: 0,
@@ -64,6 +67,7 @@ impl Net {
             cross: rate() / 2,
             fail: rate() / 2,
             refuse: rate() / 2,
+            lag: rate(),
             lose_push: rate(),
             late_push: rate(),
             half_open: rate() * 3,
@@ -132,31 +136,45 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn draw(rng: &Rng, clients: usize) -> Self {
+    pub(crate) fn draw(rng: &Rng, clients: usize, is_replicated: bool) -> Self {
         let heal = rng.pick(&[1_000 * MS, 4_000 * MS, 8_000 * MS]);
         // Fences grow across a loss only if the clock was not set back.
-        let loses_data = rng.chance(400);
+        let loss = match rng.chance(400) {
+            _ if is_replicated => Loss::FailOvers,
+            true => Loss::Any,
+            false => Loss::None,
+        };
         let count = rng.between(0, 5);
         let upsets = (0..count)
-            .map(|_| (rng.between(0, heal), Upset::draw(rng, clients, loses_data)))
+            .map(|_| (rng.between(0, heal), Upset::draw(rng, clients, loss)))
             .collect();
         let net = Net::draw(rng);
         Self { net, upsets, heal }
     }
 }
 
+/// Of what Redis holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    None,
+    /// As far as a replica is behind.
+    FailOvers,
+    Any,
+}
+
 impl Upset {
-    fn draw(rng: &Rng, clients: usize, loses_data: bool) -> Self {
+    fn draw(rng: &Rng, clients: usize, loss: Loss) -> Self {
         let time = rng.pick(&[20 * MS, 300 * MS, 2_500 * MS]);
         let client = rng.between(0, clients as u64 - 1) as usize;
         match rng.between(0, 9) {
+            0..=3 if loss == Loss::FailOvers => Self::FailOver { behind: time },
             0..=3 => Self::Pause { client, time },
             4 => Self::Crash { client },
             5 => Self::BridgeRestart { time: time / 4 },
             6 => Self::RedisRestart { time: time / 4 },
             7 => Self::ScriptFlush,
-            8 if loses_data => Self::DataLoss,
-            _ if loses_data => Self::FailOver { behind: time },
+            8 if loss == Loss::Any => Self::DataLoss,
+            _ if loss != Loss::None => Self::FailOver { behind: time },
             _ => Self::ClockBack { by: time / 10 },
         }
     }

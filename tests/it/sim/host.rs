@@ -88,10 +88,10 @@ pub(crate) struct Wire(Rc<Case>, Rc<Machine>);
 
 impl Transport for Wire {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let words = self.0.dialect.get().words(&request);
+        let asked = self.0.dialect.get().asked(&request);
         let answer = Rc::new(Inbox::default());
         let sent = self.0.world.now();
-        self.0.send(&self.1, words, &answer);
+        self.0.send(&self.1, asked, &answer);
         let timeout = self.0.bent.timeout(request.timeout);
         let answered = within(self.0.world.sleep(&self.1, timeout), answer.next()).await;
         self.0.bent.answered(&self.1, self.0.world.now() - sent);

@@ -65,6 +65,8 @@ pub(crate) struct Db {
     pub(crate) listeners: BTreeMap<Vec<u8>, Vec<Listener>>,
     /// Those at another node of a cluster: they hear, and do not count.
     pub(crate) elsewhere: BTreeMap<Vec<u8>, Vec<Listener>>,
+    /// How many commands have written something: a connection that wrote nothing waits for no replica.
+    pub(crate) written: u64,
     /// What was published and not delivered yet.
     pub(crate) outbox: Vec<(Listener, Vec<u8>)>,
 }
@@ -92,6 +94,7 @@ impl Db {
             )),
             Some(_) => self.run(&name, args),
         };
+        self.written += u64::from(outcome.as_ref().is_ok_and(|reply| writes(&name, reply)));
         outcome.unwrap_or_else(Reply::Error)
     }
 
@@ -306,6 +309,17 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
         "ZADD" => (3, usize::MAX),
         _ => return None,
     })
+}
+
+/// Whether a command that was answered so has written.
+fn writes(name: &str, reply: &Reply) -> bool {
+    match name {
+        "SET" | "APPEND" | "INCR" | "DECRBY" | "HINCRBY" | "ZADD" | "FLUSHALL" => {
+            *reply != Reply::Nil
+        }
+        "DEL" | "PEXPIRE" | "ZREM" => *reply != Reply::Int(0),
+        _ => false,
+    }
 }
 
 /// A key lives through the millisecond in which it expires.

@@ -32,6 +32,10 @@ pub(crate) enum Bent {
     Denying,
     /// The clocks of several servers are further apart than the lock allows for.
     Apart,
+    /// `WAIT` says that all replicas have everything.
+    Boastful,
+    /// Not at all; but in every world everybody waits for all replicas.
+    Replicated,
 }
 
 impl Bent {
@@ -52,6 +56,11 @@ impl Bent {
             Self::Apart => allowed * 10,
             _ => allowed,
         }
+    }
+
+    /// Whether replicas that are behind say so.
+    pub(crate) const fn counts_replicas(self) -> bool {
+        !matches!(self, Self::Boastful)
     }
 
     /// An exchange of `machine` took so long.
@@ -98,6 +107,11 @@ fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
 /// With `part` of some scripts replaced by `by`.
 #[track_caller]
 fn script(invariant: Invariant, part: &'static str, by: &'static str) {
+    script_in(Bent::Straight, invariant, part, by);
+}
+
+#[track_caller]
+fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static str) {
     let replaced = Rc::new(Cell::new(0));
     let redis = {
         let replaced = replaced.clone();
@@ -108,7 +122,7 @@ fn script(invariant: Invariant, part: &'static str, by: &'static str) {
             text.replace(part, by)
         }))
     };
-    caught(invariant, redis, Bent::Straight);
+    caught(invariant, redis, bent);
     assert!(replaced.get() > 0, "no script has {part}");
 }
 
@@ -159,6 +173,21 @@ fn a_deadline_reckoned_from_the_arrival_of_a_message() {
 #[test]
 fn clocks_that_drift_further_than_allowed_for() {
     bent(OneHolder, Bent::Slow);
+}
+
+#[test]
+fn replicas_that_are_counted_and_do_not_have_it() {
+    bent(OneHolder, Bent::Boastful);
+}
+
+#[test]
+fn a_repeat_that_writes_nothing_for_replicas_to_wait_for() {
+    script_in(
+        Bent::Replicated,
+        ExactlyOnce,
+        "redis.pcall('PEXPIRE', RECEIPT, RECEIPT_MS)",
+        "",
+    );
 }
 
 #[test]

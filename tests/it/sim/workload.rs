@@ -7,8 +7,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::bridge::Dialect;
 use super::case::Case;
 use super::host::{self, Settings};
+use super::network::REPLICAS;
 use super::rng::Rng;
 use super::world::Machine;
 use client::Client;
@@ -71,6 +73,7 @@ impl Crowd {
                 machine: machine.clone(),
                 client: host::client(case, machine, settings),
                 settings,
+                replicas: replicas(case),
                 owner: ["ann", "bob", "cid"][number % case.rng.pick(&[2, 3])],
                 names: self.names.clone(),
             };
@@ -98,6 +101,17 @@ impl Crowd {
             case.world.cancel(task);
         }
     }
+}
+
+/// How many of them a client waits for, and how long.
+fn replicas(case: &Case) -> Option<(u32, Duration)> {
+    let rng = &case.rng;
+    let within = Duration::from_millis(rng.pick(&[20, 200]));
+    if case.is_replicated.get() {
+        return Some((REPLICAS, within));
+    }
+    let waits = case.dialect.get() == Dialect::Upstash && rng.chance(100);
+    waits.then(|| (rng.between(1, REPLICAS.into()) as u32, within))
 }
 
 /// Within what the lock allows.

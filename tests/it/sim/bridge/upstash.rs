@@ -1,19 +1,47 @@
 //! Upstash's dialect: JSON arrays, and server-sent events.
 
-use edgelock::Response;
+use edgelock::{Request, Response};
 use serde_json::{Value, json};
 
-use super::{answer, unescaped};
+use super::{Asked, Wait, answer, unescaped};
 use crate::redis::Reply;
 
-pub(super) fn words(body: &str) -> Vec<String> {
-    serde_json::from_str(body).expect("an array of strings")
+pub(super) fn asked(request: &Request<'_>) -> Asked {
+    if !request.url.ends_with("/pipeline") {
+        let words = serde_json::from_str(&request.body).expect("an array of strings");
+        return Asked { words, wait: None };
+    }
+    let commands: [Vec<String>; 2] = serde_json::from_str(&request.body).expect("two commands");
+    let [words, wait] = commands;
+    let wait: Vec<&str> = wait.iter().map(String::as_str).collect();
+    let ["WAIT", count, ms] = wait[..] else {
+        panic!("{wait:?} behind a script");
+    };
+    let wait = Wait {
+        count: count.parse().expect("a count"),
+        ms: ms.parse().expect("milliseconds"),
+    };
+    Asked {
+        words,
+        wait: Some(wait),
+    }
 }
 
 pub(super) fn response(reply: &Reply) -> Response {
     match reply {
         Reply::Error(text) => refusal(400, text),
-        reply => answer(200, &json!({ "result": value(reply) })),
+        reply => answer(200, &said(reply)),
+    }
+}
+
+pub(super) fn responses(replies: [&Reply; 2]) -> Response {
+    answer(200, &replies.map(said).into_iter().collect())
+}
+
+fn said(reply: &Reply) -> Value {
+    match reply {
+        Reply::Error(text) => json!({ "error": text }),
+        reply => json!({ "result": value(reply) }),
     }
 }
 

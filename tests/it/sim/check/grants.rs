@@ -128,10 +128,13 @@ impl Check {
     }
 
     /// Redis lost data, or some of it: what tells a repeat from the first, too.
-    pub(crate) fn lose_data(&self, db: &Db, now: Time) {
+    pub(crate) fn lose_data(&self, db: &Db, now: Time, loses_locks: bool) {
         self.lost_data.set(Some(now));
+        self.are_safe(db);
         for (name, record) in self.locks.borrow_mut().iter_mut() {
-            record.forced = record.highest;
+            if loses_locks {
+                record.forced = record.highest;
+            }
             record.latest = holder(name, db);
             record.ended.clear();
             record.forces.clear();

@@ -8,9 +8,12 @@ use crate::world::Time;
 
 pub(super) struct Write {
     begun: Time,
+    lock: String,
     who: String,
     landed: u32,
     told: Option<bool>,
+    /// All replicas have it, by what was said.
+    is_safe: bool,
 }
 
 /// Where a write says that it was applied.
@@ -20,13 +23,15 @@ pub(crate) fn log(lock: &str) -> String {
 
 impl Check {
     /// A write sets out. Its number.
-    pub(crate) fn begin_write(&self, who: &str, now: Time) -> usize {
+    pub(crate) fn begin_write(&self, lock: &str, who: &str, now: Time) -> usize {
         let mut writes = self.writes.borrow_mut();
         writes.push(Write {
             begun: now,
+            lock: lock.to_owned(),
             who: who.to_owned(),
             landed: 0,
             told: None,
+            is_safe: false,
         });
         writes.len() - 1
     }
@@ -62,7 +67,7 @@ impl Check {
         let mut writes = self.writes.borrow_mut();
         let write = &mut writes[id];
         write.told = match outcome {
-            Ok(_) | Err(Error::CommandFailed { .. }) => Some(true),
+            Ok(_) | Err(Error::CommandFailed { .. } | Error::Unreplicated { .. }) => Some(true),
             Err(error) if error.is_unknown() => None,
             Err(_) => Some(false),
         };
@@ -71,6 +76,23 @@ impl Check {
             let (landed, error) = (write.landed, outcome.as_ref().err());
             let what = format!("write {id} was applied {landed} times, and {error:?} was said");
             self.fail(Invariant::ExactlyOnce, what);
+        }
+    }
+
+    /// The client was told that all replicas have a write.
+    pub(crate) fn told_safe(&self, id: usize, db: &Db) {
+        self.writes.borrow_mut()[id].is_safe = true;
+        self.are_safe(db);
+    }
+
+    /// Whatever fails, what all replicas have is there.
+    pub(super) fn are_safe(&self, db: &Db) {
+        let writes = self.writes.borrow();
+        for (id, write) in writes.iter().enumerate().filter(|(_, write)| write.is_safe) {
+            if !news(&write.lock, &mut 0, db).contains(&id) {
+                let what = format!("write {id} is gone, and all replicas had it");
+                self.fail(Invariant::ExactlyOnce, what);
+            }
         }
     }
 

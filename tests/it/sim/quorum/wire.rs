@@ -37,7 +37,7 @@ impl Transport for Wire {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         let at = request.url.trim_start_matches("https://").split('.').next();
         let at: usize = at.and_then(|at| at.parse().ok()).expect("a server");
-        let words = self.0.nodes[at].dialect.words(&request);
+        let words = self.0.nodes[at].dialect.asked(&request).words;
         let answer = Rc::new(Inbox::default());
         let sent = self.0.world.now();
         self.0.send(at, words, &answer);
@@ -83,7 +83,9 @@ impl Place {
             };
             Err(error("connection refused".into()))
         } else {
-            Ok(node.dialect.response(&words[0], &self.serve(at, words)))
+            Ok(node
+                .dialect
+                .response(&words[0], &self.serve(at, words), None))
         };
         if is_mute || self.rng.chance(net.lose_reply) {
             return;

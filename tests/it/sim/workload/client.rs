@@ -23,6 +23,8 @@ pub(super) struct Client {
     pub(super) machine: Rc<Machine>,
     pub(super) client: SimClient,
     pub(super) settings: Settings,
+    /// How many it waits for, and how long.
+    pub(super) replicas: Option<(u32, Duration)>,
     pub(super) owner: &'static str,
     pub(super) names: Vec<Name>,
 }
@@ -43,6 +45,10 @@ impl Client {
             };
             let lock = lock
                 .and_then(|lock| lock.wait(wait).ttl(ttl))
+                .and_then(|lock| match self.replicas {
+                    Some((count, within)) => lock.replicas(count, within),
+                    None => Ok(lock),
+                })
                 .expect("a lock");
             self.round(Asked { name, lock, wait }).await;
         }
@@ -158,12 +164,17 @@ impl Client {
             return false;
         };
         self.case.check.told(id, &outcome);
+        if outcome.is_ok() && !is_last && self.case.is_replicated.get() {
+            self.case.check.told_safe(id, &self.case.redis.db());
+        }
         !outcome.is_err_and(|error| error.is_unknown())
     }
 
     fn begin_write(&self, asked: &Asked, lease: &SimLease) -> usize {
         let who = self.who(asked, lease);
-        self.case.check.begin_write(&who, self.case.world.now())
+        self.case
+            .check
+            .begin_write(asked.name.name, &who, self.case.world.now())
     }
 
     async fn apply(
@@ -240,7 +251,8 @@ impl Client {
             Limit::Clock(limit) => (limit, None),
             Limit::Attempts => {
                 let pauses = Duration::from_millis(150);
-                let all = self.settings.timeout * self.settings.attempts + pauses;
+                let within = (self.replicas).map_or(Duration::ZERO, |(_, within)| within);
+                let all = (self.settings.timeout + within) * self.settings.attempts + pauses;
                 (all, Some(self.machine.paused_for.get()))
             }
         };

@@ -1,0 +1,172 @@
+//! Requests: what becomes of them on their way, and of their answers.
+
+use std::rc::Rc;
+
+use edgelock::{Response, TransportError};
+
+use super::no_response;
+use crate::bridge::{Asked, Wait};
+use crate::case::Case;
+use crate::check::holder;
+use crate::host::Inbox;
+use crate::redis::Reply;
+use crate::script::Run;
+use crate::world::{MS, Machine, Time};
+
+type Answer = Rc<Inbox<Result<Response, TransportError>>>;
+
+/// How many replicas Redis has.
+pub(crate) const REPLICAS: u32 = 2;
+
+/// What came back from Redis, and after how long.
+struct Served {
+    response: Response,
+    took: Time,
+}
+
+impl From<Response> for Served {
+    fn from(response: Response) -> Self {
+        Self { response, took: 0 }
+    }
+}
+
+impl Case {
+    /// Puts a request on its way, once or twice.
+    pub(crate) fn send(self: &Rc<Self>, from: &Rc<Machine>, asked: Asked, answer: &Answer) {
+        let net = self.net.get();
+        let asked = Rc::new(asked);
+        let copies = 1 + usize::from(self.rng.chance(net.duplicate));
+        let is_refused = self.rng.chance(net.refuse);
+        for _ in 0..copies {
+            if self.rng.chance(net.lose_request) {
+                self.trace
+                    .note(self.world.now(), || "a request is lost".to_owned());
+                continue;
+            }
+            let (case, from) = (self.clone(), from.clone());
+            let (asked, answer) = (asked.clone(), answer.clone());
+            self.carry(net.delay(&self.rng), move || {
+                let serve = || match is_refused {
+                    true => case.dialect.get().unauthorized().into(),
+                    false => case.serve(&from, &asked),
+                };
+                case.arrive(serve, copies == 1, &answer);
+            });
+        }
+    }
+
+    /// Of a request of which another copy is under way nobody can say that it was not executed.
+    fn arrive(self: &Rc<Self>, serve: impl Fn() -> Served, is_alone: bool, answer: &Answer) {
+        let dialect = self.dialect.get();
+        let net = self.net.get();
+        let now = self.world.now();
+        let mut took = 0;
+        let response = if now < self.network.bridge_away_until.get() {
+            Err(match is_alone {
+                true => TransportError::NotSent("connection refused".into()),
+                false => no_response(),
+            })
+        } else if now < self.network.redis_away_until.get() {
+            Ok(match is_alone {
+                true => dialect.unreachable(),
+                false => dialect.unavailable(&self.rng),
+            })
+        } else {
+            let served = serve();
+            took = served.took;
+            Ok(served.response)
+        };
+        let response = match response {
+            Ok(_) if self.rng.chance(net.fail) => {
+                Ok(self.bent.failed(dialect, dialect.unavailable(&self.rng)))
+            }
+            // Errors have no nonce, so that one that went astray could not be told.
+            Ok(own) if own.status == 200 && self.rng.chance(net.cross) => {
+                Ok(self.network.last.replace(Some(own.clone())).unwrap_or(own))
+            }
+            response if self.loses_grant(&response) => {
+                self.trace.note(now, || "a grant is lost".to_owned());
+                return;
+            }
+            Ok(_) if self.rng.chance(net.lose_reply) => {
+                self.trace.note(now, || "the reply is lost".to_owned());
+                if self.rng.chance(500) {
+                    return;
+                }
+                Err(TransportError::BrokeOff("connection reset".into()))
+            }
+            response => response,
+        };
+        let life = self.network.lives.get();
+        let (case, answer) = (self.clone(), answer.clone());
+        self.carry(took + net.delay(&self.rng), move || {
+            let is_alive = life == case.network.lives.get();
+            answer.put(if is_alive {
+                response
+            } else {
+                Err(no_response())
+            });
+        });
+    }
+
+    fn loses_grant(&self, response: &Result<Response, TransportError>) -> bool {
+        let lose = &self.network.lose_next_grant;
+        lose.get()
+            && (response.as_ref()).is_ok_and(|response| self.dialect.get().is_yes(response))
+            && lose.replace(false)
+    }
+
+    /// Has a request executed, and passes on what it published.
+    fn serve(self: &Rc<Self>, from: &Rc<Machine>, asked: &Asked) -> Served {
+        let words = &asked.words;
+        self.redis.db_mut().now_us = self.now_us();
+        let text = match words[0].as_str() {
+            "EVALSHA" => self.redis.text(&words[1]).unwrap_or_default(),
+            _ => words[1].clone(),
+        };
+        // What is only known by its digest was never executed.
+        let run = Run::of(&text, words);
+        let lock = run.and_then(|run| run.lock());
+        let before = lock.and_then(|lock| holder(lock, &self.redis.db()));
+        let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        let written = self.redis.db().written;
+        let reply = self.redis.execute(&raw);
+        if let Some(run) = run {
+            (self.trace).note(self.world.now(), || format!("{run} -> {reply}"));
+            let db = self.redis.db();
+            let granted = self.check.command(&run, before.as_ref(), &reply, &db);
+            self.quiet.executed(self, from, &run, granted);
+        }
+        for (listener, message) in std::mem::take(&mut self.redis.db_mut().outbox) {
+            self.push(listener, &message);
+        }
+        let has_written = self.redis.db().written != written;
+        let (waited, took) = asked.wait.map(|wait| self.wait(wait, has_written)).unzip();
+        Served {
+            response: self
+                .dialect
+                .get()
+                .response(&words[0], &reply, waited.as_ref()),
+            took: took.unwrap_or_default(),
+        }
+    }
+
+    /// What `WAIT` answers, and after how long.
+    fn wait(&self, wait: Wait, has_written: bool) -> (Reply, Time) {
+        let within = wait.ms * MS;
+        // The one that is to be promoted has nothing new any more.
+        let most = REPLICAS - u32::from(self.network.fail_overs.get() > 0);
+        let acknowledged = match self.rng.chance(self.net.get().lag) {
+            _ if !has_written || !self.bent.counts_replicas() => REPLICAS,
+            true => self.rng.between(0, most.into()) as u32,
+            false => most,
+        };
+        let took = match acknowledged < wait.count {
+            true => within,
+            false => self.rng.between(0, within / 2),
+        };
+        let note = || format!("{acknowledged} replicas acknowledge");
+        self.trace.note(self.world.now(), note);
+        (Reply::Int(acknowledged.into()), took)
+    }
+}

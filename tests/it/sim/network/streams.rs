@@ -1,0 +1,92 @@
+//! Subscriptions: what they bring, and to whom Redis believes to speak.
+
+use std::rc::Rc;
+
+use super::no_response;
+use crate::case::Case;
+use crate::host::{Heard, Inbox};
+use crate::world::MS;
+
+pub(super) struct Stream {
+    channel: Vec<u8>,
+    pub(super) inbox: Rc<Inbox<Heard>>,
+}
+
+impl Case {
+    /// Starts to listen. The stream's number.
+    pub(crate) fn listen(self: &Rc<Self>, channel: Vec<u8>, inbox: &Rc<Inbox<Heard>>) -> u64 {
+        let id = self.network.opened.replace(self.network.opened.get() + 1);
+        let net = self.net.get();
+        if self.rng.chance(net.lose_request) {
+            return id;
+        }
+        let (case, inbox) = (self.clone(), inbox.clone());
+        self.carry(net.delay(&self.rng), move || {
+            let now = case.world.now();
+            if now < case.network.bridge_away_until.get() {
+                inbox.put(Heard::End(Err(no_response())));
+            } else if now < case.network.redis_away_until.get() {
+                inbox.put(Heard::End(Ok(503)));
+            } else if !inbox.is_closed.get() {
+                let mut db = case.redis.db_mut();
+                let listeners = match case.rng.chance(net.elsewhere) {
+                    true => &mut db.elsewhere,
+                    false => &mut db.listeners,
+                };
+                listeners.entry(channel.clone()).or_default().push(id);
+                drop(db);
+                let begun = case.dialect.get().begun(&channel);
+                let stream = Stream { channel, inbox };
+                case.network.streams.borrow_mut().insert(id, stream);
+                case.deliver(id, move |_| begun);
+            }
+        });
+        id
+    }
+
+    /// Whoever listened there is gone; the bridge learns it, or not.
+    pub(crate) fn hang_up(self: &Rc<Self>, id: u64) {
+        let net = self.net.get();
+        if self.rng.chance(net.half_open) {
+            return;
+        }
+        let case = self.clone();
+        self.carry(net.delay(&self.rng).min(1_000 * MS), move || {
+            case.network.streams.borrow_mut().remove(&id);
+            for listeners in case.redis.db_mut().listeners.values_mut() {
+                listeners.retain(|listener| *listener != id);
+            }
+        });
+    }
+
+    pub(super) fn push(self: &Rc<Self>, id: u64, message: &[u8]) {
+        let streams = self.network.streams.borrow();
+        let Some(stream) = streams.get(&id) else {
+            return;
+        };
+        if self.rng.chance(self.net.get().lose_push) {
+            self.trace
+                .note(self.world.now(), || "a message is lost".to_owned());
+            return;
+        }
+        let (channel, message) = (stream.channel.clone(), message.to_owned());
+        drop(streams);
+        self.deliver(id, move |case| {
+            let message = case.bent.pushed(message, case.now_us());
+            case.dialect.get().message(&channel, &message)
+        });
+    }
+
+    /// In two pieces, since pieces end anywhere.
+    fn deliver(self: &Rc<Self>, id: u64, said: impl FnOnce(&Self) -> Vec<u8> + 'static) {
+        let case = self.clone();
+        self.carry(self.net.get().push_delay(&self.rng), move || {
+            let bytes = said(&case);
+            let cut = case.rng.between(0, bytes.len() as u64) as usize;
+            if let Some(stream) = case.network.streams.borrow().get(&id) {
+                stream.inbox.put(Heard::Piece(bytes[..cut].to_vec()));
+                stream.inbox.put(Heard::Piece(bytes[cut..].to_vec()));
+            }
+        });
+    }
+}
