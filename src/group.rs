@@ -2,6 +2,7 @@
 
 mod gather;
 mod lines;
+mod look;
 mod reads;
 mod section;
 mod slot;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Task};
 use crate::script;
 use crate::transport::Transport;
 
@@ -20,6 +21,7 @@ pub use section::{Decision, Section};
 
 use gather::Bound;
 use lines::Lines;
+use look::Peek;
 use reads::Asked;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
@@ -71,12 +73,17 @@ use reads::Asked;
 pub struct GroupCommit<S: Section> {
     shared: Arc<Shared<S>>,
     bound: Bound,
+    peek: Option<Peek<S>>,
 }
 
 struct Shared<S: Section> {
     section: S,
-    lines: Arc<Lines<Asked<S::Item>, S::Answer>>,
+    turns: Queue<S, S::Answer>,
+    looks: Queue<S, Option<S::Answer>>,
 }
+
+/// Items of `S` that wait for an `A` each.
+type Queue<S, A> = Arc<Lines<Asked<<S as Section>::Item>, A>>;
 
 impl<S: Section> GroupCommit<S> {
     /// Turns of up to 256 items, and requests of up to 256 KiB.
@@ -84,13 +91,25 @@ impl<S: Section> GroupCommit<S> {
         Self {
             shared: Arc::new(Shared {
                 section,
-                lines: Arc::new(Lines::new()),
+                turns: Arc::new(Lines::new()),
+                looks: Arc::new(Lines::new()),
             }),
             bound: Bound {
                 items: 256,
                 bytes: 256 * 1024,
             },
+            peek: None,
         }
+    }
+
+    /// Has all items looked at without the lock first, in a request that those of one moment share:
+    /// what `peek` answers needs no turn. That is for refusals which stay true, as of a sale that
+    /// is over, and for what was decided before; an item that it does not answer costs one round
+    /// trip more. By default no item is looked at.
+    #[must_use]
+    pub fn peek(mut self, peek: Peek<S>) -> Self {
+        self.peek = Some(peek);
+        self
     }
 
     /// How many items a turn has at most; 0 counts as 1.
@@ -136,14 +155,30 @@ impl<S: Section> GroupCommit<S> {
         let bytes = reads::bytes(&reads);
         let item = Arc::new(Asked { item, reads });
         let (shared, bound) = (&self.shared, self.bound);
-        shared
-            .lines
-            .submit(lock, item, bytes, bound, |turn, lock| {
+        let begun_at = lock.client().runtime().now();
+        if let Some(peek) = self.peek {
+            let begin = |look, lock: Lock<T, R>| -> Task {
                 let shared = shared.clone();
-                Box::pin(async move {
-                    turn::drive(&shared.section, turn, &lock, bound.bytes).await;
-                })
-            })
+                Box::pin(async move { look::drive(&shared.section, peek, look, &lock).await })
+            };
+            let looks = &shared.looks;
+            if let Some(answer) = looks
+                .submit(lock, item.clone(), bytes, bound, begin)
+                .await?
+            {
+                return Ok(answer);
+            }
+        }
+        let begin = |turn, lock: Lock<T, R>| -> Task {
+            let shared = shared.clone();
+            Box::pin(async move { turn::drive(&shared.section, turn, &lock, bound.bytes).await })
+        };
+        let waited = lock.client().runtime().now().since(begun_at);
+        let lock = lock.clone();
+        let left = lock.patience().saturating_sub(waited);
+        let lock = lock.wait(left);
+        (shared.turns)
+            .submit(&lock, item, bytes, bound, begin)
             .await
     }
 }
@@ -153,6 +188,7 @@ impl<S: Section> Clone for GroupCommit<S> {
         Self {
             shared: self.shared.clone(),
             bound: self.bound,
+            peek: self.peek,
         }
     }
 }

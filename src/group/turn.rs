@@ -14,21 +14,29 @@ use crate::transport::Transport;
 /// A turn of items that `S` decides.
 pub(super) type Turn<S> = Driver<Asked<<S as Section>::Item>, <S as Section>::Answer>;
 
-/// Drives `turn` to its end, for as long as nobody finds its driver gone.
+/// Drives `turn` to its end.
 pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: Turn<S>,
     lock: &Lock<T, R>,
     max_bytes: usize,
 ) {
-    let runtime = lock.client().runtime();
+    alive(&turn, lock, work(section, &turn, lock, max_bytes)).await;
+}
+
+/// Drives a turn by `work`, and shows that it does, for as long as nobody finds it gone.
+pub(super) async fn alive<I, A, T: Transport, R: Runtime>(
+    turn: &Driver<I, A>,
+    lock: &Lock<T, R>,
+    work: impl Future<Output = ()>,
+) {
     let beat = Pace::of(lock).beat;
     let beats = async {
         while turn.beat() {
-            runtime.sleep(beat).await;
+            lock.client().runtime().sleep(beat).await;
         }
     };
-    race(work(section, &turn, lock, max_bytes), beats).await;
+    race(work, beats).await;
 }
 
 async fn work<S: Section, T: Transport, R: Runtime>(
@@ -41,7 +49,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let reads = Reads::of(turn.items.iter().map(|item| &**item));
     let (lease, replies) = match lock.acquire_and_read(&reads.commands).await {
         Ok(granted) => granted,
-        Err(error) => return fail::<S>(turn, &reads, &error),
+        Err(error) => return fail(turn, &reads, &error),
     };
     // Whoever was passed over while it waited must not even decide. Dropping the lease gives it
     // back.
@@ -126,9 +134,9 @@ fn decide<S: Section>(
     decided
 }
 
-/// The turn did not get the lock: each item is told why. Where a read failed, only those that have
-/// it are; the others are decided next.
-fn fail<S: Section>(turn: &Turn<S>, reads: &Reads, error: &Error) {
+/// Nothing could be read: each item is told why. Where one read failed, only those that have it
+/// are; the others are decided next.
+pub(super) fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &Reads, error: &Error) {
     let told: Vec<_> = (0..turn.items.len())
         .filter_map(|item| of_item(item, reads, error))
         .collect();
@@ -142,6 +150,12 @@ fn of_item(item: usize, reads: &Reads, error: &Error) -> Option<Error> {
         Error::CommandFailed { index, .. } => reads
             .has(item, *index)
             .map(|index| of_command(error, index)),
+        // What is unknown then is who has the lock. Of the item nothing was done.
+        error if error.is_unknown() => Some(Error::Unavailable {
+            message: error.to_string(),
+            retry_after: None,
+            may_have_run: false,
+        }),
         error => Some(error.clone()),
     }
 }

@@ -1,6 +1,7 @@
 //! Turns that callers of one process share.
 
 mod driver;
+mod look;
 mod sale;
 
 use edgelock::{Error, GroupCommit};
