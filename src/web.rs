@@ -4,6 +4,7 @@
 //! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
 //! unless it is aborted.
 
+mod call;
 mod callback;
 mod executor;
 
@@ -321,6 +322,10 @@ impl Runtime for Host {
             Some(wait_until) => wait_until(task),
             None => spawn(task),
         }
+    }
+
+    fn shared_waker(&self, waker: &Waker) -> Waker {
+        call::waker(waker)
     }
 
     fn observe(&self, event: &Event<'_>) {

@@ -3,7 +3,7 @@
 #![cfg(target_family = "wasm")]
 
 use std::arch::wasm32::memory_size;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,7 +11,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, Client, Command, Error, Reply, Runtime, Task, web};
+use edgelock::{
+    Bridge, Client, Command, Decision, Error, EventKind, GroupCommit, Reply, Runtime, Section,
+    Task, web,
+};
 use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -356,6 +359,75 @@ async fn a_timer_that_is_dropped_leaves_nothing() {
     // 64 KiB each: less than a byte for each timer.
     let pages = drop_timers(TIMERS).await - warm;
     assert!(pages <= 1, "{pages} pages");
+}
+
+#[test]
+async fn a_waker_for_others_wakes_the_task_behind_a_promise_of_its_own() {
+    let host = Host::default();
+    let (mut calls, mut shared) = (0, None);
+    let woken = poll_fn(|cx| {
+        calls += 1;
+        if calls == 3 {
+            return Poll::Ready(());
+        }
+        // One that nobody calls leaves nothing behind, and wakes nobody.
+        drop(host.shared_waker(cx.waker()));
+        let waker = host.shared_waker(cx.waker());
+        waker.wake_by_ref();
+        waker.wake_by_ref();
+        shared = Some(waker);
+        Poll::Pending
+    });
+    woken.await;
+    assert_eq!(calls, 3);
+}
+
+#[test]
+async fn callers_of_one_isolate_share_turns() {
+    struct Counter;
+    impl Section for Counter {
+        type Item = String;
+        type Answer = i64;
+        type Turn = Option<i64>;
+        fn reads(&self, key: &String) -> Vec<Command> {
+            vec![Command::new("GET").key(key)]
+        }
+        fn decide(
+            &self,
+            key: &String,
+            replies: &[Reply],
+            count: &mut Option<i64>,
+            _: u64,
+        ) -> Decision<i64> {
+            let count = count.get_or_insert(replies[0].int().unwrap_or(0));
+            *count += 1;
+            let write = Command::new("SET").key(key).arg(*count);
+            Decision::Write(vec![write.arg("PX").arg(60_000)], *count)
+        }
+    }
+    let (key, prefix) = (random_name(), format!("{}:", random_name()));
+    let turns = Rc::new(RefCell::new(Vec::new()));
+    let group = GroupCommit::new(Counter);
+    let answers = Rc::new(RefCell::new(Vec::new()));
+    // A client for each, as requests to a Worker have it.
+    let callers = (0..20).map(|_| {
+        let told = turns.clone();
+        let host = Host::default().on_event(move |event| {
+            if let EventKind::Grouped { items, .. } = event.kind {
+                told.borrow_mut().push(items);
+            }
+        });
+        let client = Client::new(bridge(), Fetch::default(), host).prefix(&prefix);
+        let (group, key, answers) = (&group, key.clone(), answers.clone());
+        async move {
+            let lock = client.lock("a").unwrap();
+            let answer = group.submit(&lock, key).await.unwrap();
+            answers.borrow_mut().push(answer);
+        }
+    });
+    all(callers.map(Box::pin).collect()).await;
+    assert_eq!(*turns.borrow(), [1, 19]);
+    assert_eq!(*answers.borrow(), (1..=20).collect::<Vec<i64>>());
 }
 
 #[test]

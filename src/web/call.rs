@@ -1,0 +1,78 @@
+//! Waking a task from another request.
+//!
+//! workerd lets each request go on only by what it made itself: a task that is polled in a callback
+//! of another one may send nothing. So whoever is to be woken makes a promise, which belongs to its
+//! own request; the other one settles it, and the host goes on with what follows it where it was
+//! made.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+use js_sys::{Function, Promise};
+use wasm_bindgen::prelude::*;
+
+thread_local! {
+    /// Who may be called, by number.
+    static CALLS: RefCell<BTreeMap<u32, Callee>> = const { RefCell::new(BTreeMap::new()) };
+    static LAST: Cell<u32> = const { Cell::new(0) };
+    /// What follows each promise, which is settled with the number.
+    static GO_ON: Closure<dyn FnMut(JsValue)> = Closure::new(|number: JsValue| {
+        let number = number.as_f64().unwrap_or_default() as u32;
+        let callee = CALLS.with_borrow_mut(|calls| calls.remove(&number));
+        if let Some(callee) = callee {
+            callee.waker.wake();
+        }
+    });
+}
+
+struct Callee {
+    /// Until it is called.
+    settle: Option<Function>,
+    waker: Waker,
+}
+
+/// A waker of the same task, for the tasks of other requests. Made in the request that it wakes.
+pub(super) fn waker(waker: &Waker) -> Waker {
+    let mut settle = None;
+    let made = Promise::new(&mut |resolve, _| settle = Some(resolve));
+    let _ = GO_ON.with(|go_on| made.then(go_on));
+    let number = LAST.get().wrapping_add(1);
+    LAST.set(number);
+    let callee = Callee {
+        settle,
+        waker: waker.clone(),
+    };
+    CALLS.with_borrow_mut(|calls| calls.insert(number, callee));
+    Waker::from(Arc::new(Call(number)))
+}
+
+struct Call(u32);
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let settle = CALLS.with_borrow_mut(|calls| calls.get_mut(&self.0)?.settle.take());
+        if let Some(settle) = settle {
+            // A promise takes whatever it is settled with.
+            let _ = settle.call1(&JsValue::UNDEFINED, &self.0.into());
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        CALLS.with_borrow_mut(|calls| {
+            if calls
+                .get(&self.0)
+                .is_some_and(|callee| callee.settle.is_some())
+            {
+                calls.remove(&self.0);
+            }
+        });
+    }
+}
