@@ -128,6 +128,12 @@ impl Dialect {
     }
 }
 
+/// Whether a response says whose it is: errors do not, also those that come with status 200.
+pub(crate) fn has_nonce(response: &Response) -> bool {
+    let text = String::from_utf8_lossy(&response.body);
+    response.status == 200 && !text.contains("[false,") && !text.contains("\"error\"")
+}
+
 fn answer(status: u16, body: &serde_json::Value) -> Response {
     Response {
         status,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use edgelock::{Response, TransportError};
 
 use super::no_response;
-use crate::bridge::{Asked, Wait};
+use crate::bridge::{self, Asked, Wait};
 use crate::case::Case;
 use crate::check::holder;
 use crate::host::Inbox;
@@ -81,7 +81,7 @@ impl Case {
                 Ok(self.bent.failed(dialect, dialect.unavailable(&self.rng)))
             }
             // Errors have no nonce, so that one that went astray could not be told.
-            Ok(own) if own.status == 200 && self.rng.chance(net.cross) => {
+            Ok(own) if bridge::has_nonce(&own) && self.rng.chance(net.cross) => {
                 Ok(self.network.last.replace(Some(own.clone())).unwrap_or(own))
             }
             response if self.loses_grant(&response) => {
