@@ -14,7 +14,7 @@ pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(),
     let reason = match name.as_slice() {
         b"BLPOP" | b"BRPOP" | b"BRPOPLPUSH" | b"BLMOVE" | b"BLMPOP" | b"BZPOPMIN" | b"BZPOPMAX"
         | b"BZMPOP" => BLOCKS,
-        b"XREAD" | b"XREADGROUP" if blocks(command, &name) => BLOCKS,
+        b"XREAD" | b"XREADGROUP" if blocks(command) => BLOCKS,
         b"WAIT" => return bounded(command, 2, longest_wait),
         b"WAITAOF" => return bounded(command, 3, longest_wait),
         b"SUBSCRIBE" => "use /subscribe/<channel>",
@@ -34,6 +34,7 @@ pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(),
         b"MONITOR" | b"SYNC" | b"PSYNC" | b"REPLCONF" => STATE,
         b"ACL" | b"BGREWRITEAOF" | b"BGSAVE" | b"CLUSTER" | b"CONFIG" | b"DEBUG" | b"FAILOVER"
         | b"MIGRATE" => SERVER,
+        b"POST" | b"HOST:" => CLOSES,
         b"MODULE" | b"PFDEBUG" | b"PFSELFTEST" | b"REPLICAOF" | b"RESTORE-ASKING" | b"SAVE"
         | b"SHUTDOWN" => SERVER,
         b"SLAVEOF" | b"SWAPDB" => SERVER,
@@ -68,6 +69,7 @@ fn refusal(name: &[u8], reason: &str) -> String {
 const BLOCKS: &str = "it blocks the connection, which others share";
 const STATE: &str = "it changes the state of a connection that others share";
 const SERVER: &str = "it administers the server";
+const CLOSES: &str = "Redis takes it for HTTP, and closes the connection, which others share";
 const ALL_NODES: &str = "it is about all nodes of the cluster";
 const ITS_WRITE: &str = "in front of a cluster it must follow the write in one /pipeline";
 
@@ -80,13 +82,22 @@ fn harmless_client(command: &Command<'_>) -> bool {
     })
 }
 
-/// `BLOCK` is an option only between the group's name and `STREAMS`; elsewhere it is somebody's name.
-fn blocks(command: &Command<'_>, name: &[u8]) -> bool {
-    let options = if name == b"XREADGROUP" { 4 } else { 1 };
-    command
-        .args_from(options)
-        .take_while(|arg| !arg.eq_ignore_ascii_case(b"STREAMS"))
-        .any(|arg| arg.eq_ignore_ascii_case(b"BLOCK"))
+/// Options are read as Redis reads them: in any order up to `STREAMS`, and what stands behind some of them is a name or a number,
+/// whatever it looks like.
+fn blocks(command: &Command<'_>) -> bool {
+    let mut args = command.args_from(1);
+    while let Some(arg) = args.next() {
+        let arg = arg.to_ascii_uppercase();
+        let values = match arg.as_slice() {
+            b"BLOCK" => return true,
+            b"STREAMS" => return false,
+            b"COUNT" => 1,
+            b"GROUP" => 2,
+            _ => 0,
+        };
+        args.by_ref().take(values).for_each(drop);
+    }
+    false
 }
 
 /// Redis takes 0 for "for ever". What is no number is left for Redis to refuse.

@@ -1,5 +1,6 @@
 //! What the bridge promises, asked of the real binary in front of a real Redis.
 
+mod attack;
 mod clients;
 mod cluster;
 mod credentials;

@@ -72,6 +72,17 @@ impl Bridge {
             .expect("an address on http")
     }
 
+    /// On connections of its own.
+    pub(crate) fn another_client(&self) -> Client {
+        Client {
+            url: self.url.clone(),
+            http: reqwest::Client::builder()
+                .no_proxy()
+                .build()
+                .expect("a client without TLS"),
+        }
+    }
+
     pub(crate) fn socket(&self) -> &Path {
         self.socket
             .as_deref()
@@ -112,6 +123,20 @@ impl Bridge {
         let exit = timeout(LIMIT, self.child.wait()).await;
         exit.expect("the bridge ends")
             .expect("its status can be had")
+    }
+}
+
+/// A client of a bridge that shares nothing with others.
+pub(crate) struct Client {
+    url: String,
+    http: reqwest::Client,
+}
+
+impl Client {
+    /// Status and body of the answer to a command.
+    pub(crate) async fn run(&self, command: &str) -> (u16, String) {
+        let asked = self.http.post(&self.url).timeout(LIMIT);
+        answer(asked.bearer_auth(TOKEN).body(command.to_owned())).await
     }
 }
 

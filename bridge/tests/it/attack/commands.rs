@@ -1,0 +1,81 @@
+//! Single commands that would take the connection from all.
+
+use reqwest::Method;
+
+use super::Beside;
+use crate::support::{Bridge, TOKEN, answer};
+
+/// Redis closes a connection on which it reads `POST` or `Host:`, which is its guard against HTTP.
+#[tokio::test]
+async fn nobody_can_have_redis_close_the_connection_that_others_share() {
+    let bridge = Bridge::spawn().await;
+    let beside = Beside::of(&bridge).await;
+    for _ in 0..20 {
+        for command in [
+            r#"["POST"]"#,
+            r#"["pOsT","/"]"#,
+            r#"["hOsT:","x"]"#,
+            r#"["HOST:"]"#,
+        ] {
+            let (status, body) = bridge.run(command).await;
+            assert!(
+                status == 400 && body.contains("is not served here"),
+                "{body}"
+            );
+            let list = format!("[{command}]");
+            for path in ["/pipeline", "/multi-exec"] {
+                let (_, body) = answer(bridge.post(path, list.clone())).await;
+                assert!(body.contains("is not served here"), "{body}");
+            }
+        }
+        for path in ["/POST", "/host%3A/x"] {
+            let asked = bridge.request(Method::GET, path).bearer_auth(TOKEN);
+            assert_eq!(answer(asked).await.0, 400);
+        }
+    }
+    beside.got_all().await;
+}
+
+/// Its options have no order, and what stands behind them may be called as an option is.
+#[tokio::test]
+async fn no_read_of_a_stream_blocks_however_it_is_written() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "2000"]).await;
+    for group in ["g", "STREAMS", "BLOCK"] {
+        let create = format!(r#"["XGROUP","CREATE","s","{group}","$","MKSTREAM"]"#);
+        assert_eq!(bridge.run(&create).await.0, 200);
+    }
+    let beside = Beside::of(&bridge).await;
+    for command in [
+        "XREADGROUP BLOCK 0 GROUP g c STREAMS s >",
+        "XREADGROUP GROUP STREAMS c BLOCK 0 STREAMS s >",
+        "XREADGROUP GROUP g STREAMS BLOCK 0 STREAMS s >",
+        "XREADGROUP NOACK block 0 COUNT 1 GROUP g c STREAMS s >",
+        "XREADGROUP GROUP BLOCK c BLOCK 0 STREAMS s >",
+        "XREADGROUP COUNT 7 GROUP STREAMS STREAMS NOACK BLOCK 0 STREAMS s >",
+        "XREAD BLOCK 0 STREAMS s $",
+        "XREAD COUNT 1 BLOCK 0 STREAMS s $",
+    ] {
+        let (status, body) = bridge.run(&as_json(command)).await;
+        assert!(
+            status == 400 && body.contains("it blocks the connection"),
+            "{command}: {body}"
+        );
+    }
+    beside.got_all().await;
+    // Whoever is merely called so may read.
+    for command in [
+        "XREADGROUP GROUP STREAMS BLOCK STREAMS s >",
+        "XREADGROUP GROUP BLOCK STREAMS NOACK STREAMS s >",
+        "XREAD COUNT 1 STREAMS BLOCK 0",
+    ] {
+        assert_eq!(
+            bridge.run(&as_json(command)).await,
+            (200, r#"{"result":null}"#.to_owned()),
+            "{command}"
+        );
+    }
+}
+
+fn as_json(command: &str) -> String {
+    serde_json::to_string(&command.split(' ').collect::<Vec<_>>()).expect("words")
+}
