@@ -1,20 +1,23 @@
 //! Who wins: chance says it, and likes nobody more than another.
 
-/// Draws `count` of `entrants`, or all of them if there are not more, in the order in which they are drawn: the first steps of
-/// a Fisher–Yates shuffle. `random` gives numbers of which each is as likely as any other.
-pub(crate) fn draw<T, E>(
-    mut entrants: Vec<T>,
-    count: usize,
+use std::collections::BTreeMap;
+
+/// Draws `count` of the numbers below `bound`, or all of them if there are not more, in the order in which they are drawn: the
+/// first steps of a Fisher–Yates shuffle. `random` gives numbers of which each is as likely as any other.
+pub(crate) fn draw<E>(
+    bound: u64,
+    count: u64,
     mut random: impl FnMut() -> Result<u64, E>,
-) -> Result<Vec<T>, E> {
-    let count = count.min(entrants.len());
-    for place in 0..count {
-        let left = (place..entrants.len()).len() as u64;
-        let chosen = below(left, &mut random)? as usize;
-        entrants.swap(place, place + chosen);
+) -> Result<Vec<u64>, E> {
+    // Where another number than its own is now: of a million only a few are moved.
+    let mut moved = BTreeMap::new();
+    let mut drawn = Vec::new();
+    for place in 0..count.min(bound) {
+        let chosen = place + below(bound - place, &mut random)?;
+        let here = moved.get(&place).copied().unwrap_or(place);
+        drawn.push(moved.insert(chosen, here).unwrap_or(chosen));
     }
-    entrants.truncate(count);
-    Ok(entrants)
+    Ok(drawn)
 }
 
 /// A number below `bound`, each as likely. 2^64 is seldom a multiple of `bound`, and a remainder alone would give the low numbers
@@ -31,7 +34,7 @@ fn below<E>(bound: u64, random: &mut impl FnMut() -> Result<u64, E>) -> Result<u
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
     use std::convert::Infallible;
 
     use super::*;
@@ -45,15 +48,18 @@ mod tests {
     #[test]
     fn every_order_of_winners_is_as_likely() {
         let mut drawn = BTreeMap::new();
-        for first in 0..12 {
-            for second in 0..12 {
-                let Ok(winners) = draw(vec!["a", "b", "c", "d"], 2, fixed(&[first, second]));
-                *drawn.entry(winners).or_insert(0) += 1;
+        for first in 0..24 {
+            for second in 0..24 {
+                for third in 0..24 {
+                    let Ok(winners) = draw(4, 3, fixed(&[first, second, third]));
+                    *drawn.entry(winners).or_insert(0) += 1;
+                }
             }
         }
-        assert_eq!(drawn.len(), 4 * 3, "{drawn:?}");
-        assert!(drawn.values().all(|times| *times == 12), "{drawn:?}");
-        assert!(drawn.keys().all(|winners| winners[0] != winners[1]));
+        assert_eq!(drawn.len(), 4 * 3 * 2, "{drawn:?}");
+        assert!(drawn.values().all(|times| *times == 576), "{drawn:?}");
+        let differ = |winners: &Vec<u64>| BTreeSet::from_iter(winners).len() == 3;
+        assert!(drawn.keys().all(differ), "{drawn:?}");
     }
 
     #[test]
@@ -67,19 +73,30 @@ mod tests {
 
     #[test]
     fn of_ten_or_fewer_all_win() {
-        for count in 0..=10 {
-            let entrants: BTreeSet<u64> = (0..count).collect();
+        for bound in 0..=10 {
             let mut number = 0;
-            let Ok(winners) = draw(entrants.iter().copied().collect(), 10, || {
+            let Ok(winners) = draw(bound, 10, || {
                 number += 7;
                 Ok::<_, Infallible>(number)
             });
-            assert_eq!(winners.into_iter().collect::<BTreeSet<_>>(), entrants);
+            assert!(
+                winners
+                    .into_iter()
+                    .collect::<BTreeSet<_>>()
+                    .into_iter()
+                    .eq(0..bound)
+            );
         }
     }
 
     #[test]
+    fn a_draw_costs_the_same_however_many_take_part() {
+        let Ok(winners) = draw(u64::MAX, 3, fixed(&[0, u64::MAX - 2, 5]));
+        assert_eq!(winners, [0, u64::MAX - 1, 7]);
+    }
+
+    #[test]
     fn nobody_wins_where_there_is_no_chance() {
-        assert_eq!(draw(vec![1, 2], 1, || Err("no")), Err("no"));
+        assert_eq!(draw(2, 1, || Err("no")), Err("no"));
     }
 }

@@ -12,8 +12,8 @@ use worker::web_sys::{
 use worker::{Context, Env, ScheduleContext, ScheduledEvent, console_error, console_log, event};
 
 use crate::config::Config;
+use crate::drawing::Draw;
 use crate::http::{Request, Response};
-use crate::lottery::Draw;
 use crate::observe::{self, Timing};
 use crate::problem::Problem;
 use crate::shop::Shop;

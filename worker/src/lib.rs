@@ -8,6 +8,7 @@ mod event;
 mod chance;
 mod config;
 mod day;
+mod drawing;
 mod http;
 mod input;
 mod ledger;
@@ -25,7 +26,7 @@ mod shop;
 mod tickets;
 
 pub use config::Config;
+pub use drawing::Draw;
 pub use http::{Request, Response};
-pub use lottery::Draw;
 pub use problem::Problem;
 pub use shop::Shop;

@@ -1,21 +1,15 @@
-//! A lottery a day: whoever entered may be one of the ten who win at noon. It is drawn once, however many Workers try to.
+//! A lottery a day: whoever enters may be one of the ten who win at noon.
 
-use edgelock::{NoRandomness, Runtime, Transport};
+use edgelock::{Reply, Runtime, Transport};
 use serde::Serialize;
 
-use crate::chance;
 use crate::day::Day;
 use crate::http::Response;
 use crate::input::{self, Entry, Id};
 use crate::problem::Problem;
 use crate::section::{Decision, TTL};
 use crate::shop::Shop;
-use crate::tickets::{Drawn, Drum, LotteryNow, Tickets};
-
-const WINNERS: usize = 10;
-
-/// All of them are read by one request, whose answer may have 1 MiB.
-const MOST_ENTRANTS: u64 = 10_000;
+use crate::tickets::{LotteryNow, MOST_ENTRANTS, Tickets, let_in, names};
 
 const LONGEST_AHEAD_MS: u64 = 31 * 24 * 60 * 60 * 1000;
 
@@ -29,81 +23,52 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         let Entry { entrant } = input::parse(body)?;
         let tickets = Tickets::of(day);
         let (name, reads) = (
-            tickets.entrant_lock_name(&entrant),
+            tickets.entrance_lock_name(&entrant),
             tickets.read_with(&entrant),
         );
-        self.section(&name, &reads, |replies, _| {
-            let (now, is_in) = LotteryNow::parse_with(replies)?;
-            enter(day, &tickets, &entrant, &now, is_in)
-        })
-        .await
+        let decide = |replies: &[_], _| {
+            let (now, entered) = LotteryNow::parse_with(replies)?;
+            enter(day, &tickets, &entrant, &now, entered)
+        };
+        let (entering, replies) = self.section_with_replies(&name, &reads, decide).await?;
+        let (status, is_in) = match entering {
+            Entering::Now => (201, let_in(&replies)?),
+            Entering::Before => (200, true),
+            Entering::AmongTheLast(since) => (200, self.is_in(&tickets, &entrant, since).await?),
+        };
+        if !is_in {
+            return Err(full());
+        }
+        let ticket = Ticket {
+            id: day,
+            entrant: &entrant,
+            draw_at_ms: day.noon_ms(),
+        };
+        Ok(Response::json(status, &ticket))
+    }
+
+    /// Whether `entrant` is among those at a place or behind it. Of a lottery that is full, so that these do not change.
+    async fn is_in(&self, tickets: &Tickets, entrant: &Id, since: u64) -> Result<bool, Problem> {
+        let mut from = since;
+        loop {
+            let page = self.client.read(&[tickets.page(from)]).await;
+            let page = page.map_err(Problem::of)?;
+            let page = page.first().and_then(Reply::array);
+            let page = names(page.ok_or_else(Problem::corrupt)?)?;
+            if page.is_empty() {
+                return Ok(false);
+            }
+            if page.iter().any(|name| name == entrant.as_str()) {
+                return Ok(true);
+            }
+            from += page.len() as u64;
+        }
     }
 
     pub(crate) async fn show_lottery(&self, day: Day) -> Result<Response, Problem> {
         let replies = self.client.read(&Tickets::of(day).read()).await;
         let now = LotteryNow::parse(&replies.map_err(Problem::of)?)?;
         Ok(Response::json(200, &State::of(day, &now)))
-    }
-
-    /// Draws the lottery of the day in which `scheduled_ms` lies, unless another does at this moment, or did before: then at
-    /// once nothing.
-    ///
-    /// Whoever dies in it has drawn nothing, and can be followed after the lock's ttl by another, who does.
-    ///
-    /// # Errors
-    /// The [`Problem`] that kept it from being drawn, or from being known to be.
-    pub async fn draw(&self, scheduled_ms: i64, random: &impl Runtime) -> Result<Draw, Problem> {
-        let day = Day::at(scheduled_ms)
-            .ok_or_else(|| Problem::new(500, "no_such_day", "no lottery is of that time"))?;
-        let tickets = Tickets::of(day);
-        let drawn = self
-            .section_if_free(
-                &tickets.draw_lock_name(),
-                &tickets.read_all(),
-                |replies, fence| {
-                    let random = || random_number(random);
-                    let (drawn, is_new) = draw(Drum::parse(replies)?, fence, random)
-                        .map_err(|NoRandomness| no_randomness())?;
-                    Ok(if is_new {
-                        let report = Draw::new(day, "drawn", Some(&drawn));
-                        Decision::Write(tickets.record(&drawn), report)
-                    } else {
-                        Decision::Leave(Draw::new(day, "drawn_before", Some(&drawn)))
-                    })
-                },
-            )
-            .await?;
-        Ok(drawn.unwrap_or_else(|| Draw::new(day, "left_to_another", None)))
-    }
-}
-
-/// What became of a draw, for the log.
-#[derive(Debug, Serialize)]
-pub struct Draw {
-    event: &'static str,
-    lottery: Day,
-    outcome: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fence: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    winners: Option<usize>,
-}
-
-impl Draw {
-    fn new(lottery: Day, outcome: &'static str, drawn: Option<&Drawn>) -> Self {
-        Self {
-            event: "draw",
-            lottery,
-            outcome,
-            fence: drawn.map(|drawn| drawn.fence),
-            winners: drawn.map(|drawn| drawn.winners.len()),
-        }
-    }
-
-    /// A line of JSON.
-    pub fn log(&self) -> String {
-        // Numbers and text always serialize.
-        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
@@ -140,22 +105,33 @@ impl<'a> State<'a> {
     }
 }
 
+/// What becomes of an entry.
+#[derive(Debug, PartialEq, Eq)]
+enum Entering {
+    /// It is written. Whether it came in time, the replies say.
+    Now,
+    /// The entrant is in.
+    Before,
+    /// The lottery is full, and the entrant was one of those who came when it became so: in, and then from this place on, or not.
+    AmongTheLast(u64),
+}
+
+/// `entered` is how many entrants there were before this one entered, if it did.
 fn enter(
     day: Day,
     tickets: &Tickets,
     entrant: &Id,
     now: &LotteryNow,
-    is_in: bool,
-) -> Result<Decision<Response>, Problem> {
+    entered: Option<u64>,
+) -> Result<Decision<Entering>, Problem> {
     let draw_at_ms = day.noon_ms();
-    let ticket = Ticket {
-        id: day,
-        entrant,
-        draw_at_ms,
-    };
     // Before all else: whoever is in is told so, even after the draw.
-    if is_in {
-        return Ok(Decision::Leave(Response::json(200, &ticket)));
+    if let Some(since) = entered {
+        // Nobody was cut off from a list that is not full.
+        return Ok(Decision::Leave(match now.entrants < MOST_ENTRANTS {
+            true => Entering::Before,
+            false => Entering::AmongTheLast(since),
+        }));
     }
     if now.drawn.is_some() || now.now_ms.saturating_add(CLOSED_BEFORE_MS) >= draw_at_ms {
         return Err(Problem::new(
@@ -171,51 +147,21 @@ fn enter(
         ));
     }
     if now.entrants >= MOST_ENTRANTS {
-        return Err(Problem::new(
-            409,
-            "lottery_full",
-            format!("a lottery has {MOST_ENTRANTS} entrants"),
-        ));
+        return Err(full());
     }
-    let commands = tickets.enter(entrant, draw_at_ms);
-    Ok(Decision::Write(commands, Response::json(201, &ticket)))
+    let commands = tickets.enter(entrant, now.entrants, draw_at_ms);
+    Ok(Decision::Write(commands, Entering::Now))
 }
 
-/// The draw, and whether it is a new one, given what is recorded and the fence of the lock that it is drawn under.
-fn draw<E>(
-    drum: Drum,
-    fence: u64,
-    random: impl FnMut() -> Result<u64, E>,
-) -> Result<(Drawn, bool), E> {
-    if let Some(drawn) = drum.drawn {
-        return Ok((drawn, false));
-    }
-    let winners = chance::draw(drum.entrants, WINNERS, random)?;
-    let drawn = Drawn {
-        fence,
-        at_ms: drum.now_ms,
-        winners,
-    };
-    Ok((drawn, true))
-}
-
-fn random_number(source: &impl Runtime) -> Result<u64, NoRandomness> {
-    let mut bytes = [0; 8];
-    source.random(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
-}
-
-fn no_randomness() -> Problem {
-    Problem::new(
-        500,
-        "no_randomness",
-        "the host gives no random numbers; nothing was drawn",
-    )
+fn full() -> Problem {
+    let detail = format!("a lottery has at most {MOST_ENTRANTS} entrants");
+    Problem::new(409, "lottery_full", detail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tickets::Drawn;
 
     fn day() -> Day {
         Day::parse("2026-11-21").unwrap()
@@ -241,7 +187,7 @@ mod tests {
     /// What somebody new is told; `None` if let in.
     fn refused(now: &LotteryNow) -> Option<String> {
         let ann = Id::parse("ann").unwrap();
-        let problem = enter(day(), &Tickets::of(day()), &ann, now, false).err()?;
+        let problem = enter(day(), &Tickets::of(day()), &ann, now, None).err()?;
         let body: serde_json::Value = serde_json::from_str(&Response::from(problem).body).unwrap();
         Some(body["code"].as_str()?.to_owned())
     }
@@ -274,25 +220,19 @@ mod tests {
             drawn: Some(drawn()),
             ..now(MOST_ENTRANTS, 0)
         };
-        let decision = enter(day(), &Tickets::of(day()), &ann, &over, true);
-        assert!(matches!(decision, Ok(Decision::Leave(answer)) if answer.status == 200));
-    }
-
-    #[test]
-    fn ten_are_drawn_under_the_fence_and_never_again() {
-        let entrants: Vec<_> = (10..40).map(|n| n.to_string()).collect();
-        let drum = |drawn| Drum {
-            drawn,
-            now_ms: 5,
-            entrants: entrants.clone(),
+        let entering = |now: &LotteryNow| {
+            let decision = enter(day(), &Tickets::of(day()), &ann, now, Some(7));
+            match decision.unwrap() {
+                Decision::Leave(entering) => entering,
+                Decision::Write(..) => panic!("it was written again"),
+            }
         };
-        let (first, is_new) = draw(drum(None), 7, || Ok::<_, NoRandomness>(0)).unwrap();
-        assert!(is_new);
-        assert_eq!((first.fence, first.at_ms), (7, 5));
-        assert_eq!(first.winners, entrants[..10]);
-
-        let (second, is_new) = draw(drum(Some(first.clone())), 8, || Err(NoRandomness)).unwrap();
-        assert!(!is_new);
-        assert_eq!(second, first);
+        // Where some were cut off, it is to be looked up.
+        assert_eq!(entering(&over), Entering::AmongTheLast(7));
+        let over = LotteryNow {
+            entrants: MOST_ENTRANTS - 1,
+            ..over
+        };
+        assert_eq!(entering(&over), Entering::Before);
     }
 }

@@ -33,24 +33,37 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         reads: &[Command],
         decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
     ) -> Result<A, Problem> {
+        let (answer, _) = self.section_with_replies(name, reads, decide).await?;
+        Ok(answer)
+    }
+
+    /// As [`Shop::section`], and the replies to the commands that were written.
+    ///
+    /// # Errors
+    /// As [`Shop::section`].
+    pub(crate) async fn section_with_replies<A>(
+        &self,
+        name: &str,
+        reads: &[Command],
+        decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
+    ) -> Result<(A, Vec<Reply>), Problem> {
         let lock = self.section_lock(name)?.wait(WAIT);
         let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
         finish(lease, &replies, decide).await
     }
 
-    /// As [`Shop::section`], and at once: `None` if another is in it.
+    /// The lock of a section with what `reads` found, at once: `None` if another is in it.
     ///
     /// # Errors
     /// As [`Shop::section`].
-    pub(crate) async fn section_if_free<A>(
+    pub(crate) async fn enter_if_free(
         &self,
         name: &str,
         reads: &[Command],
-        decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
-    ) -> Result<Option<A>, Problem> {
+    ) -> Result<Option<(Lease<T, R>, Vec<Reply>)>, Problem> {
         let lock = self.section_lock(name)?.wait(Duration::ZERO);
         match lock.acquire_and_read(reads).await {
-            Ok((lease, replies)) => finish(lease, &replies, decide).await.map(Some),
+            Ok(entered) => Ok(Some(entered)),
             Err(Error::Held { .. }) => Ok(None),
             Err(error) => Err(Problem::of(error)),
         }
@@ -70,12 +83,12 @@ async fn finish<T: Transport, R: Runtime, A>(
     lease: Lease<T, R>,
     replies: &[Reply],
     decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
-) -> Result<A, Problem> {
+) -> Result<(A, Vec<Reply>), Problem> {
     match decide(replies, lease.fence())? {
         Decision::Write(commands, answer) => {
-            lease.commit(&commands).await.map_err(Problem::of_write)?;
-            Ok(answer)
+            let replies = lease.commit(&commands).await.map_err(Problem::of_write)?;
+            Ok((answer, replies))
         }
-        Decision::Leave(answer) => Ok(answer),
+        Decision::Leave(answer) => Ok((answer, Vec::new())),
     }
 }

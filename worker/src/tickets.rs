@@ -1,7 +1,9 @@
 //! How a lottery lies in Redis. The only room that knows its keys.
 //!
-//! `lottery:{day}:entrants` is the set of who takes part, `lottery:{day}:drawn` a hash of who won and under which fence, and is
-//! there once it was drawn. Both share the day as hash tag, and with it the slot of a cluster, and expire a week after the draw.
+//! `lottery:{day}:entrants` is the list of who takes part, in the order in which they entered: up to a million, since each entry
+//! cuts off what is beyond. `lottery:{day}:entered` is a hash that finds each of them there: how long the list was before.
+//! `lottery:{day}:drawn` is a hash of who won and under which fence, and is there once it was drawn. All share the day as hash tag,
+//! and with it the slot of a cluster, and expire a week after the draw.
 
 use edgelock::{Command, Reply};
 
@@ -10,12 +12,21 @@ use crate::input::Id;
 use crate::problem::Problem;
 use crate::reply::{now_ms, whole};
 
+pub(crate) const MOST_ENTRANTS: u64 = 1_000_000;
+
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// How many locks the entrants of a lottery share: each leaves a fence behind, so a lock for each entrant would be a million.
+const ENTRANCES: u32 = 4096;
+
+/// How many entrants are looked through at once: of 64 bytes each, a twentieth of what an answer may have.
+const PAGE: u64 = 500;
 
 /// The keys of one day's lottery.
 pub(crate) struct Tickets {
     lottery: String,
     entrants: String,
+    entered: String,
     drawn: String,
 }
 
@@ -37,20 +48,12 @@ pub(crate) struct LotteryNow {
     pub(crate) entrants: u64,
 }
 
-/// What [`Tickets::read_all`] found.
-#[derive(Debug)]
-pub(crate) struct Drum {
-    pub(crate) drawn: Option<Drawn>,
-    pub(crate) now_ms: u64,
-    /// Sorted, since Redis has them in no order.
-    pub(crate) entrants: Vec<String>,
-}
-
 impl Tickets {
     pub(crate) fn of(day: Day) -> Self {
         let lottery = format!("lottery:{{{day}}}");
         Self {
             entrants: format!("{lottery}:entrants"),
+            entered: format!("{lottery}:entered"),
             drawn: format!("{lottery}:drawn"),
             lottery,
         }
@@ -61,45 +64,55 @@ impl Tickets {
         format!("{}:draw:lock", self.lottery)
     }
 
-    /// Who has it lets this entrant in: entrants do not wait for each other.
-    pub(crate) fn entrant_lock_name(&self, entrant: &Id) -> String {
-        format!("{}:entrant:{entrant}:lock", self.lottery)
+    /// Who has it lets this entrant in. Few entrants have the same one, so they seldom wait for each other.
+    pub(crate) fn entrance_lock_name(&self, entrant: &Id) -> String {
+        let entrance = fnv_1a(entrant.as_str()) % ENTRANCES;
+        format!("{}:entrance:{entrance}:lock", self.lottery)
     }
 
     pub(crate) fn read(&self) -> Vec<Command> {
-        let [drawn, time] = self.read_drawn();
-        vec![drawn, time, Command::new("SCARD").key(&self.entrants)]
-    }
-
-    pub(crate) fn read_with(&self, entrant: &Id) -> Vec<Command> {
-        let mut reads = self.read();
-        let is_in = Command::new("SISMEMBER").key(&self.entrants).arg(entrant);
-        reads.push(is_in);
-        reads
-    }
-
-    pub(crate) fn read_all(&self) -> Vec<Command> {
-        let [drawn, time] = self.read_drawn();
-        vec![drawn, time, Command::new("SMEMBERS").key(&self.entrants)]
-    }
-
-    fn read_drawn(&self) -> [Command; 2] {
         let drawn = Command::new("HMGET").key(&self.drawn);
         let drawn = ["fence", "at_ms", "winners"]
             .into_iter()
             .fold(drawn, Command::arg);
-        [drawn, Command::new("TIME")]
+        let entrants = Command::new("LLEN").key(&self.entrants);
+        vec![drawn, Command::new("TIME"), entrants]
     }
 
-    /// Lets `entrant` take part in a draw at `draw_at_ms`.
-    pub(crate) fn enter(&self, entrant: &Id, draw_at_ms: u64) -> Vec<Command> {
-        let expire = Command::new("PEXPIREAT")
-            .key(&self.entrants)
-            .arg(draw_at_ms.saturating_add(KEPT_MS));
+    pub(crate) fn read_with(&self, entrant: &Id) -> Vec<Command> {
+        let mut reads = self.read();
+        reads.push(Command::new("HGET").key(&self.entered).arg(entrant));
+        reads
+    }
+
+    /// Lets `entrant` take part in a draw at `draw_at_ms`, if that makes no more than [`MOST_ENTRANTS`], of whom there were
+    /// `entrants` before. [`let_in`] says whether it did.
+    pub(crate) fn enter(&self, entrant: &Id, entrants: u64, draw_at_ms: u64) -> Vec<Command> {
+        let list = |command| Command::new(command).key(&self.entrants);
+        let entered = Command::new("HSET").key(&self.entered).arg(entrant);
+        let expire = |key| {
+            let at_ms = draw_at_ms.saturating_add(KEPT_MS);
+            Command::new("PEXPIREAT").key(key).arg(at_ms)
+        };
         vec![
-            Command::new("SADD").key(&self.entrants).arg(entrant),
-            expire,
+            list("RPUSH").arg(entrant),
+            list("LTRIM").arg(0).arg(MOST_ENTRANTS - 1),
+            entered.arg(entrants),
+            expire(&self.entrants),
+            expire(&self.entered),
         ]
+    }
+
+    /// Some of the entrants, in order, from a place on.
+    pub(crate) fn page(&self, from: u64) -> Command {
+        let page = Command::new("LRANGE").key(&self.entrants).arg(from);
+        page.arg(from.saturating_add(PAGE - 1))
+    }
+
+    /// The entrants at these places.
+    pub(crate) fn at(&self, places: &[u64]) -> Vec<Command> {
+        let at = |place| Command::new("LINDEX").key(&self.entrants).arg(place);
+        places.iter().map(at).collect()
     }
 
     /// Records the draw.
@@ -113,8 +126,34 @@ impl Tickets {
             .arg("winners")
             .arg(drawn.winners.join(" "));
         let expire = |key| Command::new("PEXPIRE").key(key).arg(KEPT_MS);
-        vec![record, expire(&self.drawn), expire(&self.entrants)]
+        let keys = [&self.drawn, &self.entrants, &self.entered];
+        std::iter::once(record).chain(keys.map(expire)).collect()
     }
+}
+
+/// Whether the commands of [`Tickets::enter`] let the entrant in.
+///
+/// # Errors
+/// [`Problem::corrupt`] if these are not their replies.
+pub(crate) fn let_in(replies: &[Reply]) -> Result<bool, Problem> {
+    let place = replies.first().and_then(whole);
+    Ok(place.ok_or_else(Problem::corrupt)? <= MOST_ENTRANTS)
+}
+
+/// Entrants by name.
+///
+/// # Errors
+/// [`Problem::corrupt`] if `replies` has anything else.
+pub(crate) fn names(replies: &[Reply]) -> Result<Vec<String>, Problem> {
+    let name = |reply: &Reply| reply.text().map(str::to_owned);
+    let names: Option<_> = replies.iter().map(name).collect();
+    names.ok_or_else(Problem::corrupt)
+}
+
+/// <http://www.isthe.com/chongo/tech/comp/fnv/>
+fn fnv_1a(text: &str) -> u32 {
+    let step = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    text.bytes().fold(0x811c_9dc5, step)
 }
 
 impl LotteryNow {
@@ -131,32 +170,17 @@ impl LotteryNow {
         })
     }
 
-    /// As [`LotteryNow::parse`], for [`Tickets::read_with`]: and whether the entrant takes part.
-    pub(crate) fn parse_with(replies: &[Reply]) -> Result<(Self, bool), Problem> {
-        let is_in = replies.last().ok_or_else(Problem::corrupt)?;
-        Ok((Self::parse(replies)?, *is_in == Reply::Int(1)))
-    }
-}
-
-impl Drum {
-    /// # Errors
-    /// As [`LotteryNow::parse`].
-    pub(crate) fn parse(replies: &[Reply]) -> Result<Self, Problem> {
-        let [drawn, time, entrants] = replies else {
+    /// As [`LotteryNow::parse`], for [`Tickets::read_with`]: and, if the entrant entered, how many there were before.
+    pub(crate) fn parse_with(replies: &[Reply]) -> Result<(Self, Option<u64>), Problem> {
+        let [.., entered] = replies else {
             return Err(Problem::corrupt());
         };
-        let entrants = entrants.array().ok_or_else(Problem::corrupt)?;
-        let entrants: Option<Vec<_>> = entrants
-            .iter()
-            .map(|entrant| entrant.text().map(str::to_owned))
-            .collect();
-        let mut entrants = entrants.ok_or_else(Problem::corrupt)?;
-        entrants.sort_unstable();
-        Ok(Self {
-            drawn: Drawn::parse(drawn)?,
-            now_ms: now_ms(time).ok_or_else(Problem::corrupt)?,
-            entrants,
-        })
+        let now = Self::parse(replies)?;
+        if entered.is_nil() {
+            return Ok((now, None));
+        }
+        let before = whole(entered).ok_or_else(Problem::corrupt)?;
+        Ok((now, Some(before)))
     }
 }
 
@@ -204,11 +228,12 @@ mod tests {
             winners: Vec::new(),
         };
         let mut commands = tickets.read_with(&ann);
-        commands.extend(tickets.read_all());
-        commands.extend(tickets.enter(&ann, 1));
+        commands.push(tickets.page(0));
+        commands.extend(tickets.at(&[0]));
+        commands.extend(tickets.enter(&ann, 0, 1));
         commands.extend(tickets.record(&drawn));
         let mut keys: Vec<_> = commands.iter().flat_map(Command::keys).collect();
-        let locks = [tickets.draw_lock_name(), tickets.entrant_lock_name(&ann)];
+        let locks = [tickets.draw_lock_name(), tickets.entrance_lock_name(&ann)];
         keys.extend(locks.iter().map(String::as_str));
         for key in keys {
             assert!(key.starts_with("lottery:{2026-11-21}:"), "{key}");
@@ -245,14 +270,32 @@ mod tests {
         }
         assert!(LotteryNow::parse(&[]).is_err());
         assert!(LotteryNow::parse_with(&[]).is_err());
-        assert!(Drum::parse(&[none, time(), text("ann")]).is_err());
+        let entered = |reply| LotteryNow::parse_with(&[none.clone(), time(), Reply::Int(3), reply]);
+        assert_eq!(entered(Reply::Nil).unwrap().1, None);
+        assert_eq!(entered(text("2")).unwrap().1, Some(2));
+        assert!(entered(text("ann")).is_err());
+        assert!(names(&[text("ann"), Reply::Nil]).is_err());
     }
 
     #[test]
-    fn the_order_in_which_redis_has_the_entrants_does_not_matter() {
-        let none = Reply::Array(vec![Reply::Nil; 3]);
-        let entrants = Reply::Array(["zoe", "ann", "bob"].map(text).to_vec());
-        let drum = Drum::parse(&[none, time(), entrants]).unwrap();
-        assert_eq!(drum.entrants, ["ann", "bob", "zoe"]);
+    fn the_millionth_is_let_in_and_nobody_behind() {
+        let place = |place| let_in(&[Reply::Int(place), text("OK")]);
+        assert!(place(1).unwrap() && place(1_000_000).unwrap());
+        assert!(!place(1_000_001).unwrap());
+        assert!(let_in(&[]).is_err() && let_in(&[text("OK")]).is_err());
+    }
+
+    #[test]
+    fn entrants_share_some_thousand_locks_evenly() {
+        let tickets = Tickets::of(Day::parse("2026-11-21").unwrap());
+        let mut locks = std::collections::BTreeMap::new();
+        for n in 0..100_000 {
+            let entrant = Id::parse(&format!("entrant{n}")).unwrap();
+            *locks
+                .entry(tickets.entrance_lock_name(&entrant))
+                .or_insert(0) += 1;
+        }
+        assert!((4_000..=4_096).contains(&locks.len()), "{}", locks.len());
+        assert!(locks.values().all(|entrants| *entrants < 100), "{locks:?}");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::caller::Answer;
 use crate::support::meddler::Mischief;
-use crate::support::{Stack, now_ms, until};
+use crate::support::{Redis, Stack, now_ms, until};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const WEEK_MS: u64 = 7 * DAY_MS;
@@ -100,10 +100,10 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
     let late = count(&draws, "drawn_before");
     assert_eq!(count(&draws, "drawn"), 1, "{draws:?}");
     assert_eq!(count(&draws, "left_to_another"), 39 - late, "{draws:?}");
-    // Each asked once. Only those who came late got the lock too, and gave it back.
+    // Each asked once. One read who won, and recorded it; only those who came late got the lock too, and gave it back.
     until("the lock is given back", || {
         let requests = redis.scripts_run() - before;
-        async move { requests == (40 + 1 + late) as u64 }
+        async move { requests == (40 + 2 + late) as u64 }
     })
     .await;
 
@@ -127,13 +127,20 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
 
 #[tokio::test]
 async fn a_draw_that_died_half_way_is_drawn_by_another_and_does_not_come_late() {
+    // While it reads who won, and while it records that.
+    for mischief in [Mischief::HoldAny("LINDEX"), Mischief::Hold] {
+        dies_half_way(mischief).await;
+    }
+}
+
+async fn dies_half_way(mischief: Mischief) {
     let mut stack = Stack::start();
     let lottery = Lottery::tomorrow();
     lottery.enter(&stack, 25).await;
-    let (meddler, dying) = stack.start_meddled(Mischief::Hold).await;
+    let (meddler, dying) = stack.start_meddled(mischief).await;
     let noon_ms = lottery.noon_ms;
     let firing = tokio::spawn(async move { dying.fire(noon_ms).await });
-    until("it has drawn, and says so", || {
+    until("it dies", || {
         let held = meddler.held() > 0;
         async move { held }
     })
@@ -225,6 +232,71 @@ async fn whoever_enters_twice_is_in_once() {
     );
 }
 
+/// However many come for the last place at once.
+#[tokio::test]
+async fn a_million_take_part_and_not_one_more() {
+    let mut stack = Stack::start();
+    let workers = [stack.caller(), stack.start_worker()];
+    let lottery = Lottery::tomorrow();
+    let mut redis = stack.redis();
+    redis.fill(&lottery, 999_999);
+
+    let coming = (0..40).map(|n| {
+        let (worker, id) = (workers[n % 2].clone(), lottery.id.clone());
+        tokio::spawn(async move { worker.enter(&id, &format!("late{n}")).await })
+    });
+    let mut statuses = Vec::new();
+    for came in coming.collect::<Vec<_>>() {
+        statuses.push(came.await.expect("no panic").status);
+    }
+    let let_in = statuses.iter().filter(|status| **status == 201).count();
+    assert_eq!(let_in, 1, "{statuses:?}");
+    // Each is told the same again.
+    for (n, status) in statuses.into_iter().enumerate() {
+        let again = workers[0].enter(&lottery.id, &format!("late{n}")).await;
+        match status {
+            201 => drop(again.answers(200)),
+            _ => drop(again.refuses(409, "lottery_full")),
+        }
+    }
+    for early in ["entrant0", "entrant999998"] {
+        workers[0].enter(&lottery.id, early).await.answers(200);
+    }
+    assert_eq!(lottery.shown(&stack).await.number("entrants"), 1_000_000);
+
+    until("all locks are given back", || {
+        let held: Vec<String> = redis.run("KEYS *:lock");
+        async move { held.is_empty() }
+    })
+    .await;
+    let before = redis.scripts_run();
+    workers[0].fire(lottery.noon_ms).await;
+    let draws = outcomes(&stack, 1).await;
+    assert_eq!(count(&draws, "drawn"), 1, "{draws:?}");
+    // However many take part.
+    assert_eq!(redis.scripts_run() - before, 3);
+    assert_eq!(winners(&lottery.shown(&stack).await).len(), 10);
+}
+
+impl Redis {
+    /// So many have entered; what the first and the last of them need to be found is there too.
+    fn fill(&mut self, lottery: &Lottery, entrants: u64) {
+        let key = |kind| format!("lottery:{{{}}}:{kind}", lottery.id);
+        let (list, found) = (key("entrants"), key("entered"));
+        let push = "for n=ARGV[1],ARGV[2] do redis.call('RPUSH',KEYS[1],'entrant'..string.format('%d',n)) end";
+        let step = 10_000;
+        for from in (0..entrants).step_by(step) {
+            let upto = (from + step as u64).min(entrants) - 1;
+            let mut script = redis::cmd("EVAL");
+            script.arg(push).arg(1).arg(&list).arg(from).arg(upto);
+            self.query::<()>(&script);
+        }
+        for n in [0, entrants - 1] {
+            self.run::<()>(&format!("HSET {found} entrant{n} {n}"));
+        }
+    }
+}
+
 #[tokio::test]
 async fn nobody_enters_behind_the_draw_or_long_before_it() {
     let stack = Stack::start();
@@ -248,16 +320,18 @@ async fn nobody_enters_behind_the_draw_or_long_before_it() {
 async fn a_lottery_is_forgotten_a_week_after_its_draw() {
     let stack = Stack::start();
     let (mut redis, lottery) = (stack.redis(), Lottery::tomorrow());
-    let [entrants, drawn] =
-        ["entrants", "drawn"].map(|key| format!("lottery:{{{}}}:{key}", lottery.id));
+    let [entrants, entered, drawn] =
+        ["entrants", "entered", "drawn"].map(|key| format!("lottery:{{{}}}:{key}", lottery.id));
     lottery.enter(&stack, 1).await;
-    let expires: u64 = redis.run(&format!("PEXPIRETIME {entrants}"));
-    assert_eq!(expires, lottery.noon_ms + WEEK_MS);
+    for key in [&entrants, &entered] {
+        let expires: u64 = redis.run(&format!("PEXPIRETIME {key}"));
+        assert_eq!(expires, lottery.noon_ms + WEEK_MS);
+    }
 
     stack.caller().fire(lottery.noon_ms).await;
     let shown = lottery.shown(&stack).await;
     let earliest = shown.number("drawn_at_ms") + WEEK_MS;
-    for key in [entrants, drawn] {
+    for key in [entrants, entered, drawn] {
         let expires: u64 = redis.run(&format!("PEXPIRETIME {key}"));
         assert!((earliest..=now_ms() + WEEK_MS).contains(&expires), "{key}");
     }

@@ -24,6 +24,8 @@ pub(crate) enum Mischief {
     LoseRenewal,
     /// It is not executed, and there is no answer, until [`Meddler::deliver`].
     Hold,
+    /// The same of any request with this command.
+    HoldAny(&'static str),
     /// Right before it, the lock of this name runs out.
     ExpireLock(&'static str),
 }
@@ -60,12 +62,17 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
     let commits = says(b"\"HSET\"");
     // Of all scripts only that of a renewal does this.
     let renews = says(b"extend(ARGV[5])");
+    let is_held = match meddler.mischief {
+        Mischief::Hold => commits,
+        Mischief::HoldAny(command) => says(format!("\"{command}\"").as_bytes()),
+        _ => false,
+    };
+    if is_held {
+        meddler.held.lock().expect("no panic").push((headers, body));
+        return std::future::pending().await;
+    }
     match meddler.mischief {
         Mischief::LoseRequest if commits => gateway_error(),
-        Mischief::Hold if commits => {
-            meddler.held.lock().expect("no panic").push((headers, body));
-            std::future::pending().await
-        }
         Mischief::LoseReply if commits => {
             meddler.forward(&headers, body).await;
             gateway_error()

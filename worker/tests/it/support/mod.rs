@@ -111,6 +111,11 @@ impl Redis {
         built.query(&mut self.0).expect(command)
     }
 
+    #[track_caller]
+    pub(crate) fn query<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> T {
+        command.query(&mut self.0).expect("Redis answers")
+    }
+
     /// Every key with its value, for comparison.
     pub(crate) fn dump(&mut self) -> Vec<(String, Vec<u8>)> {
         let mut keys: Vec<String> = self.run("KEYS *");
