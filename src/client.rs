@@ -1,6 +1,7 @@
 //! The client: where its bridges are, how to reach them, and how often to ask.
 
 mod majority;
+mod repeats;
 mod sending;
 mod several;
 

@@ -6,7 +6,7 @@ mod reads;
 mod text;
 mod waiter;
 
-pub(crate) use call::{Call, Kind, Subject, Write};
+pub(crate) use call::{Call, Kind, RECEIPT_LIFE, Subject, Write};
 pub(crate) use outcome::{
     Acquired, Contended, Outcome, Verdict, is_error_of_redis, is_unknown_script, verdict,
 };

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::repeats::Repeats;
 use super::{Client, Node, Reach};
 use crate::bridge::Bridge;
 use crate::command::Reply;
@@ -14,7 +15,6 @@ use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Call, Outcome, Verdict};
 use crate::token::Session;
 use crate::transport::{Transport, TransportError};
-use crate::wait::Backoff;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// Has a call executed that belongs to no acquisition.
@@ -63,46 +63,33 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         check: Check,
     ) -> Settled<Verdict> {
         let node = &self.host.nodes[node];
-        let mut backoff = Backoff::new(until.attempts(self.attempts));
-        let mut lost = None;
+        let mut repeats = Repeats::new(call, until, self.attempts);
         let mut requests = 0;
         let mut begun_at = None;
         loop {
             let asked_at = self.runtime().now();
             let begun_at = *begun_at.get_or_insert(asked_at);
-            let limit = until.limit(asked_at).min(self.request_limit_of(call));
+            let limit = repeats.limit(asked_at).min(self.request_limit_of(call));
             let outcome = self
                 .send(node, call, session, limit, &mut requests)
                 .await
                 .and_then(|verdict| check(&verdict).map(|()| verdict))
+                .and_then(|verdict| repeats.check(verdict, self.runtime().now()))
                 .map_err(|error| call.name_in(error))
                 .map_err(|error| error.quoting(|text| node.bridge.quote(&call.redact(text))));
             let pause = match &outcome {
-                Err(error) if error.is_passing() => {
-                    if error.is_unknown() {
-                        lost = Some(error.clone());
-                    }
-                    let left = until.limit(self.runtime().now());
-                    backoff
-                        .pause(self.runtime(), error)
-                        .filter(|pause| *pause < left)
-                        .inspect(|pause| self.observe_retry(call, error, *pause))
-                }
-                _ => None,
+                Err(error) => repeats
+                    .pause(self.runtime(), asked_at, error)
+                    .inspect(|pause| self.observe_retry(call, error, *pause)),
+                Ok(_) => None,
             };
             let Some(pause) = pause else {
-                let strays = lost.is_some();
-                // A refusal says nothing of the requests before it.
-                let outcome = match (outcome, lost) {
-                    (Err(error), Some(lost)) if error.is_refusal() => Err(lost),
-                    (outcome, _) => outcome,
-                };
                 return Settled {
-                    outcome,
                     begun_at,
                     asked_at,
-                    strays,
+                    strays: repeats.may_have_run(),
                     requests,
+                    outcome: repeats.settle(outcome),
                 };
             };
             self.runtime().sleep(pause).await;
@@ -264,7 +251,7 @@ pub(crate) enum Until {
 }
 
 impl Until {
-    fn limit(self, now: Moment) -> Duration {
+    pub(super) fn limit(self, now: Moment) -> Duration {
         match self {
             Self::Deadline(deadline) => deadline.since(now),
             Self::Ttl { ttl, give_up, .. } => {

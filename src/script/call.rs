@@ -12,6 +12,10 @@ use crate::quoted;
 use crate::replicas::Replicas;
 use crate::token::{Session, Token};
 
+/// For how long a write is answered by its receipt at least, as `receipt.lua` has it: a repeat that is executed later is not known as
+/// one.
+pub(crate) const RECEIPT_LIFE: Duration = Duration::from_secs(30);
+
 /// How a lock is stored, and who may have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -120,6 +124,8 @@ pub(crate) struct Call {
     replicas: Option<Replicas>,
     /// The first key is that of a lock.
     is_of_lock: bool,
+    /// A repeat is answered by a receipt, and runs nothing.
+    leaves_receipt: bool,
 }
 
 /// Which write of a lease this is, so that a repeat runs nothing twice.
@@ -183,7 +189,10 @@ impl Call {
     }
 
     pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
-        Self::of(&kind.scripts().force_release, name, kind, session.as_str()).commands(&[])
+        let script = &kind.scripts().force_release;
+        let mut call = Self::of(script, name, kind, session.as_str()).commands(&[]);
+        call.leaves_receipt = true;
+        call
     }
 
     pub(crate) fn read(reads: &[Command]) -> Self {
@@ -200,6 +209,7 @@ impl Call {
             secret: None,
             replicas: None,
             is_of_lock: false,
+            leaves_receipt: false,
         }
     }
 
@@ -235,7 +245,8 @@ impl Call {
         }])
     }
 
-    fn write(self, write: &Write<'_>) -> Self {
+    fn write(mut self, write: &Write<'_>) -> Self {
+        self.leaves_receipt = write.number > 0;
         self.args([write.session.as_str().to_owned(), write.number.to_string()])
     }
 
@@ -269,6 +280,10 @@ impl Call {
 
     pub(crate) const fn replicas(&self) -> Option<&Replicas> {
         self.replicas.as_ref()
+    }
+
+    pub(crate) const fn leaves_receipt(&self) -> bool {
+        self.leaves_receipt
     }
 
     pub(crate) const fn script(&self) -> &'static Script {

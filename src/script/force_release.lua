@@ -6,9 +6,10 @@
 --       {0, nonce}  it was free
 --
 -- A repeat must not hit whoever was next.
+local RECEIPT_MS = 30000
 local before = redis.call('GET', RECEIPT)
 if before then return { tonumber(before), ARGV[1] } end
 local held = redis.call('EXISTS', NAME)
 if held == 1 then wipe() end
-redis.call('SET', RECEIPT, held, 'PX', 30000)
+redis.call('SET', RECEIPT, held, 'PX', RECEIPT_MS)
 return { held, ARGV[1] }

@@ -1,8 +1,8 @@
 -- Shared: a write leaves a receipt, "<session> <number> <earlier> <results>", so that a repeat is answered and not run again.
 -- Earlier are the sessions that wrote before, each with its last number: what they sent may still be on its way.
+-- It is there for as long as the client counts on it, and as long as the lock, so that nothing that comes late runs twice.
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
-local EARLIER_LENGTH = 200
 local session, number, earlier, results
 -- What to answer without running anything: the first reply to a repeat, "lost" to a straggler that a later write overtook.
 local function answered()
@@ -10,7 +10,7 @@ local function answered()
   if session == SESSION then
     if tonumber(number) == NUMBER then
       -- Written again, so that who waits for replicas behind this waits for what the first wrote.
-      redis.pcall('PEXPIRE', RECEIPT, RECEIPT_MS)
+      redis.pcall('PEXPIRE', RECEIPT, math.max(RECEIPT_MS, redis.call('PTTL', RECEIPT)))
       return { 1, ARGV[1], results }
     end
     if tonumber(number) > NUMBER then return { 0, ARGV[1] } end
@@ -19,8 +19,8 @@ local function answered()
     if name == SESSION and tonumber(last) >= NUMBER then return { 0, ARGV[1] } end
   end
 end
-local function leave_receipt(results)
-  if session and session ~= SESSION then earlier = string.sub(session .. ':' .. number .. ',' .. earlier, 1, EARLIER_LENGTH) end
-  local receipt = table.concat({ SESSION, ARGV[4], earlier or '', results }, ' ')
-  redis.call('SET', RECEIPT, receipt, 'PX', RECEIPT_MS)
+local function leave_receipt(results, ms)
+  -- Of many only the latest: 200 bytes hold a dozen.
+  if session and session ~= SESSION then earlier = string.sub(session .. ':' .. number .. ',' .. earlier, 1, 200) end
+  redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)
 end

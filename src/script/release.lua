@@ -10,5 +10,5 @@ if not is_held() then return { 0, ARGV[1] } end
 local results = run(5)
 -- A Redis that is full refuses a script's first write, unless that makes room.
 free()
-leave_receipt(results)
+leave_receipt(results, RECEIPT_MS)
 return { 1, ARGV[1], results }

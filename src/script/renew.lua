@@ -11,5 +11,6 @@ end
 if not is_held() then return { 0, ARGV[1] } end
 extend(ARGV[5])
 local results = run(6)
-if NUMBER > 0 then leave_receipt(results) end
+local life = math.max(RECEIPT_MS, redis.call('PTTL', NAME))
+if NUMBER > 0 then leave_receipt(results, life) else redis.call('PEXPIRE', RECEIPT, life) end
 return { 1, ARGV[1], results }

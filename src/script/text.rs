@@ -204,12 +204,27 @@ const fn as_text(bytes: &'static [u8]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::RECEIPT_LIFE;
 
     #[test]
     fn a_script_is_sent_without_comments_in_one_line() {
         const SOURCE: &str = "-- head\n\nlocal a = 1\n  -- why\n  return a";
         const TEXT: [u8; stripped_len(SOURCE)] = strip(SOURCE);
         assert_eq!(as_text(&TEXT), "local a = 1 return a ");
+    }
+
+    #[test]
+    fn receipts_are_there_for_as_long_as_the_client_counts_on_them() {
+        let life = format!("local RECEIPT_MS = {}\n", RECEIPT_LIFE.as_millis());
+        for source in [
+            include_str!("receipt.lua"),
+            include_str!("force_release.lua"),
+        ] {
+            assert!(source.contains(&life), "{source}");
+        }
+        // What a release over several bridges leaves.
+        let gone = "redis.call('SET', GONE, held, 'PX', 60000)";
+        assert!(include_str!("withdraw.lua").contains(gone) && RECEIPT_LIFE.as_millis() <= 60_000);
     }
 
     #[test]

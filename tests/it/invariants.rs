@@ -106,7 +106,7 @@ fn only_the_client_sends_and_it_alone_sends_again() {
     );
     // With another token it is not the same again.
     only(
-        &["client/sending.rs", "attempt/voted.rs", "wait.rs"],
+        &["client/repeats.rs", "attempt/voted.rs", "wait.rs"],
         &["Backoff"],
     );
 }

@@ -134,6 +134,14 @@ pub(crate) fn has_nonce(response: &Response) -> bool {
     response.status == 200 && !text.contains("[false,") && !text.contains("\"error\"")
 }
 
+/// What the bridge says that has too much to do, and when to come back.
+pub(crate) fn overloaded(status: u16, retry_after: &str) -> Response {
+    Response {
+        retry_after: Some(retry_after.to_owned()),
+        ..upstash::refusal(status, "too much to do")
+    }
+}
+
 fn answer(status: u16, body: &serde_json::Value) -> Response {
     Response {
         status,

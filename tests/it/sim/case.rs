@@ -1,6 +1,6 @@
 //! One case: all there is in a world, what becomes of it, and what it was found to break.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::bridge::Dialect;
@@ -27,6 +27,8 @@ pub(crate) struct Case {
     pub(crate) is_replicated: Cell<bool>,
     pub(crate) net: Cell<Net>,
     pub(crate) network: Network,
+    /// What observers were told, by its code.
+    pub(crate) events: RefCell<Vec<&'static str>>,
     /// When faults stopped.
     pub(crate) healed: Cell<Option<Time>>,
     /// How far Redis's clock was set back, in microseconds.
@@ -57,6 +59,7 @@ impl Case {
             is_replicated: Cell::new(false),
             net: Cell::new(Net::QUIET),
             network: Network::default(),
+            events: RefCell::default(),
             healed: Cell::new(None),
             set_back_us: Cell::new(0),
             quiet: Quiet::default(),

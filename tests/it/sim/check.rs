@@ -10,7 +10,7 @@ use std::rc::Rc;
 use grants::Record;
 pub(crate) use grants::holder;
 use writes::Write;
-pub(crate) use writes::log;
+pub(crate) use writes::{log, log_of};
 
 use super::world::{Machine, Time};
 

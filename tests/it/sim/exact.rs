@@ -1,6 +1,7 @@
 //! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is 10 ms long.
 
 mod keeping;
+mod receipts;
 
 use std::cell::Cell;
 use std::future::Future;
@@ -13,6 +14,7 @@ use super::case::Case;
 use super::check::Check;
 use super::faults::Net;
 use super::host::{self, Settings, SimClient};
+use super::lua::Redis;
 use super::sabotage::Bent;
 use super::trace::Trace;
 use super::world::{MS, Machine, Time};
@@ -29,11 +31,24 @@ fn play<F: Future<Output = ()> + 'static>(story: impl FnOnce(Rc<Case>) -> F) {
 }
 
 fn play_bent<F: Future<Output = ()> + 'static>(bent: Bent, story: impl FnOnce(Rc<Case>) -> F) {
-    let case = Case::new(0, &Rc::default(), Check::default(), bent, Trace::OFF);
+    play_with(&Rc::default(), bent, story);
+}
+
+fn play_on<F: Future<Output = ()> + 'static>(redis: &Rc<Redis>, story: impl FnOnce(Rc<Case>) -> F) {
+    play_with(redis, Bent::Straight, story);
+}
+
+fn play_with<F: Future<Output = ()> + 'static>(
+    redis: &Rc<Redis>,
+    bent: Bent,
+    story: impl FnOnce(Rc<Case>) -> F,
+) {
+    let case = Case::new(0, redis, Check::default(), bent, Trace::OFF);
     case.net.set(STEADY);
     let is_over = meanwhile(&case, &machine(), story(case.clone()));
     assert!(case.pass(1_000_000 * MS, || is_over.get().is_some()));
-    assert!(case.check.violation().is_none());
+    let violation = case.check.violation();
+    assert!(violation.is_none(), "{violation:?}");
     case.world.end();
 }
 
@@ -57,14 +72,15 @@ fn machine() -> Rc<Machine> {
     Rc::new(Machine::new(0))
 }
 
+const SETTINGS: Settings = Settings {
+    script_cache: false,
+    push: true,
+    attempts: 3,
+    timeout: Duration::from_millis(500),
+};
+
 fn client(case: &Rc<Case>, machine: &Rc<Machine>) -> SimClient {
-    let settings = Settings {
-        script_cache: false,
-        push: true,
-        attempts: 3,
-        timeout: Duration::from_millis(500),
-    };
-    host::client(case, machine, settings)
+    host::client(case, machine, SETTINGS)
 }
 
 /// Somebody waits for the lock `a` from now on. When it has it.

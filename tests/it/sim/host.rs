@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use edgelock::{
-    Client, Lease, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
+    Client, Event, Lease, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
     TransportError,
 };
 
@@ -48,6 +48,7 @@ pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings)
 pub(crate) trait Scene: 'static {
     fn world(&self) -> &Rc<World>;
     fn rng(&self) -> &Rng;
+    fn observe(&self, _: &Event<'_>) {}
 }
 
 impl Scene for Case {
@@ -57,6 +58,10 @@ impl Scene for Case {
 
     fn rng(&self) -> &Rng {
         &self.rng
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        self.events.borrow_mut().push(event.kind.code());
     }
 }
 
@@ -81,6 +86,10 @@ impl<S: Scene> Runtime for Host<S> {
 
     fn spawn(&self, task: Task) {
         self.0.world().spawn(&self.1, task);
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        self.0.observe(event);
     }
 }
 

@@ -10,6 +10,7 @@ mod case;
 mod check;
 mod differential;
 mod exact;
+mod fate;
 mod faults;
 mod host;
 mod lua;

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use edgelock::{Response, TransportError};
 
 use super::case::Case;
+use super::fate::Fates;
 use super::faults::Net;
 use super::host::Heard;
 use super::world::Time;
@@ -28,12 +29,17 @@ pub(crate) struct Network {
     last: RefCell<Option<Response>>,
     /// How many replicas are behind, and about to be promoted.
     pub(crate) fail_overs: Cell<u32>,
+    pub(crate) fates: Fates,
     /// The next positive answer is lost.
     pub(crate) lose_next_grant: Cell<bool>,
 }
 
 fn no_response() -> TransportError {
     TransportError::NoResponse("connection reset".into())
+}
+
+fn not_sent() -> TransportError {
+    TransportError::NotSent("connection refused".into())
 }
 
 impl Network {

@@ -185,7 +185,7 @@ fn a_repeat_that_writes_nothing_for_replicas_to_wait_for() {
     script_in(
         Bent::Replicated,
         ExactlyOnce,
-        "redis.pcall('PEXPIRE', RECEIPT, RECEIPT_MS)",
+        "redis.pcall('PEXPIRE', RECEIPT, math.max(RECEIPT_MS, redis.call('PTTL', RECEIPT)))",
         "",
     );
 }
@@ -202,7 +202,7 @@ fn a_lost_answer_that_is_taken_for_nothing_executed() {
 
 #[test]
 fn a_write_without_receipt() {
-    let left = "redis.call('SET', RECEIPT, receipt, 'PX', RECEIPT_MS)";
+    let left = "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)";
     script(ExactlyOnce, left, "");
 }
 

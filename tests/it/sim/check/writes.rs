@@ -102,7 +102,7 @@ impl Check {
     }
 }
 
-pub(super) fn log_of<'a>(name: &str, db: &'a Db) -> &'a [u8] {
+pub(crate) fn log_of<'a>(name: &str, db: &'a Db) -> &'a [u8] {
     match db.value(&log(name)) {
         Some(Value::Text(text)) => text,
         _ => &[],

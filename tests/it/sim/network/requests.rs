@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use edgelock::{Response, TransportError};
 
-use super::no_response;
+use super::{no_response, not_sent};
 use crate::bridge::{self, Asked, Wait};
 use crate::case::Case;
 use crate::check::holder;
+use crate::fate::Fate;
 use crate::host::Inbox;
 use crate::redis::Reply;
 use crate::script::Run;
@@ -37,6 +38,10 @@ impl Case {
         let asked = Rc::new(asked);
         let copies = 1 + usize::from(self.rng.chance(net.duplicate));
         let is_refused = self.rng.chance(net.refuse);
+        let fate = self.network.fates.take();
+        if matches!(fate, Fate::NotSent) {
+            return answer.put(Err(not_sent()));
+        }
         for _ in 0..copies {
             if self.rng.chance(net.lose_request) {
                 self.trace
@@ -44,13 +49,27 @@ impl Case {
                 continue;
             }
             let (case, from) = (self.clone(), from.clone());
-            let (asked, answer) = (asked.clone(), answer.clone());
-            self.carry(net.delay(&self.rng), move || {
+            let (asked, answer, fate) = (asked.clone(), answer.clone(), fate.clone());
+            let delay = match fate {
+                Fate::Late(delay) => delay,
+                _ => net.delay(&self.rng),
+            };
+            self.carry(delay, move || {
                 let serve = || match is_refused {
                     true => case.dialect.get().unauthorized().into(),
                     false => case.serve(&from, &asked),
                 };
-                case.arrive(serve, copies == 1, &answer);
+                match fate {
+                    Fate::Lost => drop(serve()),
+                    Fate::Executed(response) => {
+                        drop(serve());
+                        case.arrive(|| response.clone().into(), true, &answer);
+                    }
+                    Fate::Shed(response) => {
+                        case.arrive(|| response.clone().into(), true, &answer);
+                    }
+                    _ => case.arrive(serve, copies == 1, &answer),
+                }
             });
         }
     }
@@ -63,7 +82,7 @@ impl Case {
         let mut took = 0;
         let response = if now < self.network.bridge_away_until.get() {
             Err(match is_alone {
-                true => TransportError::NotSent("connection refused".into()),
+                true => not_sent(),
                 false => no_response(),
             })
         } else if now < self.network.redis_away_until.get() {

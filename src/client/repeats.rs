@@ -1,0 +1,85 @@
+//! Whether an operation is sent again: how often, after what pause, and until when.
+
+use std::time::Duration;
+
+use super::Until;
+use crate::error::Error;
+use crate::lease;
+use crate::runtime::{Moment, Runtime};
+use crate::script::{Call, RECEIPT_LIFE, Verdict};
+use crate::wait::Backoff;
+
+/// The requests of one operation.
+pub(super) struct Repeats {
+    until: Until,
+    leaves_receipt: bool,
+    backoff: Backoff,
+    /// The first request that may have been executed, and why that is not known of the last one.
+    lost: Option<(Moment, Error)>,
+}
+
+impl Repeats {
+    pub(super) fn new(call: &Call, until: Until, attempts: u32) -> Self {
+        Self {
+            until,
+            leaves_receipt: call.leaves_receipt(),
+            backoff: Backoff::new(until.attempts(attempts)),
+            lost: None,
+        }
+    }
+
+    /// For how long an answer is of use.
+    pub(super) fn limit(&self, now: Moment) -> Duration {
+        let of_receipt = self.receipt_end().map(|end| end.since(now));
+        self.until
+            .limit(now)
+            .min(of_receipt.unwrap_or(Duration::MAX))
+    }
+
+    /// Until when Redis surely tells a repeat from another write; `None` if there is nothing to repeat, or nothing that a repeat could
+    /// do wrong.
+    fn receipt_end(&self) -> Option<Moment> {
+        let (first, _) = self.lost.as_ref().filter(|_| self.leaves_receipt)?;
+        Some(lease::deadline(*first, RECEIPT_LIFE))
+    }
+
+    /// What an answer is worth that came `now`, in spite of [`Repeats::limit`] if the host stood still: behind the end of a receipt
+    /// "it was not held" may be what the first request did.
+    pub(super) fn check(&self, verdict: Verdict, now: Moment) -> Result<Verdict, Error> {
+        match (&self.lost, self.receipt_end()) {
+            (Some((_, error)), Some(end)) if end <= now && !verdict.is_yes() => Err(error.clone()),
+            _ => Ok(verdict),
+        }
+    }
+
+    /// How long to pause behind a request that was sent at `asked_at` and failed; `None` not to send it again.
+    pub(super) fn pause<R: Runtime>(
+        &mut self,
+        runtime: &R,
+        asked_at: Moment,
+        error: &Error,
+    ) -> Option<Duration> {
+        if !error.is_passing() {
+            return None;
+        }
+        if error.is_unknown() {
+            let first = self.lost.take().map_or(asked_at, |(first, _)| first);
+            self.lost = Some((first, error.clone()));
+        }
+        let pause = self.backoff.pause(runtime, error)?;
+        Some(pause).filter(|pause| *pause < self.limit(runtime.now()))
+    }
+
+    /// Whether a request before the last one may yet be executed, or was.
+    pub(super) const fn may_have_run(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// What came of it all, by what came of the last request. A refusal says nothing of those before it.
+    pub(super) fn settle(self, outcome: Result<Verdict, Error>) -> Result<Verdict, Error> {
+        match (outcome, self.lost) {
+            (Err(error), Some((_, lost))) if error.is_refusal() => Err(lost),
+            (outcome, _) => outcome,
+        }
+    }
+}

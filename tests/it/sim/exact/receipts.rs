@@ -1,0 +1,277 @@
+//! Repeats of a write, and what is told of it, once its receipt may be gone: that is there for 30 s, or as long as the lock.
+
+use edgelock::Error;
+
+use super::*;
+use crate::bridge;
+use crate::check::log_of;
+use crate::fate::Fate;
+use crate::host::{SimLease, SimLock};
+
+/// The only time-out that a receipt does not outlive.
+const PATIENT: Settings = Settings {
+    timeout: Duration::from_secs(31),
+    ..SETTINGS
+};
+
+fn lock(case: &Rc<Case>, settings: Settings, ttl_s: u64) -> SimLock {
+    let lock = host::client(case, &machine(), settings).lock("a");
+    lock.and_then(|lock| lock.ttl(Duration::from_secs(ttl_s)))
+        .expect("a lock")
+}
+
+/// Held for two minutes.
+async fn held(case: &Rc<Case>, settings: Settings) -> SimLease {
+    let lock = lock(case, settings, 120);
+    lock.try_acquire().await.expect("a lease")
+}
+
+fn append() -> [Command; 1] {
+    [Command::new("APPEND").key("log:a").arg(";")]
+}
+
+/// How often that was executed, until a minute and a half from now.
+async fn appended(case: &Case) -> usize {
+    sleep(case, 90_000).await;
+    log_of("a", &case.redis.db()).len()
+}
+
+/// The next request is executed, and answered by a bridge that wants to be asked again in 31 s.
+fn spoil(case: &Case) {
+    let late = bridge::overloaded(503, "31");
+    case.network.fates.next(Fate::Executed(late));
+}
+
+#[track_caller]
+fn is_unknown<O: std::fmt::Debug>(outcome: Result<O, Error>) {
+    let error = outcome.expect_err("nobody can know");
+    assert!(error.is_unknown(), "{error}");
+}
+
+#[test]
+fn exec_does_not_run_twice_when_the_bridge_asks_to_come_back_in_31_s() {
+    play(|case| async move {
+        let lease = held(&case, SETTINGS).await;
+        spoil(&case);
+        is_unknown(lease.exec(&append()).await);
+        assert_eq!(appended(&case).await, 1);
+    });
+}
+
+#[test]
+fn a_commit_is_not_told_lost_when_the_bridge_asks_to_come_back_in_31_s() {
+    play(|case| async move {
+        let lease = held(&case, SETTINGS).await;
+        spoil(&case);
+        is_unknown(lease.commit(&append()).await);
+        assert_eq!(appended(&case).await, 1);
+    });
+}
+
+#[test]
+fn run_is_not_told_lost_when_the_bridge_asks_to_come_back_for_the_release_in_31_s() {
+    play(|case| async move {
+        let done = lock(&case, SETTINGS, 120)
+            .run(async |_| {
+                spoil(&case);
+                Ok::<_, Error>(7)
+            })
+            .await;
+        assert_eq!(done, Ok(7));
+        sleep(&case, 90_000).await;
+        assert!(!case.events.borrow().contains(&"lost"));
+    });
+}
+
+/// Somebody holds the lock when it is forced; from a second later on, somebody else.
+async fn is_next_holder_left_alone(case: &Rc<Case>, settings: Settings) -> bool {
+    let (forced, next) = (lock(case, settings, 600), lock(case, SETTINGS, 600));
+    forced.try_acquire().await.expect("a lease").into_token();
+    let successor = {
+        let (case, next) = (case.clone(), next.clone());
+        async move {
+            sleep(&case, 1_000).await;
+            next.try_acquire().await.expect("a lease").into_token();
+        }
+    };
+    let succeeds = meanwhile(case, &machine(), successor);
+    is_unknown(forced.force_release().await);
+    sleep(case, 90_000).await;
+    succeeds.get().is_some() && next.inspect().await.expect("an answer").holder.is_some()
+}
+
+#[test]
+fn a_forced_release_does_not_free_the_next_holder_when_the_bridge_asks_to_come_back_in_31_s() {
+    play(|case| async move {
+        spoil_second(&case);
+        assert!(is_next_holder_left_alone(&case, SETTINGS).await);
+    });
+}
+
+#[test]
+fn nor_does_it_when_its_time_out_is_31_s() {
+    play(|case| async move {
+        case.network.fates.next(Fate::Passed);
+        case.network.fates.next(Fate::Lost);
+        assert!(is_next_holder_left_alone(&case, PATIENT).await);
+    });
+}
+
+fn spoil_second(case: &Case) {
+    case.network.fates.next(Fate::Passed);
+    spoil(case);
+}
+
+#[test]
+fn exec_does_not_run_twice_when_its_time_out_is_31_s() {
+    play(|case| async move {
+        let lease = held(&case, PATIENT).await;
+        case.network.fates.next(Fate::Lost);
+        is_unknown(lease.exec(&append()).await);
+        assert_eq!(appended(&case).await, 1);
+    });
+}
+
+#[test]
+fn a_commit_is_not_told_lost_when_its_time_out_is_31_s() {
+    play(|case| async move {
+        let lease = held(&case, PATIENT).await;
+        case.network.fates.next(Fate::Lost);
+        is_unknown(lease.commit(&append()).await);
+        assert_eq!(appended(&case).await, 1);
+    });
+}
+
+#[test]
+fn a_lease_that_is_dropped_is_not_observed_as_lost_when_its_time_out_is_31_s() {
+    play(|case| async move {
+        let lease = held(&case, PATIENT).await;
+        case.network.fates.next(Fate::Lost);
+        drop(lease);
+        sleep(&case, 200_000).await;
+        assert!(!case.events.borrow().contains(&"lost"));
+    });
+}
+
+/// Asks ten times in half a minute.
+const PERSISTENT: Settings = Settings {
+    timeout: Duration::from_secs(3),
+    attempts: 10,
+    ..SETTINGS
+};
+
+/// A commit is executed at once, and no request arrives until so many milliseconds later: what is told of it.
+fn commit_through_an_outage(redis: &Rc<Redis>, outage_ms: u64) -> Result<usize, Error> {
+    let told = Rc::new(Cell::new(None));
+    let tells = told.clone();
+    play_on(redis, move |case| async move {
+        // By a clock that is as slow as one may be.
+        let slow = Rc::new(Machine::new(-9_900));
+        let lock = host::client(&case, &slow, PERSISTENT).lock("a");
+        let lock = lock.and_then(|lock| lock.ttl(Duration::from_secs(120)));
+        let lease = lock.expect("a lock").try_acquire().await.expect("a lease");
+        case.network.fates.next(Fate::Lost);
+        let outage = case.clone();
+        let commit = async move {
+            let outcome = lease.commit(&append()).await;
+            tells.set(Some(outcome.map(|replies| replies.len())));
+        };
+        let answered = meanwhile(&case, &slow, commit);
+        sleep(&case, 100).await;
+        outage.net.set(Net {
+            lose_request: 1_000,
+            ..STEADY
+        });
+        sleep(&case, outage_ms).await;
+        outage.net.set(STEADY);
+        assert_eq!(appended(&case).await, 1);
+        assert!(answered.get().is_some());
+    });
+    told.take().expect("it is told something")
+}
+
+/// What is told by when an outage of about half a minute ends.
+fn outages(redis: &Rc<Redis>) -> Vec<Result<usize, Error>> {
+    (24_000..34_000)
+        .step_by(250)
+        .map(|ms| commit_through_an_outage(redis, ms))
+        .collect()
+}
+
+#[test]
+fn whenever_an_outage_ends_a_commit_is_told_done_or_unknown_and_never_lost() {
+    let told = outages(&Rc::default());
+    assert!(told.iter().any(Result::is_ok));
+    for error in told.into_iter().filter_map(Result::err) {
+        assert!(error.is_unknown(), "{error}");
+    }
+}
+
+/// Sabotage: that the client counts on 30 s.
+#[test]
+fn receipts_that_are_gone_before_the_client_stops_to_count_on_them_are_noticed() {
+    let early = "local RECEIPT_MS = 25000";
+    let told = outages(&Rc::new(bent("local RECEIPT_MS = 30000", early)));
+    let is_lost = |told: &Result<usize, Error>| matches!(told, Err(Error::Lost { .. }));
+    assert!(told.iter().any(is_lost));
+}
+
+/// With `part` of the scripts that have it replaced.
+fn bent(part: &'static str, by: &'static str) -> Redis {
+    Redis::new(Box::new(move |text| text.replace(part, by)))
+}
+
+/// How often a write is applied that the network holds up for 40 s, when nobody waits for its answer any more, of a lease that
+/// goes on. If `is_repeat`, it was executed before; else another write was since.
+fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
+    let count = Rc::new(Cell::new(0));
+    let counts = count.clone();
+    play_on(redis, move |case| async move {
+        let lease = lock(&case, SETTINGS, 20)
+            .try_acquire()
+            .await
+            .expect("a lease");
+        if is_repeat {
+            case.network.fates.next(Fate::Lost);
+        }
+        case.network.fates.next(Fate::Late(40_000 * MS));
+        // The third attempt.
+        case.network.fates.next(Fate::NotSent);
+        if !is_repeat {
+            case.network.fates.next(Fate::NotSent);
+        }
+        is_unknown(lease.exec(&append()).await);
+        if !is_repeat {
+            lease.exec(&[]).await.expect("held");
+        }
+        for _ in 0..12 {
+            sleep(&case, 5_000).await;
+            lease.renew().await.expect("held");
+        }
+        counts.set(log_of("a", &case.redis.db()).len());
+    });
+    count.get()
+}
+
+#[test]
+fn a_repeat_that_arrives_40_s_late_runs_nothing_twice_while_the_lease_goes_on() {
+    assert_eq!(late(&Rc::default(), true), 1);
+}
+
+#[test]
+fn a_write_that_arrives_40_s_late_does_not_run_behind_a_later_one_while_the_lease_goes_on() {
+    assert_eq!(late(&Rc::default(), false), 0);
+}
+
+/// Sabotage: that receipts are renewed with the lock, and what they are for.
+#[test]
+fn receipts_that_are_not_renewed_with_the_lock_are_noticed() {
+    let redis = Rc::new(bent("else redis.call('PEXPIRE', RECEIPT, life) end", "end"));
+    assert_eq!((late(&redis, true), late(&redis, false)), (2, 1));
+}
+
+#[test]
+fn a_receipt_that_knows_of_no_later_write_is_noticed() {
+    let later = "if tonumber(number) > NUMBER then return { 0, ARGV[1] } end";
+    assert_eq!(late(&Rc::new(bent(later, "")), false), 1);
+}
