@@ -131,6 +131,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// How long to wait for the answer to one request before it is aborted, at most. No answer is awaited past the lease's
     /// deadline, whatever is set here.
+    ///
+    /// Also how long a call that does not wait for the lock leaves a bridge alone that asks for it
+    /// (`Retry-After`), in all. What is more is said by [`Error::retry_after`].
     #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = timeout;

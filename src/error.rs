@@ -139,7 +139,9 @@ pub enum Error {
     Unavailable {
         /// Who said what.
         message: String,
-        /// When to come back, if the bridge said so.
+        /// When to come back, if the bridge said so: after the call came back. A call does as the
+        /// bridge asks for [`crate::Client::request_timeout`] in all, and no longer; one that waits
+        /// for the lock, to the end of its wait; a write whose outcome is open, to its deadline.
         retry_after: Option<Duration>,
         /// Whether the script may have run all the same.
         may_have_run: bool,
@@ -246,6 +248,15 @@ impl Error {
                 *may_have_run
             }
             _ => false,
+        }
+    }
+
+    /// When to come back, where that is known: the bridge said so, or another holds the lock.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Held { retry_after, .. } => Some(*retry_after),
+            Self::Unavailable { retry_after, .. } => *retry_after,
+            _ => None,
         }
     }
 

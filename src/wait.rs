@@ -10,31 +10,37 @@ use crate::script::Contended;
 pub(crate) struct Backoff {
     attempts_left: u32,
     ceiling: Duration,
+    /// For how long in all a bridge that asks to be left alone still is.
+    patience: Duration,
 }
 
 impl Backoff {
     const FIRST_CEILING: Duration = Duration::from_millis(50);
 
-    pub(crate) fn new(attempts: u32) -> Self {
+    pub(crate) fn new(attempts: u32, patience: Duration) -> Self {
         Self {
             attempts_left: attempts.saturating_sub(1),
             ceiling: Self::FIRST_CEILING,
+            patience,
         }
     }
 
+    /// From now on a bridge may ask for any pause. How long is too long is for the caller to judge.
+    pub(crate) const fn lose_no_patience(&mut self) {
+        self.patience = Duration::MAX;
+    }
+
     /// How long to pause after `error`, or `None` to give up. At random up to a ceiling that doubles, so that clients that
-    /// failed together do not come back together; not before the bridge said.
+    /// failed together do not come back together; not before the bridge said, and not at all if that is too long.
     pub(crate) fn pause<R: Runtime>(&mut self, runtime: &R, error: &Error) -> Option<Duration> {
         self.attempts_left = self.attempts_left.checked_sub(1)?;
         let pause = between(runtime, Duration::ZERO, self.ceiling);
         self.ceiling *= 2;
-        Some(match error {
-            Error::Unavailable {
-                retry_after: Some(earliest),
-                ..
-            } => pause.max(*earliest),
-            _ => pause,
-        })
+        let Some(earliest) = error.retry_after() else {
+            return Some(pause);
+        };
+        self.patience = self.patience.checked_sub(earliest)?;
+        Some(pause.max(earliest))
     }
 }
 
@@ -329,10 +335,27 @@ mod tests {
     #[test]
     fn attempts_end_and_their_pauses_double() {
         let lost = Error::TimedOut(ms(1));
-        let mut backoff = Backoff::new(3);
+        let mut backoff = Backoff::new(3, Duration::ZERO);
         assert_eq!(backoff.pause(&HIGH, &lost), Some(ms(50)));
         assert_eq!(backoff.pause(&HIGH, &lost), Some(ms(100)));
         assert_eq!(backoff.pause(&HIGH, &lost), None);
-        assert_eq!(Backoff::new(0).pause(&HIGH, &lost), None);
+        assert_eq!(Backoff::new(0, Duration::ZERO).pause(&HIGH, &lost), None);
+    }
+
+    #[test]
+    fn a_bridge_is_left_alone_for_as_long_as_patience_lasts() {
+        let busy = |seconds| Error::Unavailable {
+            message: String::new(),
+            retry_after: Some(Duration::from_secs(seconds)),
+            may_have_run: false,
+        };
+        let mut backoff = Backoff::new(9, ms(2_500));
+        assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));
+        assert_eq!(backoff.pause(&HIGH, &Error::Truncated), Some(ms(100)));
+        assert_eq!(backoff.pause(&HIGH, &busy(2)), None);
+        assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));
+        assert_eq!(backoff.pause(&HIGH, &busy(1)), None);
+        backoff.lose_no_patience();
+        assert_eq!(backoff.pause(&HIGH, &busy(86_400)), Some(ms(86_400_000)));
     }
 }

@@ -329,6 +329,24 @@ export const javascript: Suite = {
     await fails("timed_out", stack.client({ ...new Network("hang"), attempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
   },
 
+  async a_bridge_that_says_to_come_back_tomorrow_is_not_waited_for_and_what_it_said_is_handed_on(stack) {
+    const busy = async () => new Response("{}", { status: 429, headers: { "retry-after": "86400" } });
+    const client = stack.client({ fetch: busy });
+    const lock = client.lock("a");
+    const lease = lock.resume("a".repeat(22));
+    const calls = [lock.tryAcquire(), lock.acquire(), lock.inspect(), lock.forceRelease(), client.read([["GET", { key: "n" }]]), lease.renew(), lease.release()];
+    for (const call of calls) {
+      const { retryAfter, isUnknown } = await fails("unavailable", call);
+      equal([retryAfter, isUnknown], [86_400_000, false]);
+    }
+    const odd = ["soon", "-1", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT", "9".repeat(40)];
+    for (const value of odd) {
+      const fetch = async () => new Response("{}", { status: 503, headers: { "retry-after": value } });
+      const { retryAfter } = await fails("unavailable", stack.client({ fetch, attempts: 1 }).lock("a").tryAcquire());
+      equal(retryAfter, value.startsWith("9") ? 366 * 86_400_000 : null);
+    }
+  },
+
   async a_connection_that_was_refused_carried_nothing_where_the_host_tells_that_apart(stack) {
     const acquire = (error: unknown) => stack.client({ fetch: () => Promise.reject(error), attempts: 1 }).lock("a").tryAcquire();
     const caused = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code }) });

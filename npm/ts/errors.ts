@@ -169,7 +169,7 @@ export class RefusedError extends EdgelockError {
 export class UnavailableError extends EdgelockError {
   override readonly name = "UnavailableError";
   readonly code = "unavailable";
-  /** Milliseconds until the bridge wants to be asked again; `null` if it did not say. */
+  /** Milliseconds until the bridge wants to be asked again, as far as the call did not wait for that; `null` if it did not say. */
   readonly retryAfter: number | null;
 
   /** @internal */

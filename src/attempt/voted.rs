@@ -28,7 +28,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 return Ok(held);
             }
         }
-        let mut backoff = Backoff::new(several.attempt_limit());
+        let mut backoff = Backoff::new(several.attempt_limit(), several.request_limit());
+        if self.give_up.is_some() {
+            backoff.lose_no_patience();
+        }
         loop {
             let asked = match self.ask_by(&several).await {
                 Ok(Asked::Granted(grant)) => return self.raise(grant).await.map(Asked::Granted),

@@ -72,20 +72,24 @@ fn garbled(response: &Response, text: &str) -> Error {
 
 /// `may_have_run` unless the bridge itself says that nothing was executed.
 pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
-    // The header's other form, a date, would need a wall clock.
-    let seconds = response
-        .retry_after
-        .as_deref()
-        .and_then(|value| value.trim().parse().ok());
     Error::Unavailable {
         message: said(response),
-        retry_after: seconds.map(Duration::from_secs),
+        retry_after: retry_after(response),
         may_have_run: may_have_run && !is_known_not_to_have_run(response),
     }
 }
 
-/// Words prove nothing: a gateway's "busy" or "loading" says what became of the gateway's own request. `edgelock-bridge` has a
-/// member of its own for it.
+/// The header as a number of seconds, a year at most. Its other form, a date, would need a wall clock.
+fn retry_after(response: &Response) -> Option<Duration> {
+    const LONGEST: u64 = 366 * 24 * 60 * 60;
+    let digits = response.retry_after.as_deref()?.trim();
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that overflows is a long time, too.
+    let seconds = is_number.then(|| digits.parse().unwrap_or(LONGEST))?;
+    Some(Duration::from_secs(seconds.min(LONGEST)))
+}
+
+/// `edgelock-bridge` has a member of its own for it. Words prove nothing: a gateway that is "busy" speaks of itself.
 fn is_known_not_to_have_run(response: &Response) -> bool {
     let text = String::from_utf8_lossy(&response.body);
     json::is_false(&text, "executed")

@@ -14,16 +14,17 @@ pub(super) struct Repeats {
     until: Until,
     leaves_receipt: bool,
     backoff: Backoff,
-    /// The first request that may have been executed, and why that is not known of the last one.
+    /// When the first request left that may have been executed, and how the last of these got lost.
     lost: Option<(Moment, Error)>,
 }
 
 impl Repeats {
-    pub(super) fn new(call: &Call, until: Until, attempts: u32) -> Self {
+    /// `patience` is for a caller who did not say how long it waits.
+    pub(super) fn new(call: &Call, until: Until, attempts: u32, patience: Duration) -> Self {
         Self {
             until,
             leaves_receipt: call.leaves_receipt(),
-            backoff: Backoff::new(until.attempts(attempts)),
+            backoff: Backoff::new(until.attempts(attempts), patience),
             lost: None,
         }
     }
@@ -36,15 +37,15 @@ impl Repeats {
             .min(of_receipt.unwrap_or(Duration::MAX))
     }
 
-    /// Until when Redis surely tells a repeat from another write; `None` if there is nothing to repeat, or nothing that a repeat could
-    /// do wrong.
+    /// Until when Redis surely knows a repeat as one. `None` if no request was lost, or a repeat does
+    /// no harm.
     fn receipt_end(&self) -> Option<Moment> {
         let (first, _) = self.lost.as_ref().filter(|_| self.leaves_receipt)?;
         Some(lease::deadline(*first, RECEIPT_LIFE))
     }
 
-    /// What an answer is worth that came `now`, in spite of [`Repeats::limit`] if the host stood still: behind the end of a receipt
-    /// "it was not held" may be what the first request did.
+    /// What an answer is worth that came `now`, which is past [`Repeats::limit`] if the host stood
+    /// still: by then "it was not held" may be what the first request did.
     pub(super) fn check(&self, verdict: Verdict, now: Moment) -> Result<Verdict, Error> {
         match (&self.lost, self.receipt_end()) {
             (Some((_, error)), Some(end)) if end <= now && !verdict.is_yes() => Err(error.clone()),
@@ -52,7 +53,8 @@ impl Repeats {
         }
     }
 
-    /// How long to pause behind a request that was sent at `asked_at` and failed; `None` not to send it again.
+    /// How long to pause after a request that was sent at `asked_at` failed; `None` not to send it
+    /// again.
     pub(super) fn pause<R: Runtime>(
         &mut self,
         runtime: &R,
@@ -66,8 +68,21 @@ impl Repeats {
             let first = self.lost.take().map_or(asked_at, |(first, _)| first);
             self.lost = Some((first, error.clone()));
         }
+        if self.is_worth_any_pause() {
+            self.backoff.lose_no_patience();
+        }
         let pause = self.backoff.pause(runtime, error)?;
         Some(pause).filter(|pause| *pause < self.limit(runtime.now()))
+    }
+
+    /// Whether the caller waits anyway; or has a deadline, and only a repeat can tell what became of
+    /// its write.
+    const fn is_worth_any_pause(&self) -> bool {
+        match self.until {
+            Until::Ttl { give_up, .. } => give_up.is_some(),
+            Until::Deadline(_) => self.leaves_receipt && self.lost.is_some(),
+            Until::Timeout => false,
+        }
     }
 
     /// Whether a request before the last one may yet be executed, or was.
@@ -75,10 +90,22 @@ impl Repeats {
         self.lost.is_some()
     }
 
-    /// What came of it all, by what came of the last request. A refusal says nothing of those before it.
+    /// What came of it all, by what came of the last request. A refusal says nothing of those before
+    /// it, except when to come back.
     pub(super) fn settle(self, outcome: Result<Verdict, Error>) -> Result<Verdict, Error> {
         match (outcome, self.lost) {
-            (Err(error), Some((_, lost))) if error.is_refusal() => Err(lost),
+            (Err(refusal), Some((_, lost))) if refusal.is_refusal() => Err(match refusal {
+                Error::Unavailable {
+                    message,
+                    retry_after: retry_after @ Some(_),
+                    ..
+                } => Error::Unavailable {
+                    message,
+                    retry_after,
+                    may_have_run: true,
+                },
+                _ => lost,
+            }),
             (outcome, _) => outcome,
         }
     }

@@ -63,7 +63,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         check: Check,
     ) -> Settled<Verdict> {
         let node = &self.host.nodes[node];
-        let mut repeats = Repeats::new(call, until, self.attempts);
+        let mut repeats = Repeats::new(call, until, self.attempts, self.request_timeout);
         let mut requests = 0;
         let mut begun_at = None;
         loop {

@@ -12,8 +12,7 @@ use crate::quoted;
 use crate::replicas::Replicas;
 use crate::token::{Session, Token};
 
-/// For how long a write is answered by its receipt at least, as `receipt.lua` has it: a repeat that is executed later is not known as
-/// one.
+/// How long a receipt lives at least, as `receipt.lua` has it. Redis knows no later repeat as one.
 pub(crate) const RECEIPT_LIFE: Duration = Duration::from_secs(30);
 
 /// How a lock is stored, and who may have it.

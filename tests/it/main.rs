@@ -20,6 +20,7 @@ mod quorum;
 mod reentrant;
 mod refusals;
 mod replicas;
+mod retry_after;
 mod sharding;
 mod slots;
 mod support;

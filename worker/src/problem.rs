@@ -122,10 +122,8 @@ impl Problem {
                 "command_failed",
                 "Redis refused a command; the records' keys may hold something else",
             ),
-            Error::Unavailable { retry_after, .. } => {
-                Self::bridge_unavailable(retry_after.unwrap_or(Duration::from_secs(1)))
-            }
-            error if error.is_unknown() => Self::bridge_unavailable(Duration::from_secs(1)),
+            Error::Unavailable { .. } => Self::bridge_unavailable(come_back(&error)),
+            error if error.is_unknown() => Self::bridge_unavailable(come_back(error)),
             _ => Self::new(
                 502,
                 "bridge_refused",
@@ -146,7 +144,7 @@ impl Problem {
             "outcome_unknown",
             "whether it was done could not be learned; send the same request again, it is not done twice",
         )
-        .retry_after(Duration::from_secs(1));
+        .retry_after(come_back(&error));
         problem.0.cause = Some(error);
         problem
     }
@@ -246,6 +244,11 @@ fn title(status: u16) -> &'static str {
         503 => "Service Unavailable",
         _ => "Internal Server Error",
     }
+}
+
+/// When the caller may come back, where the bridge did not say: soon.
+fn come_back(error: &Error) -> Duration {
+    error.retry_after().unwrap_or(Duration::from_secs(1))
 }
 
 #[cfg(test)]
@@ -360,7 +363,7 @@ mod tests {
             Problem::of_write(unavailable(true)),
             503,
             "outcome_unknown",
-            Some("1"),
+            Some("2"),
         );
         check(
             Problem::of_write(unavailable(false)),

@@ -84,6 +84,19 @@ async fn a_bridge_that_is_away_is_503_and_when_to_retry() {
 }
 
 #[tokio::test]
+async fn a_bridge_that_says_to_come_back_tomorrow_is_503_at_once_and_hands_that_on() {
+    let (_stack, shop, _) = meddled(Mischief::Shed).await;
+    for answer in [
+        shop.sale("42").await,
+        shop.order("42", "o1", "ann", 1).await,
+        shop.open("42", 2, 2).await,
+    ] {
+        let answer = answer.refuses(503, "bridge_unavailable");
+        assert_eq!(answer.header("retry-after"), "86400");
+    }
+}
+
+#[tokio::test]
 async fn a_bridge_that_refuses_the_credential_is_502() {
     let mut stack = Stack::without_workers();
     stack.config = stack.config.bind("BRIDGE_TOKEN", "another");

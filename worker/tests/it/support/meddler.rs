@@ -26,6 +26,8 @@ pub(crate) enum Mischief {
     Hold,
     /// The same of any request with this command.
     HoldAny(&'static str),
+    /// Nothing is executed; the bridge says to come back tomorrow.
+    Shed,
     /// Right before it, the lock of this name runs out.
     ExpireLock(&'static str),
 }
@@ -72,6 +74,12 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
         return std::future::pending().await;
     }
     match meddler.mischief {
+        Mischief::Shed => (
+            StatusCode::TOO_MANY_REQUESTS,
+            [("retry-after", "86400")],
+            r#"{"error":"too many requests"}"#,
+        )
+            .into_response(),
         Mischief::LoseRequest if commits => gateway_error(),
         Mischief::LoseReply if commits => {
             meddler.forward(&headers, body).await;

@@ -1,0 +1,150 @@
+//! How long a bridge is left alone that asks to be, and what is said of the rest.
+
+use edgelock::Error;
+
+use super::*;
+use crate::bridge;
+use crate::check::log_of;
+use crate::fate::Fate;
+use crate::host::SimLock;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// With a time-out of 2 s, as clients have it by default.
+const USUAL: Settings = Settings {
+    timeout: Duration::from_secs(2),
+    ..SETTINGS
+};
+
+fn lock(case: &Rc<Case>) -> SimLock {
+    let lock = host::client(case, &machine(), USUAL).lock("a");
+    lock.and_then(|lock| lock.ttl(Duration::from_secs(60)))
+        .expect("a lock")
+}
+
+fn append() -> [Command; 1] {
+    [Command::new("APPEND").key("log:a").arg(";")]
+}
+
+/// The next `count` requests are turned away for so many seconds.
+fn shed(case: &Case, count: usize, seconds: &str) {
+    for _ in 0..count {
+        let later = bridge::overloaded(429, seconds);
+        case.network.fates.next(Fate::Shed(later));
+    }
+}
+
+/// That `call` was sent once, fails at once, and says that the bridge is to be asked again tomorrow.
+async fn is_told_to_come_back<O: std::fmt::Debug>(
+    case: &Case,
+    what: &str,
+    call: impl Future<Output = Result<O, Error>>,
+) {
+    shed(case, 2, "86400");
+    let begun = now(case);
+    let error = call.await.expect_err(what);
+    assert_eq!(error.code(), "unavailable", "{what}");
+    assert_eq!(
+        (error.retry_after(), error.is_unknown()),
+        (Some(DAY), false),
+        "{what}"
+    );
+    assert!(now(case) <= begun + 20, "{what} took until {}", now(case));
+    assert_eq!(case.network.fates.left(), 1, "{what}");
+    case.network.fates.take();
+}
+
+#[test]
+fn no_call_sleeps_for_a_day_because_a_bridge_says_so() {
+    play(|case| async move {
+        let client = host::client(&case, &machine(), USUAL);
+        let lock = lock(&case);
+        let long = lock.clone().ttl(6 * DAY).expect("a ttl");
+        let case = case.as_ref();
+        is_told_to_come_back(case, "tryAcquire", lock.try_acquire()).await;
+        is_told_to_come_back(case, "acquire", lock.acquire()).await;
+        is_told_to_come_back(case, "inspect", lock.inspect()).await;
+        is_told_to_come_back(case, "force_release", lock.force_release()).await;
+        let reads = [Command::new("GET").key("n")];
+        is_told_to_come_back(case, "read", client.read(&reads)).await;
+        let lease = long.try_acquire().await.expect("a lease");
+        is_told_to_come_back(case, "renew", lease.renew()).await;
+        is_told_to_come_back(case, "exec", lease.exec(&append())).await;
+        is_told_to_come_back(case, "commit", lease.commit(&append())).await;
+        is_told_to_come_back(case, "release", lease.release()).await;
+        let resumed = long.resume(lease.into_token()).expect("randomness");
+        is_told_to_come_back(case, "renew, resumed", resumed.renew()).await;
+        is_told_to_come_back(case, "exec, resumed", resumed.exec(&append())).await;
+        is_told_to_come_back(case, "release, resumed", resumed.release()).await;
+        resumed.release().await.expect("held");
+    });
+}
+
+#[test]
+fn a_try_is_not_held_up_for_7_s() {
+    play(|case| async move {
+        shed(&case, 2, "7");
+        let error = lock(&case).try_acquire().await.expect_err("shed");
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        assert_eq!((now(&case), case.network.fates.left()), (20, 1));
+    });
+}
+
+#[test]
+fn a_bridge_is_left_alone_for_the_time_out_of_a_request_in_all() {
+    play(|case| async move {
+        shed(&case, 2, "1");
+        lock(&case).inspect().await.expect("an answer");
+        assert_eq!(now(&case), 2_060);
+        let persistent = Settings {
+            attempts: 10,
+            ..USUAL
+        };
+        let lock = host::client(&case, &machine(), persistent).lock("a");
+        shed(&case, 9, "1");
+        let error = lock.expect("a lock").inspect().await.expect_err("shed");
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
+        assert_eq!((now(&case), case.network.fates.left()), (4_120, 6));
+    });
+}
+
+#[test]
+fn who_waits_leaves_the_bridge_alone_for_as_long_as_it_would_wait_anyway() {
+    play(|case| async move {
+        let wait = |seconds| lock(&case).wait(Duration::from_secs(seconds));
+        shed(&case, 1, "7");
+        drop(wait(30).acquire().await.expect("a lease"));
+        assert_eq!(now(&case), 7_040);
+        shed(&case, 1, "7");
+        let error = wait(5).acquire().await.expect_err("shed");
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+    });
+}
+
+#[test]
+fn a_write_of_unknown_outcome_is_worth_waiting_for() {
+    play(|case| async move {
+        let lease = lock(&case).try_acquire().await.expect("a lease");
+        let busy = bridge::overloaded(503, "9");
+        case.network.fates.next(Fate::Executed(busy));
+        shed(&case, 1, "9");
+        assert_eq!(
+            lease.exec(&append()).await.map(|replies| replies.len()),
+            Ok(1)
+        );
+        assert_eq!(now(&case), 18_080);
+        assert_eq!(log_of("a", &case.redis.db()).len(), 1);
+    });
+}
+
+#[test]
+fn when_to_come_back_is_said_of_an_unknown_outcome_too() {
+    play(|case| async move {
+        let lock = lock(&case);
+        case.network.fates.next(Fate::Lost);
+        shed(&case, 1, "60");
+        let error = lock.force_release().await.expect_err("lost, and shed");
+        assert!(error.is_unknown(), "{error}");
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(60)));
+    });
+}
