@@ -16,7 +16,11 @@ use crate::drawing::Draw;
 use crate::http::{Request, Response};
 use crate::observe::{self, Timing};
 use crate::problem::Problem;
-use crate::shop::Shop;
+use crate::shop::{Isolate, Shop};
+
+thread_local! {
+    static ISOLATE: Isolate = Isolate::default();
+}
 
 const BODY_LIMIT: usize = 16 * 1024;
 
@@ -91,7 +95,8 @@ async fn answer(request: worker::Request, env: &Env, host: web::Host) -> Result<
 fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Problem> {
     let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
     let config = Config::from_variables(variable)?;
-    Ok(Shop::new(config, web::Fetch::default(), host))
+    let isolate = ISOLATE.with(Isolate::clone);
+    Ok(Shop::new(config, isolate, web::Fetch::default(), host))
 }
 
 /// The body, which is not read on once it is too long.

@@ -100,22 +100,19 @@ impl Ledger {
     }
 
     /// Records an order that `sold`, after which its buyer has `bought`.
-    pub(crate) fn sell(
-        &self,
-        order: &Order,
-        sold: &Sold,
-        bought: u64,
-        ends_at_ms: u64,
-    ) -> Vec<Command> {
+    pub(crate) fn sell(&self, order: &Order, sold: &Sold, bought: u64) -> Vec<Command> {
         // The stock first: should Redis refuse a command behind it, too few are sold, and never too many.
         vec![
             field("HSET", &self.sale, "remaining").arg(sold.remaining),
             field("HSET", &self.orders, &order.order_id).arg(sold.record()),
             field("HSET", &self.buyers, &order.buyer).arg(bought),
-            expire(&self.sale, ends_at_ms),
-            expire(&self.orders, ends_at_ms),
-            expire(&self.buyers, ends_at_ms),
         ]
+    }
+
+    /// Has a sale's records expire; behind what [`Ledger::sell`] writes.
+    pub(crate) fn expire(&self, ends_at_ms: u64) -> Vec<Command> {
+        let keys = [&self.sale, &self.orders, &self.buyers];
+        keys.map(|key| expire(key, ends_at_ms)).into()
     }
 }
 
@@ -238,7 +235,8 @@ mod tests {
         let order: Order = input::parse(order).unwrap();
         let sold = Sold::parse("1 ann 7 9").unwrap();
         let mut commands = ledger.read_order(&order);
-        commands.extend(ledger.sell(&order, &sold, 1, 1));
+        commands.extend(ledger.sell(&order, &sold, 1));
+        commands.extend(ledger.expire(1));
         for key in commands.iter().flat_map(Command::keys) {
             assert!(key.starts_with("sale:{a.b}"), "{key}");
         }

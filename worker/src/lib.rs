@@ -29,4 +29,4 @@ pub use config::Config;
 pub use drawing::Draw;
 pub use http::{Request, Response};
 pub use problem::Problem;
-pub use shop::Shop;
+pub use shop::{Isolate, Shop};

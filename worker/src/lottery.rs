@@ -1,13 +1,13 @@
 //! A lottery a day: whoever enters may be one of the ten who win at noon.
 
-use edgelock::{Reply, Runtime, Transport};
+use edgelock::{Decision, Reply, Runtime, Transport};
 use serde::Serialize;
 
 use crate::day::Day;
 use crate::http::Response;
 use crate::input::{self, Entry, Id};
 use crate::problem::Problem;
-use crate::section::{Decision, TTL};
+use crate::section::TTL;
 use crate::shop::Shop;
 use crate::tickets::{LotteryNow, MOST_ENTRANTS, Tickets, let_in, names};
 

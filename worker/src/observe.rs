@@ -38,6 +38,16 @@ pub(crate) fn line(lock: &str, kind: &EventKind<'_>) -> String {
             error: error.code(),
             pause_ms: ms(pause),
         },
+        EventKind::Grouped {
+            items,
+            waiting,
+            took,
+        } => Line::Grouped {
+            lock,
+            items,
+            waiting,
+            took_ms: ms(took),
+        },
         _ => Line::Other { lock },
     };
     // Numbers and text always serialize.
@@ -75,6 +85,12 @@ enum Line<'a> {
         error: &'static str,
         pause_ms: f64,
     },
+    Grouped {
+        lock: &'a str,
+        items: u64,
+        waiting: u64,
+        took_ms: f64,
+    },
     Other {
         lock: &'a str,
     },
@@ -98,7 +114,7 @@ impl Timing {
         let mut cost = self.0.get();
         match *kind {
             // Says nothing of the lock.
-            EventKind::Retried { .. } => return,
+            EventKind::Retried { .. } | EventKind::Grouped { .. } => return,
             EventKind::Acquired { waited, requests } => cost.taken = Some((waited, requests)),
             // Of a lock that was taken by another request only that one knows for how long it was held.
             EventKind::Lost { held } | EventKind::Released { held, .. } => {

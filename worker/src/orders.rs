@@ -1,29 +1,129 @@
-//! Sells, and never more than there is.
+//! Sells, and never more than there is. Orders that are there at the same time share a turn of the lock.
 
-use edgelock::{Command, Runtime, Transport};
+use std::collections::HashMap;
+use std::time::Duration;
+
+use edgelock::{Command, Decision, Reply, Runtime, Section, Transport};
 use serde::Serialize;
 
 use crate::http::Response;
 use crate::input::{self, Id, Order};
 use crate::ledger::{Ledger, OrderNow, Sold};
 use crate::problem::Problem;
-use crate::section::Decision;
+use crate::section::WAIT;
 use crate::shop::Shop;
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
     pub(crate) async fn place_order(&self, sku: &Id, body: &[u8]) -> Result<Response, Problem> {
         let order: Order = input::parse(body)?;
         let ledger = Ledger::of(sku);
-        let reads = ledger.read_order(&order);
-        self.section(&ledger.lock_name(), &reads, |replies, fence| {
-            let (sold, commands) = place(&ledger, &order, &OrderNow::parse(replies)?, fence)?;
-            let receipt = Receipt::of(sku, &order, &sold);
-            Ok(match commands {
-                Some(commands) => Decision::Write(commands, Response::json(201, &receipt)),
-                None => Decision::Leave(Response::json(200, &receipt)),
-            })
-        })
-        .await
+        let lock = self.section_lock(&ledger.lock_name())?.wait(WAIT);
+        let lock = lock.ttl(TTL).map_err(Problem::of)?;
+        let placed = Placed {
+            ledger,
+            order: order.clone(),
+        };
+        let outcome = self.isolate.orders.submit(&lock, placed).await;
+        let (sold, status) = outcome.map_err(Problem::of_write)??;
+        Ok(Response::json(status, &Receipt::of(sku, &order, &sold)))
+    }
+}
+
+/// A turn takes two round trips; this is for a Worker that died in one with the orders of many.
+const TTL: Duration = Duration::from_secs(3);
+
+/// How orders share turns.
+pub(crate) struct Orders;
+
+/// An order of a sale.
+pub(crate) struct Placed {
+    ledger: Ledger,
+    order: Order,
+}
+
+/// What was sold, and the status to say so with.
+type Outcome = Result<(Sold, u16), Problem>;
+
+/// What the orders of one turn made of a sale.
+#[derive(Default)]
+pub(crate) struct Sales {
+    remaining: Option<u64>,
+    /// By order and by buyer.
+    sold: HashMap<String, Sold>,
+    bought: HashMap<String, u64>,
+    expiries: Vec<Command>,
+}
+
+impl Section for Orders {
+    type Item = Placed;
+    type Answer = Outcome;
+    type Turn = Sales;
+
+    fn reads(&self, placed: &Placed) -> Vec<Command> {
+        placed.ledger.read_order(&placed.order)
+    }
+
+    fn decide(
+        &self,
+        placed: &Placed,
+        replies: &[Reply],
+        sales: &mut Sales,
+        fence: u64,
+    ) -> Decision<Outcome> {
+        let Placed { ledger, order } = placed;
+        let found = OrderNow::parse(replies).map(|found| sales.after(order, found));
+        match found.and_then(|found| place(order, &found, fence)) {
+            Err(problem) => Decision::Leave(Err(problem)),
+            Ok(Placement::Known(sold)) => Decision::Leave(Ok((sold, 200))),
+            Ok(Placement::New {
+                sold,
+                bought,
+                ends_at_ms,
+            }) => {
+                sales.add(order, &sold, bought);
+                sales.expiries = ledger.expire(ends_at_ms);
+                Decision::Write(ledger.sell(order, &sold, bought), Ok((sold, 201)))
+            }
+        }
+    }
+
+    fn end(&self, sales: Sales) -> Vec<Command> {
+        sales.expiries
+    }
+}
+
+impl Orders {
+    /// What is refused now stays refused: nothing is ever given back, and a sale's terms never change. What was sold stays sold.
+    pub(crate) fn peek(&self, placed: &Placed, replies: &[Reply]) -> Option<Outcome> {
+        const NO_FENCE: u64 = 0;
+        let found = OrderNow::parse(replies);
+        match found.and_then(|found| place(&placed.order, &found, NO_FENCE)) {
+            Ok(Placement::New { .. }) => None,
+            Ok(Placement::Known(sold)) => Some(Ok((sold, 200))),
+            Err(problem) => Some(Err(problem)),
+        }
+    }
+}
+
+impl Sales {
+    /// What there is for `order`, of what was `found` before the turn.
+    fn after(&self, order: &Order, mut found: OrderNow) -> OrderNow {
+        if let (Some(sale), Some(remaining)) = (&mut found.at.sale, self.remaining) {
+            sale.remaining = remaining;
+        }
+        if let Some(sold) = self.sold.get(order.order_id.as_str()) {
+            found.sold = Some(sold.clone());
+        }
+        if let Some(bought) = self.bought.get(order.buyer.as_str()) {
+            found.bought = *bought;
+        }
+        found
+    }
+
+    fn add(&mut self, order: &Order, sold: &Sold, bought: u64) {
+        self.remaining = Some(sold.remaining);
+        self.sold.insert(order.order_id.to_string(), sold.clone());
+        self.bought.insert(order.buyer.to_string(), bought);
     }
 }
 
@@ -51,19 +151,26 @@ impl<'a> Receipt<'a> {
     }
 }
 
-/// What `order` comes to, given what is recorded and the fence of the lock that it is judged under: what is sold, and how to
-/// record it, unless it was before.
-fn place(
-    ledger: &Ledger,
-    order: &Order,
-    found: &OrderNow,
-    fence: u64,
-) -> Result<(Sold, Option<Vec<Command>>), Problem> {
+/// What an order comes to.
+#[derive(Debug)]
+enum Placement {
+    /// It was sold before.
+    Known(Sold),
+    /// It is sold, after which its buyer has `bought`.
+    New {
+        sold: Sold,
+        bought: u64,
+        ends_at_ms: u64,
+    },
+}
+
+/// What `order` comes to, given what is recorded and the fence of the lock that it is judged under.
+fn place(order: &Order, found: &OrderNow, fence: u64) -> Result<Placement, Problem> {
     let quantity = order.quantity.get();
     // Before all else: whoever was sold something is told so, even when the sale is over.
     if let Some(sold) = &found.sold {
         if sold.quantity == quantity && sold.buyer == order.buyer.as_str() {
-            return Ok((sold.clone(), None));
+            return Ok(Placement::Known(sold.clone()));
         }
         return Err(Problem::new(
             409,
@@ -99,8 +206,11 @@ fn place(
         fence,
         remaining,
     };
-    let commands = ledger.sell(order, &sold, bought, sale.ends_at_ms);
-    Ok((sold, Some(commands)))
+    Ok(Placement::New {
+        sold,
+        bought,
+        ends_at_ms: sale.ends_at_ms,
+    })
 }
 
 #[cfg(test)]
@@ -109,10 +219,6 @@ mod tests {
     use crate::ledger::{Sale, SaleNow};
 
     const NOW_MS: u64 = 1_000;
-
-    fn sku() -> Id {
-        Id::parse("42").unwrap()
-    }
 
     fn order(quantity: u64) -> Order {
         let body = format!(r#"{{"order_id":"o1","buyer":"ann","quantity":{quantity}}}"#);
@@ -139,7 +245,7 @@ mod tests {
 
     #[track_caller]
     fn refused(quantity: u64, found: &OrderNow) -> String {
-        let problem = place(&Ledger::of(&sku()), &order(quantity), found, 7).unwrap_err();
+        let problem = place(&order(quantity), found, 7).unwrap_err();
         let body: serde_json::Value = serde_json::from_str(&Response::from(problem).body).unwrap();
         body["code"].as_str().unwrap().to_owned()
     }
@@ -148,10 +254,16 @@ mod tests {
     fn an_order_is_sold_down_to_the_last_unit_and_up_to_the_limit() {
         for (remaining, bought, quantity) in [(10, 0, 1), (3, 0, 3), (1, 2, 1), (10, 0, 3)] {
             let found = found(remaining, bought);
-            let (sold, commands) = place(&Ledger::of(&sku()), &order(quantity), &found, 7).unwrap();
+            let placement = place(&order(quantity), &found, 7).unwrap();
+            let Placement::New {
+                sold, bought: has, ..
+            } = placement
+            else {
+                panic!("it was sold before")
+            };
             assert_eq!(sold.remaining, remaining - quantity);
             assert_eq!((sold.quantity, sold.fence), (quantity, 7));
-            assert!(commands.is_some());
+            assert_eq!(has, bought + quantity);
         }
     }
 
@@ -192,8 +304,71 @@ mod tests {
         let mut found = found(0, 9);
         found.sold = Some(sold.clone());
         found.at.sale = None;
-        let (repeated, commands) = place(&Ledger::of(&sku()), &order(2), &found, 7).unwrap();
-        assert_eq!(repeated, sold);
-        assert!(commands.is_none());
+        let placement = place(&order(2), &found, 7).unwrap();
+        assert!(matches!(placement, Placement::Known(repeated) if repeated == sold));
+    }
+
+    fn text(text: impl ToString) -> Reply {
+        Reply::Text(text.to_string().into())
+    }
+
+    /// What is read of a sale of 3 to a buyer who may have 2, before anybody bought.
+    fn replies() -> [Reply; 4] {
+        let terms = ["3", "3", "2", "9000"].map(text).to_vec();
+        let time = ["1", "0"].map(text).to_vec();
+        [
+            Reply::Array(terms),
+            Reply::Array(time),
+            Reply::Nil,
+            Reply::Nil,
+        ]
+    }
+
+    /// What orders in one turn come to: a status, or a code.
+    fn in_one_turn(orders: &[(&str, &str, u64)]) -> Vec<String> {
+        let mut sales = Sales::default();
+        let decide = |(order_id, buyer, quantity): &(&str, &str, u64)| {
+            let body =
+                format!(r#"{{"order_id":"{order_id}","buyer":"{buyer}","quantity":{quantity}}}"#);
+            let placed = Placed {
+                ledger: Ledger::of(&Id::parse("42").unwrap()),
+                order: input::parse(body.as_bytes()).unwrap(),
+            };
+            let decision = Orders.decide(&placed, &replies(), &mut sales, 7);
+            let (Decision::Write(_, outcome) | Decision::Leave(outcome)) = decision;
+            outcome.map_or_else(
+                |problem| {
+                    let body = Response::from(problem).body;
+                    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+                    body["code"].as_str().unwrap().to_owned()
+                },
+                |(_, status)| status.to_string(),
+            )
+        };
+        orders.iter().map(decide).collect()
+    }
+
+    #[test]
+    fn an_order_sees_what_those_before_it_in_its_turn_have_bought() {
+        let orders = [
+            ("o1", "ann", 2),
+            ("o1", "ann", 2),
+            ("o1", "bob", 2),
+            ("o2", "bob", 2),
+            ("o3", "ann", 1),
+            ("o4", "bob", 1),
+            ("o5", "cid", 1),
+        ];
+        let outcomes = in_one_turn(&orders);
+        let expected = [
+            "201",
+            "200",
+            "order_conflict",
+            "not_enough_left",
+            "limit_reached",
+            "201",
+            "sold_out",
+        ];
+        assert_eq!(outcomes, expected);
     }
 }

@@ -1,13 +1,12 @@
 //! Opens a sale, and shows it.
 
-use edgelock::{Runtime, Transport};
+use edgelock::{Decision, Runtime, Transport};
 use serde::Serialize;
 
 use crate::http::Response;
 use crate::input::{self, Id, Terms};
 use crate::ledger::{Ledger, Sale, SaleNow};
 use crate::problem::Problem;
-use crate::section::Decision;
 use crate::shop::Shop;
 
 const LONGEST_SALE_MS: u64 = 365 * 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use edgelock::{Command, Error, Lease, Lock, Reply, Runtime, Transport};
+use edgelock::{Command, Decision, Error, Lease, Lock, Reply, Runtime, Transport};
 
 use crate::problem::Problem;
 use crate::shop::Shop;
@@ -11,15 +11,7 @@ use crate::shop::Shop;
 pub(crate) const TTL: Duration = Duration::from_secs(10);
 
 /// How long a caller is kept waiting for its turn.
-const WAIT: Duration = Duration::from_secs(5);
-
-/// What a section comes to.
-pub(crate) enum Decision<A> {
-    /// All of these commands, and then this answer.
-    Write(Vec<Command>, A),
-    /// Nothing is written.
-    Leave(A),
-}
+pub(crate) const WAIT: Duration = Duration::from_secs(5);
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
     /// Runs `decide` on what `reads` found and on the lock's fence, while nobody else is in a section of the same name, and
@@ -69,7 +61,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         }
     }
 
-    fn section_lock(&self, name: &str) -> Result<Lock<T, R>, Problem> {
+    /// The lock of a section.
+    pub(crate) fn section_lock(&self, name: &str) -> Result<Lock<T, R>, Problem> {
         self.client
             .lock(name)
             .and_then(|lock| lock.ttl(TTL))

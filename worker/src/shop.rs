@@ -1,9 +1,10 @@
 //! The Worker without its host: a request in, a response out.
 
-use edgelock::{Client, Runtime, Transport};
+use edgelock::{Client, GroupCommit, Runtime, Transport};
 
 use crate::config::{Config, Credential};
 use crate::http::{Request, Response};
+use crate::orders::Orders;
 use crate::problem::Problem;
 use crate::route::Route;
 
@@ -12,15 +13,31 @@ pub struct Shop<T, R> {
     pub(crate) client: Client<T, R>,
     admin: Credential,
     locks: Credential,
+    pub(crate) isolate: Isolate,
+}
+
+/// What all requests to one isolate share.
+#[derive(Clone)]
+pub struct Isolate {
+    pub(crate) orders: GroupCommit<Orders>,
+}
+
+impl Default for Isolate {
+    fn default() -> Self {
+        Self {
+            orders: GroupCommit::new(Orders).peek(Orders::peek),
+        }
+    }
 }
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
     /// A shop whose records are behind the configured bridge.
-    pub fn new(config: Config, transport: T, runtime: R) -> Self {
+    pub fn new(config: Config, isolate: Isolate, transport: T, runtime: R) -> Self {
         Self {
             client: Client::new(config.bridge, transport, runtime),
             admin: config.admin,
             locks: config.locks,
+            isolate,
         }
     }
 

@@ -8,5 +8,6 @@ mod lottery;
 mod observe;
 mod orders;
 mod sales;
+mod shared;
 mod support;
 mod trouble;

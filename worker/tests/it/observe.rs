@@ -49,7 +49,7 @@ async fn an_answer_says_what_its_lock_cost() {
     let stack = Stack::start();
     let caller = stack.caller();
     caller
-        .open("42", 1, 1)
+        .open("42", 2, 1)
         .await
         .answers(201)
         .tells("released", &HELD);
@@ -57,9 +57,13 @@ async fn an_answer_says_what_its_lock_cost() {
     let sold = sold.tells("released", &HELD);
     assert_eq!(sold.timing()["lock-requests"], "1");
     // What is not written is given back behind the answer.
-    let refused = caller.order("42", "o2", "bob", 1).await.answers(409);
-    refused.tells("acquired", &TAKEN);
+    let again = caller.open("42", 3, 1).await;
+    let again = again.refuses(409, "sale_exists");
+    again.tells("acquired", &TAKEN);
     stack.until_released("42").await;
+    // A refusal needs no lock.
+    let refused = caller.order("42", "o2", "ann", 1).await.answers(409);
+    assert!(refused.timing().is_empty(), "{refused:?}");
     let sale = caller.sale("42").await.answers(200);
     assert!(sale.timing().is_empty(), "{sale:?}");
 
@@ -136,14 +140,15 @@ async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
 async fn what_is_given_back_behind_the_answer_is_logged_too() {
     let stack = Stack::start();
     let caller = stack.caller();
-    let refused = caller.order("42", "o1", "ann", 1).await;
-    refused.refuses(404, "no_such_sale");
+    caller.open("42", 1, 1).await.answers(201);
+    let again = caller.open("42", 2, 1).await;
+    again.refuses(409, "sale_exists");
     until("its release is logged", || {
         let logged = stack.logged();
         let is_there =
             |line: &Value| line["event"] == "released" && line["lock"] == "sale:{42}:lock";
-        let released = logged.iter().any(is_there);
-        async move { released }
+        let released = logged.iter().filter(|line| is_there(line)).count();
+        async move { released == 2 }
     })
     .await;
 }

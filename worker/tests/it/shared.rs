@@ -1,0 +1,107 @@
+//! Orders that are there at the same time share turns of the lock, and each gets its own answer.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::support::{Stack, until};
+
+/// What the Workers logged of shared turns: how many orders each had.
+fn orders_of_turns(stack: &Stack) -> Vec<u64> {
+    let logged = stack.logged().into_iter();
+    let turns = logged.filter(|line| line["event"] == "grouped");
+    turns.filter_map(|line| line["items"].as_u64()).collect()
+}
+
+#[tokio::test]
+async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
+    let stack = Stack::start();
+    let (shop, mut redis) = (stack.caller(), stack.redis());
+    shop.open("42", 60, 1).await.answers(201);
+    let before = redis.scripts_run();
+    let mut orders = JoinSet::new();
+    for n in 0..100 {
+        let shop = shop.clone();
+        orders.spawn(async move {
+            shop.order("42", &format!("o{n}"), &format!("b{n}"), 1)
+                .await
+        });
+    }
+    let mut left = BTreeSet::new();
+    for answer in orders.join_all().await {
+        if answer.status == 201 {
+            left.insert(answer.number("remaining"));
+        } else {
+            answer.refuses(409, "sold_out");
+        }
+    }
+    assert_eq!(left, (0..60).collect());
+    // A request for each look, and two for each turn.
+    let requests = redis.scripts_run() - before;
+    assert!(requests < 60, "{requests} requests");
+    until("turns are logged", || {
+        let decided: u64 = orders_of_turns(&stack).iter().sum();
+        async move { decided >= 60 }
+    })
+    .await;
+    let turns = orders_of_turns(&stack);
+    assert!(turns.iter().any(|orders| *orders > 5), "{turns:?}");
+}
+
+#[tokio::test]
+async fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
+    let mut stack = Stack::start();
+    let workers = [stack.caller(), stack.start_worker()];
+    workers[0].open("42", 1_000, 1).await.answers(201);
+    for round in 0..10_u64 {
+        let mut hasty = JoinSet::new();
+        let mut patient = JoinSet::new();
+        for n in 0..20_u64 {
+            let shop = workers[(n / 2 % 2) as usize].clone();
+            let id = format!("{round}-{n}");
+            let crowd = if n % 2 == 0 { &mut hasty } else { &mut patient };
+            crowd.spawn(async move {
+                let buyer = format!("b{id}");
+                let order = shop.order("42", &id, &buyer, 1);
+                // Later each time, so that all stages of a turn are met.
+                let limit = Duration::from_millis(if n % 2 == 0 { 1 + round } else { 60_000 });
+                tokio::time::timeout(limit, order).await.ok()
+            });
+        }
+        hasty.join_all().await;
+        for answer in patient.join_all().await {
+            answer.expect("an answer").answers(201);
+        }
+    }
+    // What was begun for those that are gone comes to its end, too.
+    stack.until_released("42").await;
+    let mut redis = stack.redis();
+    let sold: u64 = redis.run("HLEN sale:{42}:orders");
+    assert!((100..=200).contains(&sold), "{sold}");
+    assert_eq!(redis.run::<u64>("HGET sale:{42} remaining"), 1_000 - sold);
+    assert_eq!(redis.run::<u64>("HLEN sale:{42}:buyers"), sold);
+}
+
+#[tokio::test]
+async fn an_order_that_cannot_succeed_waits_for_nobody() {
+    let stack = Stack::start();
+    let (shop, mut redis) = (stack.caller(), stack.redis());
+    shop.open("42", 1, 1).await.answers(201);
+    shop.order("42", "o1", "ann", 1).await.answers(201);
+    redis.run::<()>("SET sale:{42}:lock another PX 60000");
+    let before = redis.scripts_run();
+    shop.order("42", "o1", "ann", 1).await.answers(200);
+    let refused = shop.order("42", "o2", "bob", 1).await;
+    refused.refuses(409, "sold_out");
+    redis.run::<()>("HSET sale:{42} ends_at_ms 1000");
+    let refused = shop.order("42", "o2", "bob", 1).await;
+    refused.refuses(410, "sale_over");
+    let refused = shop.order("43", "o2", "bob", 1).await;
+    refused.refuses(404, "no_such_sale");
+    assert_eq!(redis.scripts_run() - before, 4);
+    let logged = stack.logged();
+    let contended = |line: &Value| line["event"] == "contended";
+    assert!(!logged.iter().any(contended), "{logged:?}");
+}
