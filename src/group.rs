@@ -14,7 +14,6 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::runtime::{Runtime, Task};
-use crate::script;
 use crate::transport::Transport;
 
 pub use section::{Decision, Section};
@@ -151,7 +150,7 @@ impl<S: Section> GroupCommit<S> {
     ) -> Result<S::Answer, Error> {
         let reads = self.shared.section.reads(&item);
         // One's bad reads must not fail the others.
-        script::check_reads(&reads)?;
+        lock.check_reads(&reads)?;
         let bytes = reads::bytes(&reads);
         let item = Arc::new(Asked { item, reads });
         let (shared, bound) = (&self.shared, self.bound);
@@ -193,8 +192,12 @@ impl<S: Section> Clone for GroupCommit<S> {
     }
 }
 
+/// With how many names are asked for.
 impl<S: Section> fmt::Debug for GroupCommit<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupCommit").finish_non_exhaustive()
+        let names = self.shared.turns.names() + self.shared.looks.names();
+        f.debug_struct("GroupCommit")
+            .field("names", &names)
+            .finish_non_exhaustive()
     }
 }

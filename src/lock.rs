@@ -229,6 +229,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         lease.keep(self.max_hold, work(&lease)).await
     }
 
+    /// Whether `reads` can ride on an acquisition of this lock, as [`Lock::acquire_and_read`] asks. Sends
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if they cannot.
+    pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
+        script::check_reads(reads)?;
+        self.kind.check_commands(reads)
+    }
+
     pub(crate) const fn client(&self) -> &Client<T, R> {
         &self.client
     }

@@ -31,6 +31,12 @@ impl<I, A> Lines<I, A> {
         }))
     }
 
+    /// How many names are asked for.
+    pub(super) fn names(&self) -> usize {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.by_name.len()
+    }
+
     /// What comes of `item` in the name of `lock`. Whoever is to drive begins that by `begin`, with
     /// what is left of its own wait.
     pub(super) async fn submit<T: Transport, R: Runtime>(

@@ -105,7 +105,7 @@ impl Case {
         BEGINNING_US + (self.world.now() / 1_000) as i64 - self.set_back_us.get()
     }
 
-    fn heal(&self) {
+    pub(crate) fn heal(&self) {
         self.trace
             .note(self.world.now(), || "faults stop".to_owned());
         self.healed.set(Some(self.world.now()));
@@ -113,7 +113,7 @@ impl Case {
         self.network.heal(self);
     }
 
-    fn upset(self: &Rc<Self>, upset: Upset, machines: &[Rc<Machine>]) {
+    pub(crate) fn upset(self: &Rc<Self>, upset: Upset, machines: &[Rc<Machine>]) {
         if self.healed.get().is_some() {
             return;
         }

@@ -12,6 +12,7 @@ mod differential;
 mod exact;
 mod fate;
 mod faults;
+mod group;
 mod host;
 mod lua;
 mod network;

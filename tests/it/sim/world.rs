@@ -144,8 +144,14 @@ impl World {
             if is_done() {
                 return true;
             }
-            let next = self.events.borrow_mut().pop();
-            let Some(Reverse(event)) = next.filter(|next| next.0.at <= limit) else {
+            let mut events = self.events.borrow_mut();
+            // One that is later stays for whoever goes on.
+            if events.peek().is_none_or(|next| next.0.at > limit) {
+                return false;
+            }
+            let next = events.pop();
+            drop(events);
+            let Some(Reverse(event)) = next else {
                 return false;
             };
             self.now.set(event.at);

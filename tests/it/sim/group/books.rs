@@ -1,0 +1,138 @@
+//! What was ordered, what was answered, and what Redis has of it in the end.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use edgelock::Error;
+
+use super::sale::{LOG, STOCK};
+use crate::case::Case;
+use crate::redis::Reply;
+
+/// What shared turns promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// No item is written twice.
+    DecidedOnce,
+    /// Everybody is answered.
+    Answered,
+    /// An item that was answered is written or not, as it was told; only unknown leaves that open.
+    Truth,
+    /// Of one process, first come is first decided.
+    InOrder,
+    /// Each decision sees those before it.
+    NotOversold,
+    /// What is written later has no lower fence.
+    FencesGrow,
+    /// Nothing is kept of a name that nobody asks for.
+    Forgotten,
+    /// What a single lock promises.
+    OfLock,
+}
+
+/// A promise that did not hold, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Broken(pub(super) Promise, pub(super) String);
+
+/// `None` if the caller hung up.
+type Told = Option<Result<bool, Error>>;
+
+pub(super) struct Books {
+    stock: i64,
+    /// Of which process each item is, in the order in which they came.
+    arrivals: RefCell<Vec<(usize, usize)>>,
+    told: RefCell<BTreeMap<usize, Told>>,
+    pub(super) answered: RefCell<BTreeSet<usize>>,
+    pub(super) broken: RefCell<Option<Broken>>,
+}
+
+impl Books {
+    pub(super) fn open(case: &Case) -> Self {
+        let stock = case.rng.pick(&[0, 1, 3, 5, 100]);
+        let text = stock.to_string();
+        (case.redis).execute(&[b"SET", STOCK.as_bytes(), text.as_bytes()]);
+        Self {
+            stock,
+            arrivals: RefCell::default(),
+            told: RefCell::default(),
+            answered: RefCell::default(),
+            broken: RefCell::default(),
+        }
+    }
+
+    pub(super) fn arrive(&self, process: usize, number: usize) {
+        self.arrivals.borrow_mut().push((process, number));
+    }
+
+    pub(super) fn answer(&self, number: usize, told: Told) {
+        self.told.borrow_mut().insert(number, told);
+        self.answered.borrow_mut().insert(number);
+    }
+
+    /// The first that broke counts.
+    pub(super) fn fail(&self, promise: Promise, what: String) {
+        self.broken
+            .borrow_mut()
+            .get_or_insert(Broken(promise, what));
+    }
+
+    /// Compares what was told with what there is.
+    pub(super) fn close(&self, case: &Case) {
+        let written = log(case);
+        let numbers: Vec<usize> = written.iter().map(|(number, _)| *number).collect();
+        let once: BTreeSet<usize> = numbers.iter().copied().collect();
+        if once.len() < numbers.len() {
+            self.fail(Promise::DecidedOnce, format!("written: {numbers:?}"));
+        }
+        if !written.is_sorted_by_key(|(_, fence)| *fence) {
+            self.fail(Promise::FencesGrow, format!("written: {written:?}"));
+        }
+        for (number, told) in self.told.borrow().iter() {
+            let is_written = once.contains(number);
+            let is_true = match told {
+                Some(Ok(sold)) => *sold == is_written,
+                Some(Err(error)) => error.is_unknown() || !is_written,
+                None => true,
+            };
+            if !is_true {
+                let what = format!("{number} was told {told:?}, and is written: {is_written}");
+                self.fail(Promise::Truth, what);
+            }
+        }
+        self.is_in_order(&numbers);
+        let left = match case.redis.execute(&[b"GET", STOCK.as_bytes()]) {
+            Reply::Bulk(text) => String::from_utf8_lossy(&text).parse().unwrap_or(-1),
+            _ => -1,
+        };
+        if left != self.stock - numbers.len() as i64 {
+            let what = format!("{left} of {} are left behind {numbers:?}", self.stock);
+            self.fail(Promise::NotOversold, what);
+        }
+    }
+
+    fn is_in_order(&self, written: &[usize]) {
+        let arrivals = self.arrivals.borrow();
+        let place = |number: &usize| arrivals.iter().position(|(_, came)| came == number);
+        let mut last = BTreeMap::new();
+        for number in written {
+            let Some(at) = place(number) else { continue };
+            let before = last.insert(arrivals[at].0, at);
+            if before.is_some_and(|before| before > at) {
+                self.fail(Promise::InOrder, format!("{written:?} of {arrivals:?}"));
+            }
+        }
+    }
+}
+
+/// Items and fences, as they were written.
+fn log(case: &Case) -> Vec<(usize, u64)> {
+    let Reply::Bulk(log) = case.redis.execute(&[b"GET", LOG.as_bytes()]) else {
+        return Vec::new();
+    };
+    let log = String::from_utf8_lossy(&log).into_owned();
+    let entry = |entry: &str| {
+        let (number, fence) = entry.split_once(' ')?;
+        Some((number.parse().ok()?, fence.parse().ok()?))
+    };
+    log.split_terminator(';').filter_map(entry).collect()
+}

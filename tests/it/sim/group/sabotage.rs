@@ -1,0 +1,64 @@
+//! Broken variants, each of which must be caught, and by the promise that it breaks.
+
+use std::rc::Rc;
+
+use crate::lua::Redis;
+use crate::sabotage::Bent;
+use crate::trace::Trace;
+
+use super::books::Promise::{self, *};
+use super::{Broken, Habit, run};
+
+/// More than any of them needs.
+const SEEDS: u64 = 4_000;
+
+#[track_caller]
+fn caught(promise: Promise, redis: Redis, bent: Bent, habit: Habit) {
+    let redis = Rc::new(redis);
+    let breaks = |seed: &u64| {
+        let broken = run(*seed, &redis, bent, habit, Trace::OFF);
+        broken.is_some_and(|Broken(which, _)| which == promise)
+    };
+    let seed = (0..SEEDS).find(breaks);
+    println!("caught by {promise:?} with seed {seed:?}");
+    assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
+}
+
+/// With `part` of some scripts replaced by `by`.
+#[track_caller]
+fn script(promise: Promise, part: &'static str, by: &'static str) {
+    let redis = Redis::new(Box::new(move |text| text.replace(part, by)));
+    caught(promise, redis, Bent::Straight, Habit::Sound);
+}
+
+#[test]
+fn a_section_that_decides_each_item_alone() {
+    caught(
+        NotOversold,
+        Redis::default(),
+        Bent::Straight,
+        Habit::Forgetful,
+    );
+}
+
+#[test]
+fn a_caller_that_takes_unknown_for_no() {
+    caught(DecidedOnce, Redis::default(), Bent::Straight, Habit::Rash);
+}
+
+#[test]
+fn a_commit_that_lands_when_its_turn_was_given_up() {
+    const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end local results = run(5)";
+    script(FencesGrow, RELEASE, "local results = run(5)");
+}
+
+#[test]
+fn a_commit_that_does_not_know_its_repeat() {
+    let left = "redis.call('SET', RECEIPT, receipt, 'PX', RECEIPT_MS)";
+    script(Truth, left, "");
+}
+
+#[test]
+fn a_request_for_many_that_has_no_time_out() {
+    caught(Answered, Redis::default(), Bent::Patient, Habit::Sound);
+}
