@@ -120,7 +120,7 @@ impl Market {
         case.world.end();
         let of_lock = case.check.violation();
         let of_lock = of_lock.map(|broken| Broken(Promise::OfLock, format!("{broken:?}")));
-        of_lock.or(self.books.broken.take())
+        of_lock.or_else(|| self.books.broken.take())
     }
 
     /// Stands still for ever, or dies.
