@@ -30,6 +30,8 @@ struct Entry<I, C> {
     item: Arc<I>,
     bytes: usize,
     caller: C,
+    /// Its caller does not want to know any more: it is decided in the turn that it is in, or never.
+    has_left: bool,
 }
 
 struct Turn<I, C, P> {
@@ -111,6 +113,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             item,
             bytes,
             caller,
+            has_left: false,
         });
         ticket
     }
@@ -198,6 +201,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             };
             to.push_back(entry);
         }
+        back.retain(|entry| !entry.has_left);
         back.append(&mut self.waiting);
         self.waiting = back;
     }
@@ -235,7 +239,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             } else if entry.ticket == turn.driver {
                 // Else a host that lets no turn come to an end would begin one for ever.
                 left.driver = Some(entry.caller);
-            } else {
+            } else if !entry.has_left {
                 self.waiting.push_front(entry);
             }
         }
@@ -247,6 +251,10 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// Whoever has this ticket does not want to know any more: its item is not decided, unless its
     /// turn has begun. Who is to look whether it drives.
     pub(super) fn leave(&mut self, ticket: u64) -> Option<C> {
+        let in_turn = self.turn.iter_mut().flat_map(|turn| &mut turn.entries);
+        for entry in in_turn.filter(|entry| entry.ticket == ticket) {
+            entry.has_left = true;
+        }
         let at = self.ahead(ticket)?;
         self.waiting.remove(at);
         self.first().filter(|_| at == 0 && self.turn.is_none())

@@ -135,6 +135,17 @@ fn an_item_that_is_cancelled_leaves_if_its_turn_has_not_begun() {
 }
 
 #[test]
+fn an_item_that_is_cancelled_in_a_turn_is_in_no_later_one() {
+    let (mut gather, [a, b, c]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert_eq!(gather.leave(c), None);
+    gather.put_back(drive.number, |place| place < 2);
+    assert_eq!(gather.leave(b), None);
+    assert_eq!(gather.abandon(drive.number).unwrap().driver, Some('a'));
+    assert!(gather.is_idle());
+}
+
+#[test]
 fn nothing_is_left_of_a_name_that_nobody_asks_for() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
     gather.leave(b);
