@@ -1,5 +1,6 @@
 //! Broken variants, each of which must be caught, and by the promise that it breaks.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::lua::Redis;
@@ -27,8 +28,16 @@ fn caught(promise: Promise, redis: Redis, bent: Bent, habit: Habit) {
 /// With `part` of some scripts replaced by `by`.
 #[track_caller]
 fn script(promise: Promise, part: &'static str, by: &'static str) {
-    let redis = Redis::new(Box::new(move |text| text.replace(part, by)));
+    let replaced = Rc::new(Cell::new(false));
+    let redis = {
+        let replaced = replaced.clone();
+        Redis::new(Box::new(move |text| {
+            replaced.set(replaced.get() || text.contains(part));
+            text.replace(part, by)
+        }))
+    };
     caught(promise, redis, Bent::Straight, Habit::Sound);
+    assert!(replaced.get(), "no script has {part}");
 }
 
 #[test]
@@ -54,7 +63,7 @@ fn a_commit_that_lands_when_its_turn_was_given_up() {
 
 #[test]
 fn a_commit_that_does_not_know_its_repeat() {
-    let left = "redis.call('SET', RECEIPT, receipt, 'PX', RECEIPT_MS)";
+    let left = "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)";
     script(Truth, left, "");
 }
 
