@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, type FetchInit, type FetchResponse, InternalError, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, UnreplicatedError } from "edgelock";
+import { Client, EdgelockError, type FetchInit, type FetchResponse, InternalError, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -336,13 +336,14 @@ export const javascript: Suite = {
     const lease = lock.resume("a".repeat(22));
     const calls = [lock.tryAcquire(), lock.acquire(), lock.inspect(), lock.forceRelease(), client.read([["GET", { key: "n" }]]), lease.renew(), lease.release()];
     for (const call of calls) {
-      const { retryAfter, isUnknown } = await fails("unavailable", call);
+      const { retryAfter, isUnknown } = (await fails("unavailable", call)) as UnavailableError;
       equal([retryAfter, isUnknown], [86_400_000, false]);
     }
     const odd = ["soon", "-1", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT", "9".repeat(40)];
     for (const value of odd) {
       const fetch = async () => new Response("{}", { status: 503, headers: { "retry-after": value } });
-      const { retryAfter } = await fails("unavailable", stack.client({ fetch, attempts: 1 }).lock("a").tryAcquire());
+      const error = await fails("unavailable", stack.client({ fetch, attempts: 1 }).lock("a").tryAcquire());
+      const { retryAfter } = error as UnavailableError;
       equal(retryAfter, value.startsWith("9") ? 366 * 86_400_000 : null);
     }
   },

@@ -1,5 +1,6 @@
 //! The books, read from Redis itself: neither the Workers nor the bridge have a say in them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -183,9 +184,10 @@ fn wrongly_charged<'a>(
         .count() as u64
 }
 
-/// Sorted by fence, each order must leave what the one before left less its own units. Two orders inside the lock at once would not.
+/// Sorted by fence, and within a shared turn by what they left, each order must leave what the one before left less its own units.
+/// Two turns inside the lock at once would not.
 fn out_of_turn(mut entries: Vec<&Entry>, stock: u64) -> u64 {
-    entries.sort_by_key(|entry| entry.fence);
+    entries.sort_by_key(|entry| (entry.fence, Reverse(entry.remaining)));
     let mut left = stock;
     let mut count = 0;
     for entry in entries {
@@ -250,6 +252,15 @@ mod tests {
             (ledger.oversold(), ledger.out_of_turn, ledger.is_right()),
             (1, 1, false)
         );
+    }
+
+    #[test]
+    fn orders_of_one_turn_have_one_fence_and_take_their_units_one_after_the_other() {
+        let shared = ["1 bob 7 1", "1 ann 7 2", "1 cid 9 0"];
+        let buyers = [("ann", 1), ("bob", 1), ("cid", 1)];
+        assert!(judge(&shared, &buyers, 0, &[]).is_right());
+        let both = ["1 bob 7 2", "1 ann 7 2", "1 cid 9 0"];
+        assert_eq!(judge(&both, &buyers, 0, &[]).out_of_turn, 2);
     }
 
     #[test]
