@@ -1,6 +1,7 @@
 //! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is 10 ms long.
 
 mod keeping;
+mod overtaken;
 mod patience;
 mod receipts;
 

@@ -24,6 +24,7 @@ mod sabotage;
 mod script;
 mod seeds;
 mod trace;
+mod unovertaken;
 mod workload;
 mod world;
 

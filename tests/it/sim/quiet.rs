@@ -29,6 +29,10 @@ const HOLD: Time = 150 * MS;
 /// From a release to who listens, with a request to be sure.
 const PUSHED: Time = 40 * MS;
 
+/// For how long a lock is kept for who polls and was overtaken for long, and until others ask whether it is over: whoever it was kept for
+/// may have died.
+const KEPT: Time = 2_000 * MS + TTL.as_nanos() as Time / 3;
+
 /// The most that Redis's clock was set back, which is how much longer a key lives.
 const SET_BACK: Time = 1_250 * MS;
 
@@ -54,6 +58,7 @@ impl Quiet {
                 by: case.world.now()
                     + SET_BACK
                     + LONGEST_TTL.as_nanos() as Time
+                    + 2 * KEPT
                     + DELAY
                     + ONE_RETRY,
                 delay: Cell::new(
@@ -104,7 +109,9 @@ impl Quiet {
         }
         let Some(who) = granted else { return };
         if let Some(machine) = self.asked.borrow().get(&who) {
-            let by = case.world.now() + ONE_RETRY;
+            // One that is handed the lock and does not listen finds it when it polls.
+            let asks = matches!(run.script, Script::Acquire | Script::Reenter);
+            let by = case.world.now() + ONE_RETRY + if asks { 0 } else { DELAY };
             let what = format!("{who} does not know that it has the lock");
             let expected = case.expect(Invariant::GrantIsLearned, Some(machine), by, what);
             self.granted.borrow_mut().insert(who, expected);
