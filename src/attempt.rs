@@ -115,11 +115,23 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
 
     /// Takes the lock, or waits for it.
     pub(crate) async fn acquire(mut self) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let grant = match self.ask().await? {
-            Asked::Granted(grant) => grant,
-            Asked::Held(found) => self.wait(found).await?,
-        };
-        Ok(self.settle(grant))
+        match self.be_granted().await {
+            Ok(grant) => Ok(self.settle(grant)),
+            Err(error) => {
+                // Before anybody learns of it, and goes on as if this one did not wait any more.
+                if let Some(call) = self.giving_up() {
+                    self.claim.call_ahead(call).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn be_granted(&mut self) -> Result<Grant, Error> {
+        match self.ask().await? {
+            Asked::Granted(grant) => Ok(grant),
+            Asked::Held(found) => self.wait(found).await,
+        }
     }
 
     /// Asks whenever there is reason to, until the lock is granted or the wait is over.
@@ -311,12 +323,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         }
     }
 
-    /// Gives up what was asked for with its token, whatever became of it.
-    fn abandon(&mut self) {
-        if std::mem::take(&mut self.exposed) {
-            let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            self.claim.call_in_background(call, |_, _| {});
-        }
+    /// What gives up all that was asked for with its token, whatever became of it, if there is anything.
+    fn giving_up(&mut self) -> Option<Call> {
+        std::mem::take(&mut self.exposed)
+            .then(|| Call::abandon(self.claim.subject(), self.waiter.as_ref()))
     }
 
     /// The lease that a release handed over, if `message` says so and nothing more is to be asked for.
@@ -372,6 +382,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
 
 impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
     fn drop(&mut self) {
-        self.abandon();
+        if let Some(call) = self.giving_up() {
+            self.claim.call_in_background(call, |_, _| {});
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! One token's claim to one lock: what an acquisition asks with, and what its lease then holds.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::client::{Client, Settled, Until};
@@ -7,7 +9,7 @@ use crate::command::Reply;
 use crate::event::EventKind;
 use crate::name::Name;
 use crate::replicas::Replicas;
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Moment, Runtime, Task};
 use crate::script::{Call, Kind, Subject};
 use crate::token::{Session, Token};
 use crate::transport::Transport;
@@ -63,12 +65,36 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
         call: Call,
         tell: impl FnOnce(&Self, Settled<Option<Vec<Reply>>>) + 'static,
     ) {
+        self.client.runtime().spawn(self.calling(call, tell));
+    }
+
+    /// As [`Claim::call_in_background`], and the request is with the transport when this comes back.
+    pub(crate) async fn call_ahead(&self, call: Call) {
+        let mut call = Some(call);
+        poll_fn(|cx| {
+            // Made and polled in one step: what waits in between could not go to another thread.
+            if let Some(call) = call.take() {
+                let mut calling = self.calling(call, |_, _| {});
+                if calling.as_mut().poll(cx).is_pending() {
+                    self.client.runtime().spawn(calling);
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    fn calling(
+        &self,
+        call: Call,
+        tell: impl FnOnce(&Self, Settled<Option<Vec<Reply>>>) + 'static,
+    ) -> Task {
         let claim = self.clone();
-        self.client.runtime().spawn(Box::pin(async move {
+        Box::pin(async move {
             let client = &claim.client;
             let settled = client.call(&call, &claim.session, Until::Timeout);
             tell(&claim, settled.await);
-        }));
+        })
     }
 }
 

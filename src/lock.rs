@@ -167,10 +167,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// listens; where the bridge or the transport cannot push, or a message gets lost, it is found by asking from time to time.
     ///
     /// # Errors
-    /// As [`Lock::try_acquire`]; [`Error::Held`] when the wait is over, or [`Lock::max_requests`] are sent.
+    /// As [`Lock::try_acquire`]; [`Error::Held`] when the wait is over, or [`Lock::max_requests`] are sent. By then the request that
+    /// leaves the queue is with the transport. Until it arrives, half a round trip later, a release may still hand over to this
+    /// call; then its arrival hands the lock on.
     ///
     /// # Cancel safety
-    /// As [`Lock::try_acquire`]; the queue is left in the background too.
+    /// As [`Lock::try_acquire`]; the queue is left in the background too. [`Runtime::spawn`] has the request for that when the
+    /// future is dropped.
     pub async fn acquire(&self) -> Result<Lease<T, R>, Error> {
         self.acquire_within(Some(self.wait), &[])
             .await

@@ -64,6 +64,9 @@ pub trait Runtime: 'static {
 
     /// Runs `task` to its end even if the caller's future is dropped, for as long as the host allows. It cleans up after
     /// acquisitions whose outcome is unknown; a host that drops it leaves such a lock to its ttl.
+    ///
+    /// It should begin soon, before whatever the caller does next has an answer: it may take a waiter out of the queue that a
+    /// release would otherwise hand the lock to. It may have been polled before.
     fn spawn(&self, task: Task);
 
     /// A waker of the same task that another caller's task may call, as callers of a [`GroupCommit`](crate::GroupCommit) call each other.

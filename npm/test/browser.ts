@@ -4,9 +4,10 @@ import { fetches } from "./fetches.js";
 import { type Bridge, run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
+import { waiting } from "./waiting.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, javascript, fetches, limits], print);
+    return run(bridge, [contract, javascript, fetches, limits, waiting], print);
   },
 });

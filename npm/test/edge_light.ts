@@ -5,6 +5,7 @@ import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
+import { waiting } from "./waiting.js";
 
 interface FetchEvent extends Event {
   respondWith(response: Promise<Response>): void;
@@ -14,7 +15,7 @@ addEventListener("fetch", (event) => {
   const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, token }, [contract, javascript, fetches, limits, examples], (line) => lines.push(line));
+    const passed = await run({ url, token }, [contract, javascript, fetches, limits, waiting, examples], (line) => lines.push(line));
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

@@ -5,6 +5,7 @@ import { fetches } from "./fetches.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
+import { waiting } from "./waiting.js";
 
 interface Env {
   readonly EDGELOCK_BRIDGE_URL: string;
@@ -14,6 +15,6 @@ interface Env {
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
     const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
-    if (!(await run(bridge, [contract, javascript, fetches, limits, examples], console.log))) throw new Error("some tests failed");
+    if (!(await run(bridge, [contract, javascript, fetches, limits, waiting, examples], console.log))) throw new Error("some tests failed");
   },
 };

@@ -27,7 +27,11 @@ export interface LockOptions {
    * {@link UnreplicatedError}. None by itself. The bridge must have Upstash's `/pipeline`.
    */
   readonly replicas?: { readonly count: number; readonly within: number } | undefined;
-  /** Ends what waits: the call rejects with its reason, and leaves no lock and no place in the queue. */
+  /**
+   * Ends what waits: the call rejects with its reason. By then it has sent what gives up the lock and the place in the queue, which
+   * takes effect when it arrives, half a round trip later; if a release handed it the lock in between, that hands the lock on. In a Worker
+   * the client needs `waitUntil` for it, or the host may stop it with the response.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -63,7 +67,7 @@ export class Lock {
     return this.#lease(await this.#wait((lock, aborted) => lock.tryAcquire(aborted)));
   }
 
-  /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}. */
+  /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}, and gives up its place as by the `signal`. */
   async acquire(): Promise<Lease> {
     return this.#lease(await this.#wait((lock, aborted) => lock.acquire(aborted)));
   }

@@ -37,7 +37,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 Ok(Asked::Granted(grant)) => return self.raise(grant).await.map(Asked::Granted),
                 asked => asked,
             };
-            self.start_over()?;
+            self.start_over().await?;
             let pause = match &asked {
                 Err(error) if error.is_passing() && self.requests_left() > 0 => {
                     backoff.pause(several.runtime(), error)
@@ -79,8 +79,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 
     /// Gives back what it got, so that a split vote does not stay split, and goes on with a token that nobody has heard of.
-    fn start_over(&mut self) -> Result<(), Error> {
-        self.abandon();
+    async fn start_over(&mut self) -> Result<(), Error> {
+        if let Some(call) = self.giving_up() {
+            self.claim.call_ahead(call).await;
+        }
         self.requests += 1;
         let (session, token) = Session::with_token(self.claim.client.runtime())?;
         self.claim.session = session;

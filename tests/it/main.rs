@@ -8,6 +8,7 @@ mod definite;
 mod docs;
 mod ending;
 mod examples;
+mod giving_up;
 mod group;
 mod holding;
 mod invariants;

@@ -196,6 +196,7 @@ impl World {
         Sleep {
             world: self.clone(),
             until: self.now.get().saturating_add(machine.lasts(duration)),
+            sleeper: Rc::default(),
             is_set: false,
         }
     }
@@ -215,6 +216,8 @@ impl Wake for TaskWaker {
 pub(crate) struct Sleep {
     world: Rc<World>,
     until: Time,
+    /// The task that polled it last.
+    sleeper: Rc<RefCell<Option<Waker>>>,
     is_set: bool,
 }
 
@@ -226,10 +229,14 @@ impl Future for Sleep {
         if left == 0 {
             return Poll::Ready(());
         }
-        // Nothing here hands a future from one task to another.
+        *self.sleeper.borrow_mut() = Some(context.waker().clone());
         if !std::mem::replace(&mut self.is_set, true) {
-            let waker = context.waker().clone();
-            self.world.schedule(left, move || waker.wake());
+            let sleeper = self.sleeper.clone();
+            (self.world).schedule(left, move || {
+                if let Some(waker) = sleeper.take() {
+                    waker.wake();
+                }
+            });
         }
         Poll::Pending
     }

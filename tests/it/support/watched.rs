@@ -22,6 +22,7 @@ pub(crate) struct Seen {
     timers: Arc<AtomicUsize>,
     exchanges: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
+    abandoned: Arc<AtomicUsize>,
 }
 
 impl Seen {
@@ -58,6 +59,11 @@ impl Seen {
 
     pub(crate) fn sent(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// How many requests that give up an acquisition the transport was given.
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned.load(Ordering::Relaxed)
     }
 }
 
@@ -116,6 +122,9 @@ impl Runtime for Watched<Tokio> {
 impl Transport for Watched<Http> {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         self.1.sent.fetch_add(1, Ordering::Relaxed);
+        // As only that script has it.
+        let abandons = usize::from(request.body.contains("GONE_MS"));
+        self.1.abandoned.fetch_add(abandons, Ordering::Relaxed);
         counted(&self.1.exchanges, self.0.send(request)).await
     }
 

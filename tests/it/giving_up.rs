@@ -1,0 +1,41 @@
+//! What a wait leaves behind that was in vain, or is dropped.
+
+use crate::support::{Spawn, eventually, ms, over, run};
+use crate::waiting::acquire;
+
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+        a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so,
+        a_wait_that_is_dropped_leaves_the_queue_in_the_background,
+    }
+}
+
+fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().wait(ms(150));
+        let error = lock.acquire().await.unwrap_err();
+        // Nothing else had a chance to run in between.
+        assert_eq!((error.code(), seen.abandoned()), ("held", 1));
+        stack.has_waiters(0).await;
+        holder.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+fn a_wait_that_is_dropped_leaves_the_queue_in_the_background(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let waiter = acquire(&client);
+        stack.has_waiters(1).await;
+        waiter.abort();
+        eventually(|| seen.abandoned() == 1).await;
+        stack.has_waiters(0).await;
+        holder.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
