@@ -14,7 +14,7 @@ use crate::bridge::{Bridge, Push};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::{Event, EventKind};
-use crate::lock::Lock;
+use crate::lock::{self, Lock};
 use crate::name::Name;
 use crate::runtime::Runtime;
 use crate::script::{self, Call, Kind};
@@ -24,6 +24,9 @@ use crate::transport::{Response, Transport};
 pub(crate) use sending::{Settled, Until};
 
 const MAX_OWNER: usize = 512;
+
+/// No answer comes in no time, and hosts count whole milliseconds.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 
 /// Hands out locks that live behind a bridge, or behind several.
 ///
@@ -129,14 +132,19 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self
     }
 
-    /// How long to wait for the answer to one request before it is aborted, at most. No answer is awaited past the lease's
-    /// deadline, whatever is set here.
+    /// How long to wait for the answer to one request before it is aborted, at most; less than 1 ms counts as that. No answer is
+    /// awaited past the lease's deadline, whatever is set here.
     ///
     /// Also how long a call that does not wait for the lock leaves a bridge alone that asks for it
     /// (`Retry-After`), in all. What is more is said by [`Error::retry_after`].
     #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.request_timeout = timeout;
+        let is_too_short = timeout.as_nanos() < SHORTEST_TIMEOUT.as_nanos();
+        self.request_timeout = if is_too_short {
+            SHORTEST_TIMEOUT
+        } else {
+            timeout
+        };
         self
     }
 
@@ -159,7 +167,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let name = Name::new(&self.prefix, name)?;
         let kind = match self.reach {
             Reach::Majority => Kind::Voted {
-                quarantine: self.quarantine,
+                quarantine: self.quarantine.min(lock::MAX_TTL),
             },
             Reach::One(_) | Reach::ByName(_) => Kind::Mutex,
         };

@@ -282,6 +282,24 @@ impl Error {
         }
     }
 
+    /// What to say of both where this one is of the last request, and `lost` of one before it: a refusal says nothing of those before
+    /// it, except when to come back.
+    pub(crate) fn behind(self, lost: Self) -> Self {
+        match self {
+            refusal if !refusal.is_refusal() => refusal,
+            Self::Unavailable {
+                message,
+                retry_after: retry_after @ Some(_),
+                ..
+            } => Self::Unavailable {
+                message,
+                retry_after,
+                may_have_run: true,
+            },
+            _ => lost,
+        }
+    }
+
     /// The same error with `clean` applied to what it quotes from outside.
     pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
         if let Self::Unauthorized(message)

@@ -26,9 +26,10 @@ impl Mailbox {
     }
 }
 
-/// A subscription under way: a future that puts what it hears into a mailbox until the stream ends.
-pub(crate) struct Line<'a, F> {
-    stream: Pin<&'a mut F>,
+/// A subscription, and the next one once it has ended: futures that put what they hear into a mailbox until the stream ends.
+pub(crate) struct Line<'a, F, L> {
+    stream: Pin<&'a mut Option<F>>,
+    connect: L,
     mailbox: &'a Mailbox,
     state: State,
 }
@@ -47,21 +48,27 @@ pub(crate) enum Came<O> {
     /// Nothing is missed from now on.
     Listening,
     Message(String),
-    /// The stream ended; from now on nothing is heard.
+    /// The stream ended; until the next is open nothing is heard.
     Closed,
 }
 
-impl<'a, F: Future<Output = ()>> Line<'a, F> {
+impl<'a, F: Future<Output = ()>, L: Fn() -> F> Line<'a, F, L> {
     /// Nothing is sent until [`Line::open`].
-    pub(crate) const fn new(stream: Pin<&'a mut F>, mailbox: &'a Mailbox) -> Self {
+    pub(crate) const fn new(
+        stream: Pin<&'a mut Option<F>>,
+        connect: L,
+        mailbox: &'a Mailbox,
+    ) -> Self {
         Self {
             stream,
+            connect,
             mailbox,
             state: State::Idle,
         }
     }
 
     pub(crate) fn open(&mut self) {
+        self.stream.set(Some((self.connect)()));
         self.state = State::Connecting;
     }
 
@@ -71,6 +78,11 @@ impl<'a, F: Future<Output = ()>> Line<'a, F> {
 
     pub(crate) fn is_listening(&self) -> bool {
         self.state == State::Listening
+    }
+
+    /// It has ended, and was not opened again.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state == State::Closed
     }
 
     /// Waits for `other`, or for something to be heard.
@@ -84,11 +96,12 @@ impl<'a, F: Future<Output = ()>> Line<'a, F> {
     }
 
     fn poll<O>(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Came<O>> {
-        if matches!(self.state, State::Idle | State::Closed) {
+        let Some(stream) = self.stream.as_mut().as_pin_mut() else {
             return Poll::Pending;
-        }
-        let ended = self.stream.as_mut().poll(cx).is_ready();
+        };
+        let ended = stream.poll(cx).is_ready();
         if ended {
+            self.stream.set(None);
             self.state = State::Closed;
         }
         match self.mailbox.take() {

@@ -67,8 +67,12 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self)
     }
 
-    /// How long [`Lock::acquire`] waits for another holder, at most; its requests end by then too. 5 s by itself. Zero is not to wait,
-    /// as [`Lock::try_acquire`] does. 100 ms of a wait are kept for the last answer, so that it does not end unknown.
+    /// How long [`Lock::acquire`] waits for another holder, or for a bridge or a Redis that is away, at most. 5 s by itself. Zero is not
+    /// to wait, as [`Lock::try_acquire`] does.
+    ///
+    /// It bounds when requests leave, not when they are answered: a lock that is free is had however short the wait. So an acquisition
+    /// lasts for its wait, or for as long as [`Lock::try_acquire`] may take if that is longer, and one
+    /// [`request_timeout`](Client::request_timeout) more.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -79,6 +83,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// of the edge count what a handler sends, and the smallest plans allow it 50.
     /// Those that get lost and are repeated count, and so do listening and leaving the queue. With fewer than 4 it does not
     /// queue.
+    ///
+    /// They are spread over the wait. Whoever asks less often than every 10 s, or its ttl if that is shorter, loses its place in
+    /// the queue: 40 keep one for 5 minutes at most. A longer wait needs more.
     #[must_use]
     pub const fn max_requests(mut self, requests: u32) -> Self {
         self.max_requests = requests;

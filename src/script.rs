@@ -11,6 +11,6 @@ pub(crate) use outcome::{
     Acquired, Contended, Outcome, Verdict, is_error_of_redis, is_unknown_script, verdict,
 };
 pub(crate) use reads::check_reads;
-pub(crate) use waiter::{Waiter, handed_over};
+pub(crate) use waiter::{Handover, Waiter, handed_over};
 
 pub use outcome::{Holder, Inspection};

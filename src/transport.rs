@@ -78,7 +78,8 @@ pub trait Transport: 'static {
     /// [`Request::timeout`] is how long the response may go on, [`Request::body_limit`] does not apply. Dropping the future ends
     /// the exchange, and the server must notice at once: it counts who listens.
     ///
-    /// Waiting works without it, by asking from time to time: a transport that cannot stream leaves it as it is.
+    /// Waiting works without it, by asking from time to time: a transport that cannot stream leaves it as it is, which says what a
+    /// bridge without subscriptions would.
     ///
     /// # Errors
     /// [`TransportError`] if the response broke off, none came, or it went on for too long.
@@ -88,10 +89,6 @@ pub trait Transport: 'static {
         hear: &mut (dyn FnMut(&[u8]) + Send),
     ) -> impl Future<Output = Result<u16, TransportError>> {
         let _ = (request, hear);
-        async {
-            Err(TransportError::NoResponse(
-                "this transport does not stream".into(),
-            ))
-        }
+        async { Ok(501) }
     }
 }

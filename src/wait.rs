@@ -16,6 +16,7 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     const FIRST_CEILING: Duration = Duration::from_millis(50);
+    const LAST_CEILING: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(attempts: u32, patience: Duration) -> Self {
         Self {
@@ -30,12 +31,12 @@ impl Backoff {
         self.patience = Duration::MAX;
     }
 
-    /// How long to pause after `error`, or `None` to give up. At random up to a ceiling that doubles, so that clients that
-    /// failed together do not come back together; not before the bridge said, and not at all if that is too long.
+    /// How long to pause after `error`, or `None` to give up. At random up to a ceiling that doubles, to a second at most, so that
+    /// clients that failed together do not come back together; not before the bridge said, and not at all if that is too long.
     pub(crate) fn pause<R: Runtime>(&mut self, runtime: &R, error: &Error) -> Option<Duration> {
         self.attempts_left = self.attempts_left.checked_sub(1)?;
         let pause = between(runtime, Duration::ZERO, self.ceiling);
-        self.ceiling *= 2;
+        self.ceiling = (self.ceiling * 2).min(Self::LAST_CEILING);
         let Some(earliest) = error.retry_after() else {
             return Some(pause);
         };
@@ -45,15 +46,29 @@ impl Backoff {
 }
 
 /// For how long a waiter counts as alive after it asked: how long its death can keep the next one waiting. Not longer than a
-/// dead holder could, but long enough for `max_requests` to last for the whole of `wait`.
-pub(crate) fn liveness(ttl: Duration, wait: Duration, max_requests: u32) -> Duration {
+/// dead holder could, and 10 s at most, for however long it waits.
+pub(crate) fn liveness(ttl: Duration) -> Duration {
     ttl.clamp(Duration::from_secs(1), Duration::from_secs(10))
-        .max(wait * 4 / max_requests.max(1))
+}
+
+/// The longest pause of who must not be taken for dead, with a quarter for the request.
+fn still_alive(liveness: Duration) -> Duration {
+    liveness / 4 * 3
+}
+
+/// What so many requests are apart that are to last for so long.
+fn even(time: Duration, requests: u32) -> Duration {
+    /// As many as whoever means no limit.
+    const NO_LIMIT: u32 = u32::MAX / 2;
+    if requests > NO_LIMIT {
+        return Duration::ZERO;
+    }
+    time / requests.max(1)
 }
 
 /// A wait for a lock that another holds: when to ask again.
 pub(crate) struct Wait {
-    give_up: Moment,
+    end: Moment,
     liveness: Duration,
     /// How many it may send.
     requests: u32,
@@ -62,6 +77,10 @@ pub(crate) struct Wait {
     jitter: Duration,
     /// How often in a row it asked because the holder's time was up.
     expiries: u32,
+    /// Of the pause behind the next request that gets lost.
+    ceiling: Duration,
+    /// Of the pause before it tries to listen again.
+    deafness: Duration,
     /// When it first heard of its place, and which that was.
     joined: Option<(Moment, u64)>,
 }
@@ -70,35 +89,31 @@ impl Wait {
     /// Below the round trip of most bridges, asking more often finds nothing new.
     const SHORTEST: Duration = Duration::from_millis(10);
     const LONGEST: Duration = Duration::from_millis(500);
-    /// What the last request may take, at least: a wait that ended before its answer would end without knowing who has the lock.
-    const LAST_ANSWER: Duration = Duration::from_millis(100);
+    /// Whoever asks more seldom had better give up.
+    const SELDOM: Duration = Duration::from_secs(60);
+    /// A bridge that will not be listened to now is not asked for that again before half of it is over.
+    const DEAF: Duration = Duration::from_secs(1);
+    const DEAFEST: Duration = Duration::from_secs(10);
 
-    pub(crate) fn new(
-        give_up: Moment,
-        wait: Duration,
-        liveness: Duration,
-        max_requests: u32,
-    ) -> Self {
+    pub(crate) fn new(end: Moment, wait: Duration, liveness: Duration, max_requests: u32) -> Self {
         Self {
-            give_up,
+            end,
             liveness,
             requests: max_requests,
-            longest: Self::LONGEST.max(wait * 2 / max_requests.max(1)),
+            longest: even(wait, max_requests)
+                .saturating_mul(2)
+                .clamp(Self::LONGEST, still_alive(liveness).max(Self::LONGEST)),
             jitter: Self::SHORTEST,
             expiries: 0,
+            ceiling: Backoff::FIRST_CEILING,
+            deafness: Self::DEAF,
             joined: None,
         }
     }
 
-    /// Whether a wait of `wait` has time for more than one answer.
-    pub(crate) fn is_worthwhile(wait: Duration) -> bool {
-        wait >= Self::LAST_ANSWER + Self::SHORTEST
-    }
-
-    /// How long to pause before asking again, given what the last answer said and how long it took; `None` if the wait has no time
-    /// left for another answer. Who `hears` of its turn asks only to be counted as alive, and when the holder's time is up; who does
-    /// not polls, with decorrelated jitter
-    /// (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>).
+    /// How long to pause before asking again, given what the last answer said and how long it took; `None` if the wait is over. Who
+    /// `hears` of its turn asks only to be counted as alive, and when the holder's time is up; who does not polls, with decorrelated
+    /// jitter (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). All ask once more at the very end.
     pub(crate) fn pause<R: Runtime>(
         &mut self,
         runtime: &R,
@@ -109,43 +124,83 @@ impl Wait {
     ) -> Option<Duration> {
         let now = runtime.now();
         self.joined.get_or_insert((now, found.ahead));
-        let answer = Self::LAST_ANSWER.max(round_trip * 2);
-        let latest = self
-            .give_up
-            .since(now)
-            .checked_sub(answer)
-            .filter(|latest| *latest >= Self::SHORTEST)?;
+        self.ceiling = Backoff::FIRST_CEILING;
+        let left = self.left(now)?;
+        let apart = self.apart(now, requests_left);
         let usual = if hears {
-            self.liveness / 3
+            self.to_stay_alive(now, requests_left).max(apart)
         } else {
-            self.jitter = between(runtime, Self::SHORTEST, self.jitter * 3).min(self.longest);
-            self.jitter.max(self.spread(runtime, requests_left))
+            let ceiling = self.jitter.saturating_mul(3);
+            self.jitter = between(runtime, Self::SHORTEST, ceiling).min(self.longest);
+            let spread = between(runtime, apart, apart.saturating_mul(2));
+            self.jitter.max(spread)
         };
-        let at_expiry = self.at_expiry(found, round_trip);
+        let at_expiry = self.at_expiry(found, round_trip).max(apart);
         self.expiries = if at_expiry < usual {
-            self.expiries + 1
+            self.expiries.saturating_add(1)
         } else {
             0
         };
-        Some(usual.min(at_expiry).min(latest))
+        let pause = usual.min(at_expiry);
+        let is_last = left.saturating_sub(pause) < Self::SHORTEST;
+        Some(if is_last { left } else { pause })
     }
 
-    /// How long who can only listen any more may go on with it; `None` if the wait is over.
-    pub(crate) fn rest(&self, now: Moment) -> Option<Duration> {
-        self.give_up
-            .since(now)
-            .checked_sub(Self::SHORTEST)
-            .filter(|rest| !rest.is_zero())
+    /// How long to pause before asking again after a request that got lost with `error`; `None` if the wait is over, or the bridge
+    /// is away for longer.
+    pub(crate) fn pause_after<R: Runtime>(
+        &mut self,
+        runtime: &R,
+        error: &Error,
+        requests_left: u32,
+    ) -> Option<Duration> {
+        let now = runtime.now();
+        let left = self.left(now)?;
+        let earliest = error.retry_after().unwrap_or_default();
+        if earliest > left || requests_left == 0 {
+            return None;
+        }
+        let pause = between(runtime, Duration::ZERO, self.ceiling);
+        let last = self.longest.max(Backoff::LAST_CEILING);
+        self.ceiling = (self.ceiling * 2).min(last);
+        let pause = pause.max(earliest).max(self.apart(now, requests_left));
+        Some(pause.min(left))
+    }
+
+    /// How long to go without listening where the bridge did not let it, or broke off.
+    pub(crate) fn pause_before_listening<R: Runtime>(&mut self, runtime: &R) -> Duration {
+        let pause = between(runtime, self.deafness / 2, self.deafness);
+        self.deafness = (self.deafness * 2).min(Self::DEAFEST);
+        pause
+    }
+
+    /// How long who may send nothing more may go on listening: for as long as it counts as alive after it asked last.
+    pub(crate) fn rest(&self, now: Moment, asked_at: Moment) -> Option<Duration> {
+        let left = self.left(now)?.min((asked_at + self.liveness).since(now));
+        Some(left).filter(|left| !left.is_zero())
+    }
+
+    pub(crate) fn is_over(&self, now: Moment) -> bool {
+        self.left(now).is_none()
+    }
+
+    fn left(&self, now: Moment) -> Option<Duration> {
+        Some(self.end.since(now)).filter(|left| !left.is_zero())
+    }
+
+    /// Three times while it counts as alive; less often where requests must last for longer, but not so seldom that it would lose
+    /// its place for that.
+    fn to_stay_alive(&self, now: Moment, requests_left: u32) -> Duration {
+        let even = even(self.end.since(now), requests_left);
+        even.clamp(self.liveness / 3, still_alive(self.liveness))
     }
 
     /// From when half of its requests are sent: what they must be apart for the others to last for the whole wait.
-    fn spread<R: Runtime>(&self, runtime: &R, requests_left: u32) -> Duration {
+    fn apart(&self, now: Moment, requests_left: u32) -> Duration {
         if requests_left > self.requests / 2 {
             return Duration::ZERO;
         }
-        let left = self.give_up.since(runtime.now());
-        let apart = left / requests_left.max(1);
-        between(runtime, apart, apart * 2)
+        even(self.end.since(now), requests_left).min(Self::SELDOM)
     }
 
     /// When the holder's time is up: the first in the queue at once, the others behind it. A holder that goes on renewing a short
@@ -164,7 +219,9 @@ impl Wait {
             seldom.min(self.longest)
         };
         // Redis counts in whole milliseconds.
-        (left + behind + Duration::from_millis(1)).max(seldom)
+        left.saturating_add(behind)
+            .saturating_add(Duration::from_millis(1))
+            .max(seldom)
     }
 
     /// When it would be this waiter's turn, judged by how the line moved; `None` if it did not.
@@ -180,8 +237,9 @@ impl Wait {
 fn between<R: Runtime>(runtime: &R, low: Duration, high: Duration) -> Duration {
     let mut bytes = [0x80, 0];
     let _ = runtime.random(&mut bytes);
-    let part = f64::from(u16::from_be_bytes(bytes)) / f64::from(u16::MAX);
-    low + high.saturating_sub(low).mul_f64(part)
+    let drawn = u32::from(u16::from_be_bytes(bytes));
+    let above = high.saturating_sub(low).saturating_mul(drawn) / u32::from(u16::MAX);
+    low.saturating_add(above)
 }
 
 #[cfg(test)]
@@ -220,8 +278,8 @@ mod tests {
 
     /// At the origin of time, with `wait` left and nobody ahead.
     fn wait(wait: Duration) -> Wait {
-        let give_up = Moment::from_origin(wait);
-        Wait::new(give_up, wait, ms(9_000), 40)
+        let end = Moment::from_origin(wait);
+        Wait::new(end, wait, ms(9_000), 40)
     }
 
     fn found(remaining: Option<Duration>, ahead: u64) -> Contended {
@@ -259,15 +317,66 @@ mod tests {
         let mut polled = wait(minute);
         let longest = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false, 40));
         assert_eq!(longest.max(), Some(ms(3_000)));
-        assert_eq!(liveness(ms(500), FIVE, 40), ms(1_000));
-        assert_eq!(liveness(minute, FIVE, 40), ms(10_000));
-        assert_eq!(liveness(minute, minute * 5, 40), ms(30_000));
+    }
+
+    #[test]
+    fn a_waiter_counts_as_alive_for_its_ttl_but_1_to_10_s() {
+        assert_eq!(liveness(ms(500)), ms(1_000));
+        assert_eq!(liveness(ms(4_000)), ms(4_000));
+        assert_eq!(liveness(Duration::MAX), ms(10_000));
+    }
+
+    #[test]
+    fn a_waiter_whose_requests_must_last_asks_seldom_but_keeps_its_place_while_it_can() {
+        let pause = |wait_s: u64, requests_left| {
+            let mut listening = wait(Duration::from_secs(wait_s));
+            listening.pause(&HIGH, &ENDLESS, ms(1), true, requests_left)
+        };
+        assert_eq!(pause(200, 40), Some(ms(5_000)));
+        // It counts as alive for 9 s.
+        assert_eq!(pause(3_600, 40), Some(ms(6_750)));
+        assert_eq!(pause(900, 20), Some(ms(45_000)));
+        assert_eq!(pause(3_600, 20), Some(ms(60_000)));
+        // When the holder is over, too.
+        let mut listening = wait(Duration::from_secs(900));
+        let pause = listening.pause(&HIGH, &found(Some(ms(4)), 0), ms(1), true, 20);
+        assert_eq!(pause, Some(ms(45_000)));
+        // Who hears nothing, too.
+        let mut polled = wait(Duration::from_secs(3_600));
+        let pauses = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false, 40));
+        assert_eq!(pauses.max(), Some(ms(6_750)));
+    }
+
+    #[test]
+    fn no_wait_is_too_long_and_no_request_one_too_many() {
+        for forever in [Duration::MAX, ms(9_000_000_000_000_000)] {
+            for (requests, hears) in [(0, true), (1, false), (u32::MAX, true), (u32::MAX, false)] {
+                let end = HIGH.now() + forever;
+                let mut waited = Wait::new(end, forever, liveness(forever), requests);
+                for left in [requests, 1, 0] {
+                    for remaining in [None, Some(ms(1)), Some(forever)] {
+                        let found = found(remaining, u64::MAX);
+                        for _ in 0..100 {
+                            let pause = waited.pause(&HIGH, &found, forever, hears, left);
+                            assert!(pause.is_some_and(|pause| pause <= Wait::SELDOM * 2));
+                        }
+                        let _ = waited.in_vain(&found, end);
+                    }
+                }
+            }
+        }
+        let lost = Error::TimedOut(ms(1));
+        let mut backoff = Backoff::new(u32::MAX, Duration::MAX);
+        for _ in 0..200 {
+            let pause = backoff.pause(&HIGH, &lost);
+            assert!(pause.is_some_and(|pause| pause <= ms(1_000)));
+        }
     }
 
     #[test]
     fn whatever_is_drawn_requests_last_for_the_whole_wait() {
         let minute = Duration::from_secs(60);
-        let end = Moment::from_origin(minute - Wait::LAST_ANSWER - Wait::SHORTEST);
+        let end = Moment::from_origin(minute);
         for draw in [0, 0x20, 0x80, 0xff] {
             let mut at = Loaded::drawing(draw);
             let mut polled = wait(minute);
@@ -277,7 +386,7 @@ mod tests {
             {
                 at.1 = at.1 + pause;
             }
-            assert!(at.1 >= end, "{draw}: {:?}", at.1);
+            assert_eq!(at.1, end, "{draw}");
         }
     }
 
@@ -311,12 +420,60 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_leaves_time_for_its_answer_before_the_wait_is_over() {
-        let pause = |left, took| wait(left).pause(&HIGH, &ENDLESS, took, false, 40);
-        assert_eq!(pause(ms(122), ms(5)), Some(ms(22)));
-        assert_eq!(pause(ms(182), ms(80)), Some(ms(22)));
-        assert_eq!(pause(ms(109), ms(5)), None);
-        assert_eq!(pause(Duration::ZERO, ms(5)), None);
+    fn the_last_pause_goes_on_to_the_very_end() {
+        let pause = |left| wait(left).pause(&HIGH, &ENDLESS, ms(80), false, 40);
+        assert_eq!(pause(ms(122)), Some(ms(30)));
+        assert_eq!(pause(ms(40)), Some(ms(30)));
+        assert_eq!(pause(ms(39)), Some(ms(39)));
+        assert_eq!(pause(ms(1)), Some(ms(1)));
+        assert_eq!(pause(Duration::ZERO), None);
+    }
+
+    #[test]
+    fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
+        let lost = Error::TimedOut(ms(1));
+        let mut waiting = wait(FIVE);
+        let pauses = (0..7).map(|_| waiting.pause_after(&HIGH, &lost, 40).unwrap().as_millis());
+        assert_eq!(
+            pauses.collect::<Vec<_>>(),
+            [50, 100, 200, 400, 800, 1_000, 1_000]
+        );
+        // An answer shows that it is there again.
+        let _ = waiting.pause(&HIGH, &ENDLESS, ms(1), true, 40);
+        assert_eq!(waiting.pause_after(&HIGH, &lost, 40), Some(ms(50)));
+        assert_eq!(waiting.pause_after(&HIGH, &lost, 0), None);
+        let after = |left, error| wait(left).pause_after(&HIGH, error, 40);
+        assert_eq!(after(ms(7), &lost), Some(ms(7)));
+        assert_eq!(after(Duration::ZERO, &lost), None);
+        let away = Error::Unavailable {
+            message: String::new(),
+            retry_after: Some(ms(2_000)),
+            may_have_run: false,
+        };
+        assert_eq!(after(ms(2_000), &away), Some(ms(2_000)));
+        assert_eq!(after(ms(1_999), &away), None);
+    }
+
+    #[test]
+    fn who_may_not_listen_tries_again_more_and_more_seldom() {
+        let mut waiting = wait(FIVE);
+        let pauses = (0..6).map(|_| waiting.pause_before_listening(&HIGH).as_millis());
+        assert_eq!(
+            pauses.collect::<Vec<_>>(),
+            [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
+        );
+        let first = wait(FIVE).pause_before_listening(&Loaded::drawing(0));
+        assert_eq!(first, ms(500));
+    }
+
+    #[test]
+    fn who_may_send_nothing_more_listens_for_as_long_as_it_counts_as_alive() {
+        let at = |ms| Moment::from_origin(Duration::from_millis(ms));
+        let waiting = wait(Duration::from_secs(60));
+        assert_eq!(waiting.rest(at(3_000), at(2_000)), Some(ms(8_000)));
+        assert_eq!(waiting.rest(at(55_000), at(54_000)), Some(ms(5_000)));
+        assert_eq!(waiting.rest(at(11_000), at(2_000)), None);
+        assert_eq!(waiting.rest(at(60_000), at(59_000)), None);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 // What a wait promises to callers in JavaScript: when what they were told is true, and which numbers they may choose.
+import { Client, type FetchInit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, Network, type Suite, thrown } from "./harness.js";
 
 /** What gives up an acquisition is the only script that has this. */
@@ -32,5 +33,46 @@ export const waiting: Suite = {
       await eventually(async () => (await stack.lock("a").inspect()).waiters === 0);
     }
     await lease.release();
+  },
+
+  async infinity_is_no_limit_and_what_is_no_number_of_the_kind_is_refused(stack) {
+    const client = stack.client({ requestTimeout: Infinity, attempts: Infinity });
+    const endless: LockOptions = { wait: Infinity, maxRequests: Infinity, maxHold: Infinity };
+    for (const fair of [false, true]) {
+      const lock = client.lock("a", { ...endless, fair });
+      const lease = await lock.acquire();
+      const ran = lock.run(async ({ fence }) => fence);
+      await eventually(async () => (await lock.inspect()).waiters === 1);
+      await lease.release();
+      check((await ran) > lease.fence, "it had its turn");
+    }
+    for (const odd of [-1, -Infinity, NaN, "1" as never]) {
+      for (const name of ["ttl", "wait", "maxRequests", "maxHold"]) {
+        await fails("invalid_argument", () => client.lock("a", { [name]: odd }));
+      }
+      for (const name of ["requestTimeout", "attempts"]) {
+        await fails("invalid_argument", () => stack.client({ [name]: odd }));
+      }
+      await fails("invalid_argument", () => client.lock("a", { replicas: { count: 1, within: odd } }));
+      await fails("invalid_argument", () => new Client({ quorum: [stack.bridge], quarantine: odd }));
+    }
+    // What elsewhere is for ever, and here would be no time at all.
+    await fails("invalid_argument", () => stack.client({ requestTimeout: 0 }));
+    await fails("invalid_argument", () => client.lock("a", { ttl: Infinity }));
+    equal(typeof new Client({ quorum: [stack.bridge], quarantine: Infinity }).lock("a").name, "string");
+  },
+
+  async a_wait_is_for_a_bridge_that_is_away(stack) {
+    let away = 6;
+    const real = async (url: string, init: FetchInit) => {
+      if (away-- > 0) throw new TypeError("no network");
+      return fetch(url, init);
+    };
+    const client = stack.client({ fetch: real });
+    await (await client.lock("a", { wait: 60_000 }).acquire()).release();
+    away = 1_000;
+    await fails("unavailable", client.lock("a", { wait: 60_000, maxRequests: 5 }).acquire());
+    check(away <= 1_000 - 4, "it asked more often than without a wait");
+    await fails("unavailable", client.lock("a").tryAcquire());
   },
 };

@@ -30,8 +30,8 @@ export interface ClientSettings {
   /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
   readonly prefix?: string | undefined;
   /**
-   * How long to wait for the answer to one request, at most; more than 0. 2,000 by itself. Also how long a call that does not wait for the lock
-   * leaves a bridge alone that asks for it (`Retry-After`), in all.
+   * How long to wait for the answer to one request, at most; more than 0, which elsewhere means for ever. 2,000 by itself. Also how long a
+   * call that does not wait for the lock leaves a bridge alone that asks for it (`Retry-After`), in all.
    */
   readonly requestTimeout?: number | undefined;
   /** How often an operation is sent when its requests get lost; 0 counts as 1. 3 by itself. Sending again is safe. */

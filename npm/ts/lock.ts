@@ -9,11 +9,17 @@ import type { Inspection, RawLease, RawLock, Reply } from "./raw.js";
 export interface LockOptions {
   /** How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by itself. */
   readonly ttl?: number | undefined;
-  /** How long to wait for another holder, at most. 5,000 by itself; 0 is not to wait. */
+  /**
+   * How long to wait for another holder, or for a bridge that is away, at most. 5,000 by itself; 0 is not to wait. It bounds when requests
+   * are sent, not when they are answered: a lock that is free is had however short the wait.
+   */
   readonly wait?: number | undefined;
   /** Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by itself. */
   readonly fair?: boolean | undefined;
-  /** How many requests one acquisition may send before it gives up; 0 counts as 1. 40 by itself. */
+  /**
+   * How many requests one acquisition may send before it gives up; 0 counts as 1. 40 by itself, which keep a place in the queue for up to
+   * 5 minutes: whoever asks less often than every 10 s, or its ttl if that is shorter, loses it.
+   */
   readonly maxRequests?: number | undefined;
   /** How long {@link Lock.run} keeps the lock by renewing it, at most. By itself 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;

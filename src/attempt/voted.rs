@@ -1,7 +1,5 @@
 //! Asking for a lock that several bridges have.
 
-use std::time::Duration;
-
 use super::{Asked, Attempt, Grant};
 use crate::client::Until;
 use crate::error::Error;
@@ -24,16 +22,26 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         self.tries += 1;
         if asks_one_first {
             let first = several.first_of(&self.claim.name);
-            if let Ok(held @ Asked::Held(_)) = self.ask_by(&first).await {
+            // As much of the ttl as each of them may take for a vote.
+            let until = Until::Ttl {
+                ttl: self.claim.ttl / 4,
+                requests: 1,
+            };
+            if let Ok(held @ Asked::Held(_)) = self.ask_by(&first, until).await {
                 return Ok(held);
             }
         }
-        let mut backoff = Backoff::new(several.attempt_limit(), several.request_limit());
-        if self.give_up.is_some() {
-            backoff.lose_no_patience();
-        }
+        let attempts = match self.has_asked {
+            true => 1,
+            false => several.attempt_limit(),
+        };
+        let mut backoff = Backoff::new(attempts, several.request_limit());
         loop {
-            let asked = match self.ask_by(&several).await {
+            let until = Until::Ttl {
+                ttl: self.claim.ttl,
+                requests: self.requests_left().max(1),
+            };
+            let asked = match self.ask_by(&several, until).await {
                 Ok(Asked::Granted(grant)) => return self.raise(grant).await.map(Asked::Granted),
                 asked => asked,
             };
@@ -45,16 +53,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 _ => None,
             };
             match pause {
-                Some(pause) if self.has_time_for(pause) => several.runtime().sleep(pause).await,
-                _ => return asked,
+                Some(pause) => several.runtime().sleep(pause).await,
+                None => return asked,
             }
         }
-    }
-
-    fn has_time_for(&self, pause: Duration) -> bool {
-        let now = self.claim.client.runtime().now();
-        self.give_up
-            .is_none_or(|give_up| pause < give_up.since(now))
     }
 
     /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none below it: any later majority

@@ -75,13 +75,12 @@ impl Repeats {
         Some(pause).filter(|pause| *pause < self.limit(runtime.now()))
     }
 
-    /// Whether the caller waits anyway; or has a deadline, and only a repeat can tell what became of
-    /// its write.
+    /// Whether the caller has a deadline, and only a repeat can tell what became of its write.
     const fn is_worth_any_pause(&self) -> bool {
         match self.until {
-            Until::Ttl { give_up, .. } => give_up.is_some(),
             Until::Deadline(_) => self.leaves_receipt && self.lost.is_some(),
-            Until::Timeout => false,
+            // A wait for the lock has pauses of its own.
+            Until::Ttl { .. } | Until::Timeout => false,
         }
     }
 
@@ -90,22 +89,10 @@ impl Repeats {
         self.lost.is_some()
     }
 
-    /// What came of it all, by what came of the last request. A refusal says nothing of those before
-    /// it, except when to come back.
+    /// What came of it all, by what came of the last request.
     pub(super) fn settle(self, outcome: Result<Verdict, Error>) -> Result<Verdict, Error> {
         match (outcome, self.lost) {
-            (Err(refusal), Some((_, lost))) if refusal.is_refusal() => Err(match refusal {
-                Error::Unavailable {
-                    message,
-                    retry_after: retry_after @ Some(_),
-                    ..
-                } => Error::Unavailable {
-                    message,
-                    retry_after,
-                    may_have_run: true,
-                },
-                _ => lost,
-            }),
+            (Err(refusal), Some((_, lost))) => Err(refusal.behind(lost)),
             (outcome, _) => outcome,
         }
     }

@@ -239,10 +239,9 @@ impl<O> Settled<O> {
 pub(crate) enum Until {
     /// Up to an instant.
     Deadline(Moment),
-    /// An acquisition's ttl, which runs anew from each request; and up to the end of its wait, if it waits.
+    /// An acquisition's ttl, which runs anew from each request.
     Ttl {
         ttl: Duration,
-        give_up: Option<Moment>,
         /// How many requests it may still send.
         requests: u32,
     },
@@ -254,9 +253,7 @@ impl Until {
     pub(super) fn limit(self, now: Moment) -> Duration {
         match self {
             Self::Deadline(deadline) => deadline.since(now),
-            Self::Ttl { ttl, give_up, .. } => {
-                give_up.map_or(ttl, |give_up| ttl.min(give_up.since(now)))
-            }
+            Self::Ttl { ttl, .. } => ttl,
             Self::Timeout => Duration::MAX,
         }
     }

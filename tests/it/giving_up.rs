@@ -1,5 +1,9 @@
 //! What a wait leaves behind that was in vain, or is dropped.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use crate::support::{Spawn, eventually, ms, over, run};
 use crate::waiting::acquire;
 
@@ -7,6 +11,7 @@ over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2] {
         a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so,
         a_wait_that_is_dropped_leaves_the_queue_in_the_background,
+        a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too,
     }
 }
 
@@ -37,5 +42,23 @@ fn a_wait_that_is_dropped_leaves_the_queue_in_the_background(spawn: Spawn) {
         stack.has_waiters(0).await;
         holder.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+fn a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().wait(Duration::from_nanos(1));
+        let error = lock.acquire().await.unwrap_err();
+        assert_eq!((error.code(), seen.abandoned()), ("held", 1));
+        // Nobody waited.
+        assert!(seen.events().is_empty());
+        stack.has_waiters(0).await;
+        holder.release().await.unwrap();
+        // And a free one is had.
+        let free = timeout(ms(60_000), lock.acquire()).await.unwrap();
+        free.unwrap().release().await.unwrap();
     });
 }

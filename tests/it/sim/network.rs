@@ -32,6 +32,8 @@ pub(crate) struct Network {
     pub(crate) fates: Fates,
     /// The next positive answer is lost.
     pub(crate) lose_next_grant: Cell<bool>,
+    /// The status with which the bridge lets nobody listen.
+    pub(crate) mute: Cell<Option<u16>>,
 }
 
 fn no_response() -> TransportError {
@@ -43,6 +45,11 @@ fn not_sent() -> TransportError {
 }
 
 impl Network {
+    /// How many subscriptions were asked for.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened.get()
+    }
+
     pub(crate) fn restart_bridge(&self, case: &Case, until: Time) {
         self.bridge_away_until.set(until);
         self.lives.set(self.lives.get() + 1);

@@ -3,6 +3,7 @@
 //! The same time, machines, Lua and model of Redis as for one server; a world of its own, since here nothing is handed over, nothing
 //! written and nobody queues. Any number of servers may die, go mute, or come back empty: then nobody gets the lock, but never two.
 
+mod exact;
 mod place;
 mod sabotage;
 mod wire;

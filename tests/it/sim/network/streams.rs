@@ -27,6 +27,8 @@ impl Case {
                 inbox.put(Heard::End(Err(no_response())));
             } else if now < case.network.redis_away_until.get() {
                 inbox.put(Heard::End(Ok(503)));
+            } else if let Some(status) = case.network.mute.get() {
+                inbox.put(Heard::End(Ok(status)));
             } else if !inbox.is_closed.get() {
                 let mut db = case.redis.db_mut();
                 let listeners = match case.rng.chance(net.elsewhere) {
@@ -75,6 +77,14 @@ impl Case {
             let message = case.bent.pushed(message, case.now_us());
             case.dialect.get().message(&channel, &message)
         });
+    }
+
+    /// Says to all who listen what no Redis has published.
+    pub(crate) fn invent(self: &Rc<Self>, message: &str) {
+        let streams: Vec<u64> = self.network.streams.borrow().keys().copied().collect();
+        for id in streams {
+            self.push(id, message.as_bytes());
+        }
     }
 
     /// In two pieces, since pieces end anywhere.

@@ -78,9 +78,9 @@ impl Client {
             true => vec![Command::new("GET").key(log(asked.name.name))],
             false => vec![],
         };
-        let limit = match at_once || asked.wait.is_zero() {
+        let limit = match at_once {
             true => Limit::Attempts,
-            false => Limit::Clock(asked.wait),
+            false => Limit::Wait(asked.wait),
         };
         let acquiring = async {
             let _in_time = self.in_time(limit, "an acquisition");
@@ -249,10 +249,9 @@ impl Client {
     fn in_time(&self, limit: Limit, what: &str) -> impl Drop + use<> {
         let (limit, paused_before) = match limit {
             Limit::Clock(limit) => (limit, None),
-            Limit::Attempts => {
-                let pauses = Duration::from_millis(150);
-                let within = (self.replicas).map_or(Duration::ZERO, |(_, within)| within);
-                let all = (self.settings.timeout + within) * self.settings.attempts + pauses;
+            Limit::Attempts => (self.attempts(), Some(self.machine.paused_for.get())),
+            Limit::Wait(wait) => {
+                let all = self.attempts().max(wait) + self.request();
                 (all, Some(self.machine.paused_for.get()))
             }
         };
@@ -263,6 +262,17 @@ impl Client {
             paused_before,
             what: what.to_owned(),
         })
+    }
+
+    fn attempts(&self) -> Duration {
+        let pauses = Duration::from_millis(150);
+        self.request() * self.settings.attempts + pauses
+    }
+
+    /// One that waits for replicas lasts for that much longer.
+    fn request(&self) -> Duration {
+        let within = (self.replicas).map_or(Duration::ZERO, |(_, within)| within);
+        self.settings.timeout + within
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -287,6 +297,8 @@ enum Limit {
     Clock(Duration),
     /// All attempts, and the pauses between them.
     Attempts,
+    /// The same, or so long if that is longer; and a request that leaves at the end.
+    Wait(Duration),
 }
 
 impl Limit {

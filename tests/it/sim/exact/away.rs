@@ -1,0 +1,115 @@
+//! Waiting for a bridge or a Redis that is away.
+
+use edgelock::Error;
+
+use super::*;
+
+/// What is away, until when.
+type Outage = fn(&Rc<Case>, Time);
+
+const OUTAGES: [Outage; 3] = [
+    |case, until| case.network.restart_bridge(case, until),
+    |case, until| case.network.restart_redis(case, until),
+    |case, until| {
+        let (case, net) = (case.clone(), case.net.get());
+        case.net.set(Net {
+            lose_request: 1_000,
+            ..net
+        });
+        let world = case.world.clone();
+        world.schedule(until - world.now(), move || case.net.set(net));
+    },
+];
+
+#[test]
+fn a_wait_is_for_a_bridge_that_is_away_too() {
+    for outage in OUTAGES {
+        for away in [200, 1_000, 4_000] {
+            play(move |case| async move {
+                let lock = client(&case, &machine()).lock("a").expect("a lock");
+                outage(&case, away * MS);
+                let lock = lock.wait(Duration::from_secs(5));
+                let lease = lock.acquire().await.expect("a lease");
+                // A request that was lost, the pause behind it, and the one that was not.
+                let most = away + 500 + 1_000 + 20;
+                assert!((away..=most).contains(&now(&case)), "{}", now(&case));
+                lease.release().await.expect("held");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
+    for outage in OUTAGES {
+        play(move |case| async move {
+            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            outage(&case, 60_000 * MS);
+            let lock = lock.wait(Duration::from_secs(3));
+            let error = lock.acquire().await.expect_err("away");
+            assert!(
+                matches!(error, Error::Unavailable { .. } | Error::TimedOut(_)),
+                "{error}"
+            );
+            // The last request leaves at the very end.
+            assert!((3_000..=3_500).contains(&now(&case)), "{}", now(&case));
+        });
+    }
+}
+
+#[test]
+fn without_a_wait_it_is_asked_as_often_as_there_are_attempts() {
+    for outage in &OUTAGES[..2] {
+        play(move |case| async move {
+            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            outage(&case, 60_000 * MS);
+            lock.try_acquire().await.expect_err("away");
+            // Three ways there and back, and pauses of up to 50 and 100 ms.
+            assert!(now(&case) <= 3 * 20 + 150, "{}", now(&case));
+            let retried = case.events.take();
+            assert_eq!(retried, ["retried", "retried"]);
+        });
+    }
+}
+
+#[test]
+fn requests_to_a_bridge_that_is_away_count_and_end_the_wait() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        case.network.restart_bridge(&case, 60_000 * MS);
+        let lock = lock.wait(Duration::from_secs(5)).max_requests(6);
+        let error = lock.acquire().await.expect_err("away");
+        assert_eq!(error.code(), "unavailable");
+        // One is kept for leaving the queue.
+        assert_eq!(case.events.take(), ["retried"; 4]);
+    });
+}
+
+#[test]
+fn a_wait_goes_on_over_an_outage() {
+    for outage in OUTAGES {
+        for push in [true, false] {
+            play(move |case| async move {
+                let lock = client(&case, &machine()).lock("a").expect("a lock");
+                let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+                let lease = lock.acquire().await.expect("a lease");
+                let machine = machine();
+                let settings = Settings { push, ..SETTINGS };
+                let lock = host::client(&case, &machine, settings).lock("a");
+                let lock = lock.expect("a lock").wait(Duration::from_secs(30));
+                let held = meanwhile(&case, &machine, async move {
+                    drop(lock.acquire().await.expect("a lease"));
+                });
+                sleep(&case, 1_000).await;
+                outage(&case, case.world.now() + 5_000 * MS);
+                sleep(&case, 6_000).await;
+                lease.release().await.expect("held");
+                let released = now(&case);
+                sleep(&case, 5_000).await;
+                // It listens again by then, or asks before it would be taken for dead.
+                let delay = in_ms(&held).map(|at| at - released);
+                assert!(delay.is_some_and(|delay| delay <= 4_000), "{delay:?}");
+            });
+        }
+    }
+}

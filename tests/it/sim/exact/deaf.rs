@@ -1,0 +1,91 @@
+//! A waiter that is not let to listen, or whose stream breaks.
+
+use super::*;
+
+/// Somebody waits for the lock, whose bridge lets nobody listen for so long, saying `status`. How long after its release it is had,
+/// and how many subscriptions were asked for.
+fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
+    let outcome = Rc::new(Cell::new((0, 0)));
+    let noted = outcome.clone();
+    play(move |case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+        let lease = lock.acquire().await.expect("a lease");
+        case.network.mute.set(Some(status));
+        let held = waits(&case);
+        sleep(&case, mute_for).await;
+        case.network.mute.set(None);
+        sleep(&case, 12_000).await;
+        let released = now(&case);
+        lease.release().await.expect("held");
+        sleep(&case, 2_000).await;
+        let held = in_ms(&held).expect("a lease");
+        noted.set((held - released, case.network.opened()));
+    });
+    outcome.take()
+}
+
+#[test]
+fn who_is_not_let_to_listen_now_tries_again_within_the_same_wait() {
+    for status in [503, 429, 500, 502, 401] {
+        let (delay, opened) = handed_over_after(status, 5_000);
+        // One way to Redis, and one to who listens.
+        assert_eq!(delay, 20, "{status}");
+        // At once, and after pauses that double from a second.
+        assert!((3..=6).contains(&opened), "{status}: {opened}");
+    }
+}
+
+#[test]
+fn a_bridge_that_has_no_subscriptions_is_never_asked_again() {
+    for status in [404, 405, 501, 400, 403] {
+        let (_, opened) = handed_over_after(status, 100);
+        assert_eq!(opened, 1, "{status}");
+    }
+    play(|case| async move {
+        let machine = machine();
+        let client = client(&case, &machine);
+        case.network.mute.set(Some(404));
+        let lock = client.lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        for opened in [1, 1] {
+            let lock = client.lock("a").expect("a lock");
+            let lock = lock.wait(Duration::from_millis(500));
+            lock.acquire().await.expect_err("held");
+            assert_eq!(case.network.opened(), opened);
+        }
+        lease.release().await.expect("held");
+    });
+}
+
+#[test]
+fn who_may_send_one_more_request_spends_it_on_asking() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = lock.ttl(Duration::from_secs(120)).expect("a ttl");
+        let lease = lock.acquire().await.expect("a lease");
+        case.network.mute.set(Some(503));
+        let lock = lock.wait(Duration::from_secs(60)).max_requests(4);
+        lock.acquire().await.expect_err("held");
+        assert_eq!(case.network.opened(), 1);
+        lease.release().await.expect("held");
+    });
+}
+
+#[test]
+fn a_stream_that_broke_is_opened_again() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+        let lease = lock.acquire().await.expect("a lease");
+        let held = waits(&case);
+        sleep(&case, 1_000).await;
+        case.network.restart_bridge(&case, case.world.now());
+        sleep(&case, 3_000).await;
+        assert_eq!(case.network.opened(), 2);
+        let released = now(&case);
+        lease.release().await.expect("held");
+        sleep(&case, 100).await;
+        assert_eq!(in_ms(&held), Some(released + 20));
+    });
+}

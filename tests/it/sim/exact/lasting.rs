@@ -1,0 +1,110 @@
+//! How long a wait lasts, to the millisecond.
+
+use super::*;
+
+#[test]
+fn a_free_lock_is_had_however_long_the_way_and_however_short_the_wait() {
+    for way in [75, 200] {
+        for wait in [1, 50, 100, 300] {
+            play(move |case| async move {
+                case.net.set(Net {
+                    least: way * MS,
+                    latency: way * MS,
+                    ..STEADY
+                });
+                let lock = client(&case, &machine()).lock("a").expect("a lock");
+                let lock = lock.wait(Duration::from_millis(wait));
+                let lease = lock.acquire().await.expect("a lease");
+                assert_eq!(now(&case), 2 * way);
+                lease.release().await.expect("held");
+            });
+        }
+    }
+}
+
+/// Waits for so long for a lock that is held, and released `after` so long. When it had it, or when the wait was in vain.
+fn waits_for(wait: u64, after: u64, push: bool) -> Result<u64, u64> {
+    let outcome = Rc::new(Cell::new(None));
+    let noted = outcome.clone();
+    play(move |case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let begun = now(&case);
+        let (machine, world) = (machine(), case.world.clone());
+        let settings = Settings { push, ..SETTINGS };
+        let lock = host::client(&case, &machine, settings).lock("a");
+        let lock = lock.expect("a lock").wait(Duration::from_millis(wait));
+        meanwhile(&case, &machine, async move {
+            let acquired = lock.acquire().await;
+            let took = world.now() / MS - begun;
+            noted.set(Some(match acquired {
+                Ok(_) => Ok(took),
+                Err(error) if error.code() == "held" => Err(took),
+                Err(error) => panic!("{error}"),
+            }));
+        });
+        sleep(&case, after).await;
+        lease.release().await.expect("held");
+        sleep(&case, wait + 1_000).await;
+    });
+    outcome.take().expect("an outcome")
+}
+
+#[test]
+fn a_wait_lasts_for_as_long_as_it_says() {
+    // Who listens hears of the lock up to the end, who polls asks at the very end.
+    assert_eq!(waits_for(100, 79, true), Ok(99));
+    assert_eq!(waits_for(100, 99, false), Ok(120));
+    assert_eq!(waits_for(500, 499, false), Ok(520));
+    assert_eq!(waits_for(500, 479, true), Ok(499));
+    // So does who listens, in case that a message got lost.
+    assert_eq!(waits_for(500, 495, true), Ok(520));
+    for push in [true, false] {
+        for wait in [30, 100, 500] {
+            // The last answer, and the release that came too late for it.
+            assert_eq!(waits_for(wait, wait + 30, push), Err(wait + 20));
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_is_over_before_the_first_answer_is_none() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        case.events.take();
+        let begun = now(&case);
+        let lock = lock.wait(Duration::from_millis(1));
+        let error = lock.acquire().await.expect_err("held");
+        let edgelock::Error::Held { requests, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!((now(&case) - begun, requests), (20, 2));
+        assert!(!case.events.take().contains(&"contended"));
+        sleep(&case, 100).await;
+        lease.release().await.expect("held");
+    });
+}
+
+#[test]
+fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
+    for push in [true, false] {
+        play(move |case| async move {
+            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            let lease = lock.acquire().await.expect("a lease");
+            let machine = machine();
+            let settings = Settings { push, ..SETTINGS };
+            let lock = host::client(&case, &machine, settings).lock("a");
+            let lock = lock.expect("a lock").wait(Duration::from_millis(500));
+            let over = meanwhile(&case, &machine, async move {
+                let error = lock.acquire().await.expect_err("held");
+                assert_eq!((error.code(), error.is_unknown()), ("held", false));
+            });
+            sleep(&case, 450).await;
+            machine.pause(case.world.now(), 2_000 * MS);
+            sleep(&case, 3_000).await;
+            assert!(over.get().is_some());
+            lease.release().await.expect("held");
+        });
+    }
+}

@@ -1,0 +1,118 @@
+//! What a waiter makes of what it is told: by a message, and by an answer that was on its way meanwhile.
+
+use super::*;
+
+/// When a waiter that began to wait at 20 ms, and listens since 60 ms, asks again: the answer to that leaves Redis at 10 ms after.
+const ASKS_AGAIN: u64 = 80 + 10_000 / 3;
+
+impl Case {
+    /// Redis's clock at `ms`, in microseconds.
+    fn redis_us(&self, ms: u64) -> u64 {
+        self.now_us() as u64 - self.world.now() / 1_000 + ms * 1_000
+    }
+
+    async fn at(&self, ms: u64) {
+        sleep(self, ms - now(self)).await;
+    }
+}
+
+/// A lock that is held from 20 ms on, by the lease, and waited for from then on.
+async fn waited_for(case: &Rc<Case>) -> (SimLease, Rc<Cell<Option<Time>>>) {
+    let lock = client(case, &machine()).lock("a").expect("a lock");
+    let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+    let lease = lock.acquire().await.expect("a lease");
+    (lease, waits(case))
+}
+
+/// Nobody has it for a while, and then the waiter all the same.
+async fn is_not_had(case: &Case, lease: SimLease, held: &Cell<Option<Time>>) {
+    sleep(case, 500).await;
+    assert_eq!(in_ms(held), None);
+    lease.release().await.expect("held");
+    sleep(case, 100).await;
+    assert!(held.get().is_some());
+}
+
+#[test]
+fn a_message_from_before_the_last_answer_is_no_lease() {
+    play(|case| async move {
+        let (lease, held) = waited_for(&case).await;
+        case.at(500).await;
+        case.invent(&format!("{} {}", lease.fence() + 1, case.redis_us(30)));
+        is_not_had(&case, lease, &held).await;
+    });
+}
+
+#[test]
+fn a_message_from_before_an_answer_that_is_on_its_way_is_no_lease() {
+    play(|case| async move {
+        let (lease, held) = waited_for(&case).await;
+        case.at(ASKS_AGAIN - 3).await;
+        // It arrives when the answer has left, and has not arrived.
+        let said = case.redis_us(ASKS_AGAIN - 3);
+        case.invent(&format!("{} {said}", lease.fence() + 1));
+        is_not_had(&case, lease, &held).await;
+    });
+}
+
+#[test]
+fn a_message_from_before_an_answer_that_was_not_enough_is_no_lease() {
+    play(|case| async move {
+        // The subscription is confirmed while it asks after a second, so that it asks once more.
+        let slow = Net {
+            least: 1_000 * MS,
+            latency: 1_000 * MS,
+            ..STEADY
+        };
+        let (lease, held) = waited_for(&case).await;
+        case.at(35).await;
+        case.net.set(slow);
+        case.at(45).await;
+        case.net.set(STEADY);
+        // What it is answered first leaves Redis at 1,050 ms.
+        case.at(1_061).await;
+        let said = case.redis_us(1_045);
+        case.invent(&format!("{} {said}", lease.fence() + 1));
+        is_not_had(&case, lease, &held).await;
+    });
+}
+
+#[test]
+fn a_hand_over_behind_an_answer_that_is_on_its_way_is_taken_at_no_further_request() {
+    play(|case| async move {
+        let (lease, held) = waited_for(&case).await;
+        // The answer to its next question takes longer than the message of the release behind it.
+        case.at(ASKS_AGAIN + 5).await;
+        case.net.set(Net {
+            least: 80 * MS,
+            latency: 80 * MS,
+            ..STEADY
+        });
+        let releasing = async {
+            case.at(ASKS_AGAIN + 12).await;
+            case.net.set(STEADY);
+            lease.release().await.expect("held");
+        };
+        releasing.await;
+        sleep(&case, 500).await;
+        assert_eq!(in_ms(&held), Some(ASKS_AGAIN + 10 + 80));
+    });
+}
+
+#[test]
+fn a_hand_over_is_taken_though_what_was_asked_meanwhile_gets_lost() {
+    play(|case| async move {
+        let (lease, held) = waited_for(&case).await;
+        case.at(ASKS_AGAIN - 5).await;
+        case.net.set(Net {
+            lose_request: 1_000,
+            ..STEADY
+        });
+        case.at(ASKS_AGAIN + 5).await;
+        case.net.set(STEADY);
+        lease.release().await.expect("held");
+        sleep(&case, 1_000).await;
+        // Once nothing is to be heard of it any more.
+        assert_eq!(in_ms(&held), Some(ASKS_AGAIN + 500));
+    });
+}

@@ -1,0 +1,93 @@
+//! What bounds a waiter: how long it counts as alive, and every number that a caller may choose.
+
+use super::*;
+
+/// What a caller may say who wants no limit.
+const FOREVER: Duration = Duration::MAX;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[test]
+fn a_waiter_that_died_delays_the_next_by_10_s_at_most_however_long_it_would_have_waited() {
+    for max_requests in [4, 40, u32::MAX] {
+        play(move |case| async move {
+            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            let lease = lock.acquire().await.expect("a lease");
+            let dying = machine();
+            let lock = client(&case, &dying).lock("a").expect("a lock");
+            let lock = lock.fair(true).wait(30 * DAY).max_requests(max_requests);
+            meanwhile(&case, &dying, async move { drop(lock.acquire().await) });
+            sleep(&case, 100).await;
+            let machine = machine();
+            let lock = client(&case, &machine).lock("a").expect("a lock");
+            let lock = lock.fair(true).wait(DAY).max_requests(1_000_000);
+            let held = meanwhile(&case, &machine, async move {
+                drop(lock.acquire().await.expect("a lease"));
+            });
+            sleep(&case, 1_000).await;
+            case.world.kill(&dying);
+            lease.release().await.expect("held");
+            let released = now(&case);
+            sleep(&case, 20_000).await;
+            let delay = in_ms(&held).map(|at| at - released);
+            assert!(delay.is_some_and(|delay| delay <= 10_000), "{delay:?}");
+        });
+    }
+}
+
+#[test]
+fn no_duration_and_no_count_that_a_caller_may_choose_is_too_large() {
+    for push in [true, false] {
+        play(move |case| async move {
+            let settings = Settings {
+                attempts: u32::MAX,
+                timeout: FOREVER,
+                push,
+                ..SETTINGS
+            };
+            let machine = machine();
+            let client = host::client(&case, &machine, settings);
+            let lock = client.lock("a").expect("a lock");
+            let lock = lock
+                .wait(FOREVER)
+                .max_requests(u32::MAX)
+                .max_hold(FOREVER)
+                .ttl(6 * DAY)
+                .expect("a ttl");
+            // The bridge is away for a minute, and refuses at once.
+            case.network.restart_bridge(&case, 60_000 * MS);
+            let lease = lock.acquire().await.expect("a lease");
+            assert!(now(&case) <= 61_100, "{}", now(&case));
+            let work = lock.clone();
+            let held = meanwhile(&case, &machine, async move {
+                work.run(async |_| Ok::<_, edgelock::Error>(()))
+                    .await
+                    .expect("a lease");
+            });
+            sleep(&case, 5_000).await;
+            assert_eq!(in_ms(&held), None);
+            lease.release().await.expect("held");
+            sleep(&case, 1_000).await;
+            assert!(held.get().is_some());
+        });
+    }
+}
+
+#[test]
+fn a_request_is_never_given_no_time() {
+    play(|case| async move {
+        let settings = Settings {
+            timeout: Duration::ZERO,
+            ..SETTINGS
+        };
+        case.net.set(Net {
+            least: 0,
+            latency: 0,
+            ..STEADY
+        });
+        let client = host::client(&case, &machine(), settings);
+        let lock = client.lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        lease.release().await.expect("held");
+    });
+}
