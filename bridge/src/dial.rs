@@ -1,6 +1,6 @@
 //! Opens connections to Redis: TCP, TLS or a unix socket.
 //!
-//! The library could do this too. Here the bytes pass [`Legible`] on their way to it, a connection knows when it has
+//! The library could do this too. Here the bytes pass [`Frames`] on their way to it, a connection knows when it has
 //! ended, and the trusted certificates are read once rather than for every subscription.
 
 use std::borrow::Cow;
@@ -23,12 +23,13 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::legible::Legible;
+use crate::frames::Frames;
 
 /// Where Redis is, and what to tell it first.
 pub(crate) struct Server {
     address: Address,
     settings: RedisConnectionInfo,
+    largest_reply: usize,
 }
 
 enum Address {
@@ -86,7 +87,13 @@ impl Server {
         Ok(Self {
             address,
             settings: plain(settings),
+            largest_reply: usize::MAX,
         })
+    }
+
+    pub(crate) fn with_largest_reply(mut self, bytes: usize) -> Self {
+        self.largest_reply = bytes;
+        self
     }
 
     /// Another server, to be spoken to in the same way.
@@ -98,6 +105,7 @@ impl Server {
         Self {
             address,
             settings: self.settings.clone(),
+            largest_reply: self.largest_reply,
         }
     }
 
@@ -113,6 +121,7 @@ impl Server {
         Self {
             address: Address::Unix(path),
             settings: plain(RedisConnectionInfo::default()),
+            largest_reply: usize::MAX,
         }
     }
 
@@ -140,7 +149,7 @@ impl Server {
         Ok(PubSub::new(&self.settings, self.open().await?).await?)
     }
 
-    async fn open(&self) -> io::Result<Legible<Box<dyn Wire>>> {
+    async fn open(&self) -> io::Result<Frames<Box<dyn Wire>>> {
         let wire: Box<dyn Wire> = match &self.address {
             Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
             Address::Tcp(host, port) => Box::new(tcp(host, *port).await?),
@@ -149,7 +158,7 @@ impl Server {
                 Box::new(tls.connect(name, tcp(host, *port).await?).await?)
             }
         };
-        Ok(Legible::new(wire))
+        Ok(Frames::new(wire, self.largest_reply))
     }
 }
 

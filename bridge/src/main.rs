@@ -10,7 +10,7 @@ mod cluster;
 mod command;
 mod dial;
 mod execute;
-mod legible;
+mod frames;
 mod node;
 mod options;
 mod redirect;
@@ -74,7 +74,8 @@ async fn run(options: Options) -> Result<(), Error> {
     let server = match &private {
         Some(redis) => Server::on_socket(redis.socket()),
         None => options.server()?,
-    };
+    }
+    .with_largest_reply(options.max_reply);
     let upstream = match options.cluster {
         true => Upstream::Cluster(Cluster::behind(server, options.timeout())?),
         false => Upstream::One(Node::new(server, options.timeout())),

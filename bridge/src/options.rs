@@ -79,6 +79,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_body: usize,
 
+    /// Largest reply of Redis that is passed on, in bytes; each element of a list counts for 64 more
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", default_value_t = 10 * 1024 * 1024)]
+    pub(crate) max_reply: usize,
+
     /// How long a request may wait for its body, and for Redis, in milliseconds
     #[arg(
         long,

@@ -243,6 +243,7 @@ async fn help_names_every_option_and_no_secret() {
         "token",
         "read-only-token",
         "max-body",
+        "max-reply",
         "timeout",
         "log",
     ] {

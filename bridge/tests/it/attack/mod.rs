@@ -1,6 +1,7 @@
 //! What one client of the bridge can do, and what a client beside it gets all the same.
 
 mod commands;
+mod replies;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -93,6 +93,15 @@ impl Bridge {
         self.child.id().expect("a bridge that runs")
     }
 
+    /// The most memory that it has had so far, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()));
+        let status = status.expect("a bridge that runs, on Linux");
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = most.and_then(|most| most.trim().strip_suffix(" kB"));
+        kilobytes.expect("a line").parse::<u64>().expect("a number") * 1024
+    }
+
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
