@@ -39,7 +39,10 @@ impl Bridge {
         let replies = self.upstream.run(&batch.commands, batch.alone).await?;
         let mut out = Vec::new();
         let status = match replies.first() {
-            Some(Value::ServerError(_)) => StatusCode::BAD_REQUEST,
+            Some(Value::ServerError(refused)) => match reply::is_passing(refused) {
+                true => return Err(Failure::refused_for_now(&reply::raw(refused))),
+                false => StatusCode::BAD_REQUEST,
+            },
             _ => StatusCode::OK,
         };
         slots(&mut out, [verdict], replies, encoding);
@@ -120,13 +123,13 @@ impl Bridge {
         Ok(Verdict::Sent(answer))
     }
 
-    /// As Upstash has it: a credential that may only read must not make Redis walk through all keys either.
+    /// As Upstash has it: a credential that may only read must not make Redis walk through all keys either. Nor run scripts, unless
+    /// the operator says so: nothing else is done while one runs.
     async fn readable(&self, command: &Command<'_>) -> Result<bool, Failure> {
         let name = command.name();
-        Ok(
-            !matches!(name.as_slice(), b"KEYS" | b"SCAN")
-                && self.upstream.reads_only(&name).await?,
-        )
+        Ok(!matches!(name.as_slice(), b"KEYS" | b"SCAN")
+            && (self.read_only_scripts || !refuse::runs_script(&name))
+            && self.upstream.reads_only(&name).await?)
     }
 }
 

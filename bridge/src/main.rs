@@ -84,6 +84,7 @@ async fn run(options: Options) -> Result<(), Error> {
     let bridge = Arc::new(Bridge::new(
         credentials,
         upstream,
+        options.read_only_scripts,
         options.max_body,
         options.timeout(),
         stopping,

@@ -75,6 +75,11 @@ pub(crate) struct Options {
     )]
     read_only_token: Option<String>,
 
+    /// Lets the read-only credential run scripts that only read, too: one can keep Redis from everybody while it runs
+    #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_SCRIPTS", value_name = "YES", num_args = 0..=1, require_equals = true,
+        default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) read_only_scripts: bool,
+
     /// Largest request body, in bytes
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_body: usize,

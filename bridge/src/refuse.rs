@@ -61,6 +61,14 @@ pub(crate) fn waits_for_replicas(name: &[u8]) -> bool {
     matches!(name, b"WAIT" | b"WAITAOF")
 }
 
+/// Whether the command called `name` runs a script.
+pub(crate) fn runs_script(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO"
+    )
+}
+
 fn refusal(name: &[u8], reason: &str) -> String {
     let name = String::from_utf8_lossy(name);
     format!("ERR '{name}' is not served here: {reason}")

@@ -42,6 +42,8 @@ pub(crate) struct Failure {
     status: StatusCode,
     text: String,
     is_known_not_executed: bool,
+    /// It is worth asking again soon.
+    is_passing: bool,
 }
 
 impl Failure {
@@ -50,6 +52,7 @@ impl Failure {
             status,
             text: text.into(),
             is_known_not_executed: false,
+            is_passing: false,
         }
     }
 
@@ -57,6 +60,14 @@ impl Failure {
     pub(crate) fn not_executed(mut self) -> Self {
         self.is_known_not_executed = true;
         self
+    }
+
+    /// Redis carried nothing out, and may when asked again soon.
+    pub(crate) fn refused_for_now(text: &str) -> Self {
+        Self {
+            is_passing: true,
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed()
+        }
     }
 
     /// The command was not carried out, and will not be when sent again.
@@ -74,7 +85,12 @@ impl IntoResponse for Failure {
             false => b"}",
         };
         body.extend_from_slice(end);
-        json(self.status, body)
+        let mut response = json(self.status, body);
+        if self.is_passing {
+            let second = HeaderValue::from_static("1");
+            response.headers_mut().insert(header::RETRY_AFTER, second);
+        }
+        response
     }
 }
 
@@ -108,6 +124,22 @@ pub(crate) fn error(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(b"{\"error\":");
     string(out, text);
     out.push(b'}');
+}
+
+/// Whether Redis refused a command because of the state that it is in, before it began with it. What a script says in these words,
+/// or was told inside of it, is its own: then `script:` and where it was follow.
+pub(crate) fn is_passing(refused: &ServerError) -> bool {
+    let details = refused.details().unwrap_or_default();
+    let is_of_script = details.contains("script:") || details.contains("user_script");
+    let passes = match refused.code() {
+        "BUSY" => details.starts_with("Redis is busy running a script"),
+        "OOM" => details.starts_with("command not allowed when used memory"),
+        "LOADING" => details.starts_with("Redis is loading"),
+        "NOAUTH" => details.starts_with("Authentication required"),
+        "ERR" => details.starts_with("max number of clients reached"),
+        _ => false,
+    };
+    passes && !is_of_script
 }
 
 /// The line as Redis sent it: the library split it at its first blank.

@@ -23,6 +23,8 @@ use crate::upstream::Upstream;
 pub(crate) struct Bridge {
     pub(crate) upstream: Upstream,
     pub(crate) scripts: Scripts,
+    /// Whether the read-only credential may run scripts.
+    pub(crate) read_only_scripts: bool,
     /// Bounds the wait for a body, for Redis, and for replicas.
     pub(crate) timeout: Duration,
     /// Its other end is dropped when the bridge stops.
@@ -65,6 +67,7 @@ impl Bridge {
     pub(crate) fn new(
         credentials: Credentials,
         upstream: Upstream,
+        read_only_scripts: bool,
         max_body: usize,
         timeout: Duration,
         stopping: watch::Receiver<()>,
@@ -73,6 +76,7 @@ impl Bridge {
         Self {
             upstream,
             scripts,
+            read_only_scripts,
             timeout,
             stopping,
             credentials,

@@ -83,7 +83,7 @@ async fn the_scheme_has_no_case_and_the_credential_may_stand_in_the_query() {
 
 #[tokio::test]
 async fn the_read_only_credential_reads_and_nothing_more() {
-    let bridge = Bridge::spawn().await;
+    let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
     bridge.run(r#"["SET","k","v"]"#).await;
     let read = |path, body| {
         answer(
@@ -134,6 +134,28 @@ async fn the_read_only_credential_reads_and_nothing_more() {
         assert!(read(path, "").await.1.starts_with(r#"{"error":"NOPERM "#));
     }
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
+}
+
+/// While one runs, Redis does nothing else.
+#[tokio::test]
+async fn the_read_only_credential_runs_no_scripts_unless_the_operator_says_so() {
+    let bridge = Bridge::spawn().await;
+    let loaded = r##"["FUNCTION","LOAD","#!lua name=l\nredis.register_function{function_name='f',callback=function() return 1 end,flags={'no-writes'}}"]"##;
+    assert_eq!(bridge.run(loaded).await.0, 200);
+    for (name, rest) in [
+        ("eval_ro", r#""return 1",0"#),
+        (
+            "evalsha_ro",
+            r#""e0e1f9fabfc9d4800c877a703b823ac0578ff8db",0"#,
+        ),
+        ("fcall_ro", r#""f",0"#),
+    ] {
+        let asked = bridge
+            .request(Method::POST, "/")
+            .bearer_auth(READ_ONLY_TOKEN);
+        let (status, body) = answer(asked.body(format!(r#"["{name}",{rest}]"#))).await;
+        assert!(status == 400 && body.contains("NOPERM"), "{name}: {body}");
+    }
 }
 
 #[tokio::test]

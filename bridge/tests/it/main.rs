@@ -9,6 +9,7 @@ mod http;
 mod lifecycle;
 mod logs;
 mod outage;
+mod passing;
 mod password;
 mod paths;
 mod refused;

@@ -107,7 +107,7 @@ async fn other_flags_and_other_scripts_stay_as_they_are() {
 
 #[tokio::test]
 async fn a_flagged_script_may_be_read_only() {
-    let bridge = Bridge::spawn().await;
+    let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
     let ask = |body: String| {
         answer(
             bridge

@@ -8,7 +8,7 @@ use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer};
 /// The Redis library gives a connection up on which it reads one.
 #[tokio::test]
 async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
-    let bridge = Bridge::spawn().await;
+    let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
     let beside = Beside::of(&bridge).await;
     let deep = "local t = 1 for _ = 1, 130 do t = {t} end return t";
     for _ in 0..50 {

@@ -1,0 +1,48 @@
+//! What Redis refuses because of the state that it is in, and what only sounds like it.
+
+use crate::support::{Bridge, Redis, header};
+
+/// Nothing was executed, and it is worth asking again.
+#[tokio::test]
+async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
+    let redis = Redis::start().await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    assert_eq!(bridge.run(r#"["SET","k","v"]"#).await.0, 200);
+    let mut direct = redis.connect().await;
+    redis::cmd("CONFIG")
+        .arg("SET")
+        .arg("maxmemory")
+        .arg("1")
+        .exec_async(&mut direct)
+        .await
+        .expect("a setting");
+    let refused = bridge.post("/", r#"["SET","k","w"]"#).send().await.unwrap();
+    assert_eq!(refused.status(), 503);
+    assert_eq!(header(&refused, "retry-after"), "1");
+    let body = refused.text().await.unwrap();
+    assert!(
+        body.starts_with(r#"{"error":"OOM "#) && body.ends_with(r#","executed":false}"#),
+        "{body}"
+    );
+    // What reads goes on.
+    assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
+}
+
+/// It may have written before: that nothing was executed is not for it to say.
+#[tokio::test]
+async fn what_a_script_says_in_the_words_of_redis_is_its_own() {
+    let bridge = Bridge::spawn().await;
+    for said in [
+        "BUSY of mine",
+        "OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:1.",
+        "ERR max of mine",
+    ] {
+        let script = "return redis.error_reply(ARGV[1])";
+        let command = serde_json::to_string(&["EVAL", script, "0", said]).unwrap();
+        let (status, body) = bridge.run(&command).await;
+        assert!(
+            status == 400 && !body.contains("executed"),
+            "{said}: {status} {body}"
+        );
+    }
+}
