@@ -78,7 +78,7 @@ impl Case {
         self.is_replicated.set(can_wait && self.rng.chance(often));
         let crowd = Crowd::draw(self);
         let plan = Plan::draw(&self.rng, crowd.machines.len(), self.is_replicated.get());
-        self.net.set(plan.net);
+        self.net.set(self.bent.net(plan.net));
         self.trace.note(0, || format!("{:?}", plan.upsets));
         for (at, upset) in plan.upsets {
             let (case, machines) = (self.clone(), crowd.machines.clone());

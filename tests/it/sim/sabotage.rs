@@ -12,6 +12,7 @@ use super::bridge::Dialect;
 use super::case::Case;
 use super::check::Check;
 use super::check::Invariant::{self, *};
+use super::faults::Net;
 use super::lua::Redis;
 use super::trace::Trace;
 use super::world::{Machine, Time};
@@ -24,7 +25,7 @@ pub(crate) enum Bent {
     Standstill,
     /// Clocks run slower than the lock allows for.
     Slow,
-    /// Messages say that they were sent when they arrive.
+    /// Messages come late more often, and say that they were sent when they arrive.
     Freshened,
     /// A request has no time-out.
     Patient,
@@ -75,6 +76,16 @@ impl Bent {
         match self {
             Self::Denying => dialect.unreachable(),
             _ => response,
+        }
+    }
+
+    pub(crate) fn net(self, net: Net) -> Net {
+        match self {
+            Self::Freshened => Net {
+                late_push: 400,
+                ..net
+            },
+            _ => net,
         }
     }
 
