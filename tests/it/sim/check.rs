@@ -1,6 +1,7 @@
 //! What must hold after every step. Smaller than what it checks: it knows the order in which Redis ran things, and compares.
 
 mod grants;
+mod told;
 mod writes;
 
 use std::cell::{Cell, RefCell};
@@ -23,6 +24,10 @@ pub(crate) enum Invariant {
     FencesGrow,
     /// A write is applied once if that was said, not at all if that was said, and never twice.
     ExactlyOnce,
+    /// No lease is said to be lost that its own release or commit has ended.
+    ToldRight,
+    /// Nothing remains of a lease whose release was sent.
+    EndsForGood,
     /// No write is applied once the lock was granted to another.
     NoLateWrite,
     /// Every key of a lock expires.

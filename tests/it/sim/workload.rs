@@ -2,6 +2,7 @@
 //! drop what they wait for, and hand their leases on.
 
 mod client;
+mod ending;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

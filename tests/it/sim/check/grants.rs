@@ -20,6 +20,8 @@ pub(super) struct Record {
     forces: BTreeSet<String>,
     /// Tokens that were given back or given up.
     ended: BTreeSet<String>,
+    /// Those of them that were given back.
+    pub(super) released: BTreeSet<String>,
     pub(super) log_length: usize,
 }
 
@@ -52,6 +54,7 @@ impl Check {
             }
             Script::Release if is_yes(reply) => {
                 record.ended.insert(run.token().to_owned());
+                record.released.insert(run.token().to_owned());
             }
             _ => {}
         }
@@ -137,6 +140,7 @@ impl Check {
             }
             record.latest = holder(name, db);
             record.ended.clear();
+            record.released.clear();
             record.forces.clear();
             record.log_length = log_of(name, db).len();
         }

@@ -63,6 +63,11 @@ impl Client {
                 let _ = asked.lock.inspect().await;
             }
             5..=19 => self.run(&asked).await,
+            20..=29 => {
+                if let Some(lease) = self.acquire(&asked).await {
+                    self.overdo(&asked, lease).await;
+                }
+            }
             _ => {
                 if let Some(lease) = self.acquire(&asked).await {
                     self.section(&asked, lease).await;
@@ -119,7 +124,8 @@ impl Client {
                 4 => self.sleep(self.ms(0, 30)).await,
                 5..=6 => {
                     let _in_time = self.in_time(Limit::of(&lease), "a renewal");
-                    let _ = lease.renew().await;
+                    let renewed = lease.renew().await;
+                    self.tell(asked, &lease, renewed.err().as_ref(), "a renewal");
                 }
                 7 => {
                     let patience = rng.pick(&[Duration::from_millis(20), PATIENT, PATIENT]);
@@ -275,18 +281,18 @@ impl Client {
         self.settings.timeout + within
     }
 
-    async fn sleep(&self, duration: Duration) {
+    pub(super) async fn sleep(&self, duration: Duration) {
         self.case.world.sleep(&self.machine, duration).await;
     }
 
-    fn ms(&self, low: u64, high: u64) -> Duration {
+    pub(super) fn ms(&self, low: u64, high: u64) -> Duration {
         Duration::from_nanos(self.case.rng.between(low * MS, high * MS))
     }
 }
 
 /// A lock, and how it is asked for.
-struct Asked {
-    name: Name,
+pub(super) struct Asked {
+    pub(super) name: Name,
     lock: SimLock,
     wait: Duration,
 }
