@@ -19,6 +19,8 @@ pub(crate) struct Net {
     pub(crate) fail: u64,
     /// The bridge turns the request away.
     pub(crate) refuse: u64,
+    /// The bridge has too much to do, and says when to come back.
+    pub(crate) shed: u64,
     /// Replicas are behind.
     pub(crate) lag: u64,
     pub(crate) lose_push: u64,
@@ -44,6 +46,7 @@ impl Net {
         cross: 0,
         fail: 0,
         refuse: 0,
+        shed: 0,
         lag: 0,
         lose_push: 0,
         late_push: 0,
@@ -67,6 +70,7 @@ impl Net {
             cross: rate() / 2,
             fail: rate() / 2,
             refuse: rate() / 2,
+            shed: rate() / 2,
             lag: rate(),
             lose_push: rate(),
             late_push: rate(),

@@ -38,7 +38,10 @@ impl Case {
         let asked = Rc::new(asked);
         let copies = 1 + usize::from(self.rng.chance(net.duplicate));
         let is_refused = self.rng.chance(net.refuse);
-        let fate = self.network.fates.take();
+        let fate = match self.network.fates.take() {
+            Fate::Passed if self.rng.chance(net.shed) => self.shed(),
+            fate => fate,
+        };
         if matches!(fate, Fate::NotSent) {
             return answer.put(Err(not_sent()));
         }
@@ -62,8 +65,11 @@ impl Case {
                 match fate {
                     Fate::Lost => drop(serve()),
                     Fate::Executed(response) => {
-                        drop(serve());
-                        case.arrive(|| response.clone().into(), true, &answer);
+                        let serve = || {
+                            serve();
+                            response.clone().into()
+                        };
+                        case.arrive(serve, copies == 1, &answer);
                     }
                     Fate::Shed(response) => {
                         case.arrive(|| response.clone().into(), true, &answer);
@@ -71,6 +77,19 @@ impl Case {
                     _ => case.arrive(serve, copies == 1, &answer),
                 }
             });
+        }
+    }
+
+    /// The bridge has too much to do, and says when to come back. 429 says that it did nothing, 503 leaves that open.
+    fn shed(&self) -> Fate {
+        let status = self.rng.pick(&[429, 503]);
+        let seconds = self.rng.pick(&["0", "1", "2", "7", "31", "86400"]);
+        let said = || format!("status {status}, to come back in {seconds} s");
+        self.trace.note(self.world.now(), said);
+        let response = bridge::overloaded(status, seconds);
+        match status == 503 && self.rng.chance(500) {
+            true => Fate::Executed(response),
+            false => Fate::Shed(response),
         }
     }
 

@@ -272,7 +272,10 @@ impl Client {
 
     fn attempts(&self) -> Duration {
         let pauses = Duration::from_millis(150);
-        self.request() * self.settings.attempts + pauses
+        // A bridge that asks for it is left alone for a time-out in all.
+        let is_shed = self.case.net.get().shed > 0;
+        let alone = if is_shed { self.settings.timeout } else { Duration::ZERO };
+        self.request() * self.settings.attempts + pauses + alone
     }
 
     /// One that waits for replicas lasts for that much longer.
