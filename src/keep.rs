@@ -101,12 +101,22 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
         not_before = match race(lease.renew(), runtime.sleep(end)).await {
             First::Left(Err(Error::Lost { .. })) => return Why::Lost,
             First::Left(Err(Error::Expired { .. })) => return Why::Expired,
-            First::Left(Err(_)) => {
-                Some(runtime.now() + (claim.ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE))
+            First::Left(Err(error)) => {
+                let now = runtime.now();
+                Some(now + pause_after(&error, claim.ttl, deadline.since(now)))
             }
             First::Left(Ok(())) | First::Right(()) => None,
         };
     }
+}
+
+/// How long to pause after a renewal that failed. As long as the bridge asks, but half of the time
+/// `left` is kept: it may let a renewal in earlier than it said, and later nothing is left to renew.
+fn pause_after(error: &Error, ttl: Duration, left: Duration) -> Duration {
+    let usual = (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE);
+    error
+        .retry_after()
+        .map_or(usual, |asked| usual.max(asked.min(left / 2)))
 }
 
 /// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.

@@ -148,3 +148,28 @@ fn when_to_come_back_is_said_of_an_unknown_outcome_too() {
         assert_eq!(error.retry_after(), Some(Duration::from_secs(60)));
     });
 }
+
+#[test]
+fn renewals_of_run_are_tried_again_when_the_bridge_said_and_before_the_lease_is_over() {
+    play(|case| async move {
+        let (lock, fates) = (lock(&case), &case.network.fates);
+        fates.next(Fate::Passed);
+        shed(&case, 6, "10");
+        let renewed = lock.run(async |_| {
+            sleep(&case, 45_000).await;
+            // Due at 20 s, and tried again at 30 and 40, not each second in between.
+            assert_eq!(fates.left(), 3);
+            (0..3).for_each(|_| drop(fates.take()));
+            Ok::<_, Error>(())
+        });
+        renewed.await.expect("held");
+        // It is asked again although it said tomorrow: by then the lease would be over.
+        fates.next(Fate::Passed);
+        shed(&case, 2, "86400");
+        let renewed = lock.run(async |_| {
+            sleep(&case, 100_000).await;
+            Ok::<_, Error>(())
+        });
+        renewed.await.expect("held throughout");
+    });
+}
