@@ -149,7 +149,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// How often an operation is sent when its requests get lost; 0 counts as 1. Sending again is safe: all attempts carry the
-    /// same token, and a write its number.
+    /// same token, and a write its number. A write is not sent again later than half a minute after
+    /// the first time: Redis knows no longer that it is the same.
     #[must_use]
     pub const fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;

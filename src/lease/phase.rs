@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::Lease;
 use crate::command::Reply;
 use crate::error::Error;
+use crate::lease;
 use crate::runtime::{Moment, Runtime};
+use crate::script::RECEIPT_LIFE;
 use crate::transport::Transport;
 
 enum Phase {
@@ -54,6 +56,8 @@ pub(super) struct State {
     writing: Option<Moment>,
     /// Why nobody knows whether the last commands were executed.
     doubt: Option<Error>,
+    /// When the first release or commit was sent of which nobody knows what became.
+    unsettled_since: Option<Moment>,
     /// Observers were told that it is over.
     was_told_lost: bool,
     /// Of who waits for the end of a release or commit.
@@ -76,6 +80,7 @@ impl State {
             writes: 0,
             writing: None,
             doubt: None,
+            unsettled_since: None,
             was_told_lost: false,
             waker: None,
         }
@@ -177,13 +182,20 @@ impl State {
     }
 
     /// Nobody knows what became of a write.
-    fn leave_open(&mut self, aim: Aim, why: &Error) {
+    fn leave_open(&mut self, aim: Aim, why: &Error, begun_at: Moment) {
         if aim.has_commands {
             self.doubt = Some(why.clone());
         }
         if aim.is_last {
+            self.unsettled_since.get_or_insert(begun_at);
             self.leave_ending(Phase::Unsettled(why.clone()));
         }
+    }
+
+    /// Whether a receipt would still say so, had an earlier release or commit been executed.
+    fn has_receipt(&self, now: Moment) -> bool {
+        self.unsettled_since
+            .is_none_or(|since| now < lease::deadline(since, RECEIPT_LIFE))
     }
 
     /// A release or commit is no longer under way.
@@ -259,16 +271,22 @@ impl<'a, T: Transport, R: Runtime> Writing<'a, T, R> {
         let before = self.before.take();
         let mut state = self.lease.state();
         match (&told, before) {
-            (Err(error), _) if error.is_unknown() => state.leave_open(self.aim, error),
+            (Err(error), _) if error.is_unknown() => {
+                state.leave_open(self.aim, error, self.begun_at);
+            }
             // It was turned away, so all is as it was.
             (Err(error), None) if !is_of_script(error) => {}
             (Err(error), Some(before)) if !is_of_script(error) => state.leave_ending(before),
             // An earlier one may have given it back.
-            (Err(Error::Lost { .. }), Some(Phase::Unsettled(_))) => {
+            (Err(Error::Lost { .. }), Some(Phase::Unsettled(earlier))) => {
                 state.leave_ending(Phase::Ended(Why::Released));
                 state.was_told_lost = true;
+                let had_receipt = state.has_receipt(self.lease.now());
                 if let Some(doubt) = state.doubt.take() {
                     return Err(doubt);
+                }
+                if !had_receipt {
+                    return Err(earlier);
                 }
             }
             (told, before) => {
@@ -301,7 +319,7 @@ impl<T: Transport, R: Runtime> Drop for Writing<'_, T, R> {
         let mut state = self.lease.state();
         state.writing = None;
         if !self.is_settled {
-            state.leave_open(self.aim, &Error::TimedOut(took));
+            state.leave_open(self.aim, &Error::TimedOut(took), self.begun_at);
         }
         let waker = state.waker.take();
         drop(state);

@@ -83,6 +83,28 @@ fn run_is_not_told_lost_when_the_bridge_asks_to_come_back_for_the_release_in_31_
     });
 }
 
+#[test]
+fn a_release_of_unknown_outcome_is_not_told_lost_when_it_is_tried_again_too_late_for_its_receipt() {
+    play(|case| async move {
+        let once = Settings {
+            attempts: 1,
+            ..SETTINGS
+        };
+        for (after_s, is_known) in [(20, true), (40, false)] {
+            let lease = held(&case, once).await;
+            case.network.fates.next(Fate::Lost);
+            is_unknown(lease.release().await);
+            sleep(&case, after_s * 1_000).await;
+            let again = lease.release().await;
+            assert_eq!(again.is_ok(), is_known, "after {after_s} s: {again:?}");
+            if !is_known {
+                is_unknown(again);
+            }
+        }
+        assert!(!case.events.borrow().contains(&"lost"));
+    });
+}
+
 /// Somebody holds the lock when it is forced; from a second later on, somebody else.
 async fn is_next_holder_left_alone(case: &Rc<Case>, settings: Settings) -> bool {
     let (forced, next) = (lock(case, settings, 600), lock(case, SETTINGS, 600));
