@@ -10,7 +10,7 @@ use crate::client::{Client, Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::lease::{self, Lease};
+use crate::lease::{self, Lease, Terms};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{Acquired, Call, Contended, Waiter};
 use crate::transport::Transport;
@@ -79,6 +79,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             Waiter::new(
                 &claim.token,
                 claim.ttl.min(liveness),
+                claim.ttl,
                 liveness,
                 patience.fair,
                 channel.as_deref(),
@@ -248,7 +249,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             since: now,
             ..self.claim.clone()
         };
-        let lease = Lease::new(claim, grant.fence, Some(grant.deadline));
+        let terms = Terms::new(grant.fence, Some(claim.ttl));
+        let lease = Lease::new(claim, terms, Some(grant.deadline));
         (lease, grant.replies)
     }
 }

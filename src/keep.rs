@@ -31,7 +31,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         work: impl Future<Output = Result<O, E>>,
     ) -> Result<O, E> {
         let claim = self.claim();
-        let until = claim.since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(claim.ttl));
+        let until = claim.since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(self.ttl()));
         match race(work, renewing(self, until)).await {
             First::Left(outcome) => {
                 let released = self.release().await;
@@ -91,7 +91,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
             return Why::HeldTooLong;
         }
         let end = deadline.min(until).since(now);
-        let due = renewal_due(deadline, claim.ttl).max(not_before.unwrap_or(now));
+        let due = renewal_due(deadline, lease.ttl()).max(not_before.unwrap_or(now));
         if now < due || !is_held {
             let pause = if is_held { due.since(now) } else { end };
             runtime.sleep(pause.min(end)).await;
@@ -103,7 +103,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
             First::Left(Err(Error::Expired { .. })) => return Why::Expired,
             First::Left(Err(error)) => {
                 let now = runtime.now();
-                Some(now + pause_after(&error, claim.ttl, deadline.since(now)))
+                Some(now + pause_after(&error, lease.ttl(), deadline.since(now)))
             }
             First::Left(Ok(())) | First::Right(()) => None,
         };

@@ -1,6 +1,7 @@
 //! A lock that is held, until a deadline.
 
 mod phase;
+mod terms;
 
 use std::fmt;
 use std::future::poll_fn;
@@ -12,14 +13,17 @@ use crate::client::{Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::quorum::Judged;
 use crate::race::race;
 use crate::runtime::{Moment, Runtime};
-use crate::script::{Call, Write};
+use crate::script::{Call, Renewed, Write};
 use crate::token::Token;
 use crate::transport::Transport;
 use phase::{Aim, State, Writing, locked};
 
 pub(crate) use phase::{Standing, Why};
+
+pub(crate) use terms::Terms;
 
 /// The proof of a held lock, and what may be done under it.
 ///
@@ -33,7 +37,7 @@ pub(crate) use phase::{Standing, Why};
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
     claim: Claim<T, R>,
-    fence: u64,
+    terms: Terms,
     state: Mutex<State>,
 }
 
@@ -53,10 +57,10 @@ const LAST_WRITE: u64 = (1 << 53) - 1;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Without a deadline it is a resumed lease.
-    pub(crate) const fn new(claim: Claim<T, R>, fence: u64, deadline: Option<Moment>) -> Self {
+    pub(crate) const fn new(claim: Claim<T, R>, terms: Terms, deadline: Option<Moment>) -> Self {
         Self {
             claim,
-            fence,
+            terms,
             state: Mutex::new(State::new(deadline)),
         }
     }
@@ -64,8 +68,10 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// A number that is higher than that of every earlier lease of this name, below 2^53. Storage outside of Redis can refuse
     /// a write whose fence is lower than the last it saw, and so be safe from a holder that outlived its lease
     /// (<https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html>).
-    pub const fn fence(&self) -> u64 {
-        self.fence
+    ///
+    /// A [resumed](crate::Lock::resume) lease learns it by its first renewal or [`exec`](Lease::exec), and has 0 until then.
+    pub fn fence(&self) -> u64 {
+        self.terms.fence()
     }
 
     /// The proof of this acquisition.
@@ -87,7 +93,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.state().remaining(self.now())
     }
 
-    /// Gives the lease its full ttl again, from now.
+    /// Gives the lease its ttl again, from now: that of its acquisition. A [resumed](crate::Lock::resume) lease is given
+    /// [`Lock::ttl`](crate::Lock::ttl) if that was set. Where Redis keeps the lock for longer, that is not cut short.
     ///
     /// # Errors
     /// [`Error::Lost`] if it is no longer held, [`Error::Expired`] past the deadline: then it is not tried, since another may
@@ -202,24 +209,32 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// A write after which the lease goes on, with its full ttl.
     async fn write(&self, write: &Write<'_>, until: Until) -> Result<Vec<Reply>, Error> {
-        let call = Call::renew(self.claim.subject(), self.claim.ttl, write)
+        let told = self.terms.ttl();
+        let ttl = self.ttl();
+        let call = Call::renew(self.claim.subject(), ttl, told.is_some(), write)
             .replicated(self.claim.replicas.as_ref());
         let Settled {
             outcome,
             begun_at,
             asked_at,
             ..
-        } = self.call(&call, until).await;
+        } = self.call::<Option<Renewed>>(&call, until).await;
         // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
         let renewed_at = if write.number == 0 {
             asked_at
         } else {
             begun_at
         };
+        if let Ok(Some(renewed)) = &outcome {
+            self.terms.learn(renewed);
+        }
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
                 let mut state = self.state();
-                state.renew_until(deadline(renewed_at, self.claim.ttl));
+                // A failure does not say for how long a lease was renewed that does not know its ttl.
+                if let Some(ttl) = self.terms.ttl() {
+                    state.renew_until(deadline(renewed_at, ttl));
+                }
                 let is_held = state.is_held();
                 drop(state);
                 if is_held {
@@ -236,10 +251,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             }
             Err(_) => {}
         }
-        outcome?.ok_or_else(|| self.error(Why::Lost))
+        let renewed = outcome?.ok_or_else(|| self.error(Why::Lost))?;
+        Ok(renewed.replies)
     }
 
-    async fn call(&self, call: &Call, until: Until) -> Settled<Option<Vec<Reply>>> {
+    async fn call<O: Judged>(&self, call: &Call, until: Until) -> Settled<O> {
         self.claim
             .client
             .call(call, &self.claim.session, until)
@@ -330,10 +346,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         if is_lost {
             self.tell_loss();
         }
-        let limit = drift(self.claim.ttl).min(self.claim.client.request_limit());
+        let limit = drift(self.ttl()).min(self.claim.client.request_limit());
         let runtime = self.claim.client.runtime();
         race(self.release(), runtime.sleep(limit)).await;
         self.state().end(Why::Expired);
+    }
+
+    /// What renewals give it, as far as that is known.
+    pub(crate) fn ttl(&self) -> Duration {
+        self.terms.ttl().unwrap_or(self.claim.ttl)
     }
 
     pub(crate) const fn claim(&self) -> &Claim<T, R> {
@@ -372,7 +393,7 @@ impl<T: Transport, R: Runtime> fmt::Debug for Lease<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease")
             .field("name", &self.claim.name.key())
-            .field("fence", &self.fence)
+            .field("fence", &self.fence())
             .finish_non_exhaustive()
     }
 }

@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::lease::Lease;
+use crate::lease::{Lease, Terms};
 use crate::name::Name;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
@@ -17,6 +17,7 @@ use crate::script::{self, Call, Inspection, Kind};
 use crate::token::{Session, Token};
 use crate::transport::Transport;
 
+const USUAL_TTL: Duration = Duration::from_secs(10);
 /// A ttl of 3 ms less the drift of 2 ms and 1 % leaves no whole millisecond in which to be the holder.
 const MIN_TTL: Duration = Duration::from_millis(4);
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -26,7 +27,8 @@ pub struct Lock<T, R> {
     client: Client<T, R>,
     name: Name,
     kind: Kind,
-    ttl: Duration,
+    /// `None` unless it was set.
+    ttl: Option<Duration>,
     wait: Duration,
     max_requests: u32,
     fair: bool,
@@ -40,7 +42,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             client,
             name,
             kind,
-            ttl: Duration::from_secs(10),
+            ttl: None,
             wait: Duration::from_secs(5),
             max_requests: 40,
             fair: false,
@@ -54,6 +56,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// It is how long the others wait if a holder dies, and what a holder must get done within. The holder counts on 2 ms and 1 %
     /// less, for clocks that differ; a shorter ttl would leave it nothing.
     ///
+    /// A [resumed](Lock::resume) lease is renewed for it only if it was set, else for what the lock was acquired for.
+    ///
     /// # Errors
     /// [`Error::InvalidArgument`] out of that range, or with a fraction of a millisecond.
     pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
@@ -63,7 +67,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
                 "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
             ));
         }
-        self.ttl = ttl;
+        self.ttl = Some(ttl);
         Ok(self)
     }
 
@@ -257,8 +261,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.name.key()
     }
 
-    pub(crate) const fn lasts(&self) -> Duration {
-        self.ttl
+    pub(crate) fn lasts(&self) -> Duration {
+        self.ttl.unwrap_or(USUAL_TTL)
     }
 
     pub(crate) const fn patience(&self) -> Duration {
@@ -294,7 +298,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             client: self.client.clone(),
             name: self.name.clone(),
             kind: self.kind.clone(),
-            ttl: self.ttl,
+            ttl: self.lasts(),
             replicas: self.replicas.clone(),
             token,
             session,
@@ -303,7 +307,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// The lease behind a token that was handed over from another handler. Sends nothing: renew it to learn whether it is
-    /// still held, and to give it a deadline; until then [`Lease::remaining`] is zero, and the fence is 0.
+    /// still held, and to give it a deadline and its fence; until then [`Lease::remaining`] is zero, and the fence is 0.
     ///
     /// Like any lease it releases when it is dropped: [`Lease::into_token`] hands it on.
     ///
@@ -314,7 +318,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::NoRandomness`] where the host gives none.
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
         let session = Session::random(self.client.runtime())?;
-        Ok(Lease::new(self.claim(token, session), 0, None))
+        let terms = Terms::new(0, self.ttl);
+        Ok(Lease::new(self.claim(token, session), terms, None))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
@@ -361,7 +366,7 @@ impl<T, R> fmt::Debug for Lock<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("name", &self.name.key())
-            .field("ttl", &self.ttl)
+            .field("ttl", &self.ttl.unwrap_or(USUAL_TTL))
             .finish_non_exhaustive()
     }
 }

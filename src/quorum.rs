@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::command::Reply;
-use crate::script::{Acquired, Contended, Holder, Inspection, Outcome};
+use crate::script::{Acquired, Contended, Holder, Inspection, Outcome, Renewed};
 use crate::token::Token;
 
 /// Of how many bridges, and what of them is still missing.
@@ -93,6 +93,21 @@ impl Judged for Option<Vec<Reply>> {
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let yes = answers.iter().flatten().count();
         count.decided(yes).map(|yes| yes.then(Vec::new))
+    }
+}
+
+/// For as long as each that said so has it; under the fence that one of any majority knows.
+impl Judged for Option<Renewed> {
+    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+        let yes: Vec<&Renewed> = answers.iter().flatten().collect();
+        if !count.decided(yes.len())? {
+            return Some(None);
+        }
+        Some(Some(Renewed {
+            fence: yes.iter().map(|renewed| renewed.fence).max()?,
+            ttl: yes.iter().map(|renewed| renewed.ttl).min()?,
+            replies: Vec::new(),
+        }))
     }
 }
 

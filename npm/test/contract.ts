@@ -126,7 +126,7 @@ export const contract: Suite = {
       const lease = await lock.tryAcquire();
       check(lease.fence > last && Number.isSafeInteger(lease.fence), `${lease.fence} after ${last}`);
       last = lease.fence;
-      equal(Number(await stack.redis("GET {~a}:fence")), last);
+      equal(parseInt(String(await stack.redis("GET {~a}:fence"))), last);
       if (round % 2 === 0) await stack.redis("DEL ~a {~a}:fence");
       else await lease.release();
     }
@@ -345,14 +345,46 @@ export const contract: Suite = {
     const commands = [incr(`${stack.mark}n`)];
     await lease.exec(commands);
     const resumed = stack.lock("a").resume(lease.token);
-    equal(resumed.remaining, 0);
+    equal([resumed.remaining, resumed.fence], [0, 0]);
     check(!resumed.signal.aborted, "it is not known to be over");
     await resumed.renew();
     check(resumed.remaining > 9_000, "it goes on");
+    equal(resumed.fence, lease.fence);
     // Its first write is its own, not a repeat of the first lease's first.
     equal(await resumed.commit(commands), [2]);
     await fails("lost", lease.renew());
     equal(await stack.redis("GET ~n"), "2");
+  },
+
+  async a_renewal_gives_what_the_lock_was_acquired_for_unless_told(stack) {
+    const lease = await stack.lock("a", { ttl: 60_000 }).tryAcquire();
+    const { fence } = lease;
+    // Whoever resumes it need not know for how long it was taken.
+    const resumed = stack.lock("a").resume(lease.handOver());
+    for (const renew of [() => resumed.renew(), () => resumed.exec([])]) {
+      await stack.redis("PEXPIRE ~a 5000");
+      await renew();
+      check(Number(await stack.redis("PTTL ~a")) > 50_000, "it has what it was acquired for");
+      check(resumed.remaining > 50_000 && resumed.remaining < 60_000, `${resumed.remaining} remain`);
+      equal(resumed.fence, fence);
+    }
+    // Told another, it is that.
+    const told = stack.lock("a", { ttl: 90_000 }).resume(resumed.handOver());
+    await told.renew();
+    check(Number(await stack.redis("PTTL ~a")) > 80_000 && told.remaining > 80_000, "it has what was told");
+    await told.release();
+  },
+
+  async a_renewal_that_is_overtaken_shortens_nothing(stack) {
+    const lock = stack.lock("a", { ttl: 60_000 });
+    const lease = await lock.tryAcquire();
+    // As late as it may be, a renewal for 1 s does not cut what one for 60 s gave.
+    const late = stack.lock("a", { ttl: 1_000 }).resume(lease.token);
+    await lease.renew();
+    await late.renew();
+    check(late.remaining <= 1_000, "that is what it may count on");
+    check(Number(await stack.redis("PTTL ~a")) > 50_000 && lease.remaining > 50_000, "it has what the other gave");
+    await lease.release();
   },
 
   async names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name(stack) {

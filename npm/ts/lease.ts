@@ -21,11 +21,6 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 export class Lease {
   /** The lock's name. */
   readonly name: string;
-  /**
-   * A number that is higher than that of every earlier lease of this name. Storage outside of Redis can refuse a write whose fence
-   * is lower than the last it saw, and so be safe from a holder that outlived its lease.
-   */
-  readonly fence: number;
   /** The lock's key in Redis: what errors call it. */
   readonly #key: string;
   readonly #instance: Instance;
@@ -41,11 +36,12 @@ export class Lease {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** How many releases and commits are under way. */
   #endings = 0;
+  #fence: number;
 
   private constructor(name: string, key: string, instance: Instance, raw: RawLease, isResumed: boolean) {
     this.name = name;
     this.#key = key;
-    this.fence = instance.call(() => raw.fence);
+    this.#fence = instance.call(() => raw.fence);
     this.#instance = instance;
     this.#raw = raw;
     this.#hasDeadline = !isResumed;
@@ -54,6 +50,16 @@ export class Lease {
   /** @internal */
   static of(name: string, key: string, instance: Instance, raw: RawLease, isResumed = false): Lease {
     return new Lease(name, key, instance, raw, isResumed);
+  }
+
+  /**
+   * A number that is higher than that of every earlier lease of this name. Storage outside of Redis can refuse a write whose fence
+   * is lower than the last it saw, and so be safe from a holder that outlived its lease. A resumed lease learns it by its first
+   * renewal or `exec`, and has 0 until then.
+   */
+  get fence(): number {
+    if (this.#fence === 0 && !this.#isGone && !this.#instance.hasFailed) this.#fence = this.#instance.call(() => this.#raw.fence);
+    return this.#fence;
   }
 
   /** The proof of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
@@ -86,8 +92,9 @@ export class Lease {
   }
 
   /**
-   * Gives the lease its full ttl again. After `lost` and `expired` it is over; after any other error it is as it was. While a release or
-   * a commit is under way this is `busy`, and then `released`.
+   * Gives the lease its ttl again: that of its acquisition. One that was resumed is given the lock's `ttl` if that was set. Where
+   * Redis keeps the lock for longer, that is not cut short. After `lost` and `expired` it is over; after any other error it is as it was.
+   * While a release or a commit is under way this is `busy`, and then `released`.
    */
   async renew(): Promise<void> {
     await this.#call(() => this.#raw.renew());

@@ -7,7 +7,10 @@ import type { Inspection, RawLease, RawLock, Reply } from "./raw.js";
 
 /** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface LockOptions {
-  /** How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by itself. */
+  /**
+   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by itself. A resumed lease is
+   * renewed for it only if it was set, else for what the lock was acquired for.
+   */
   readonly ttl?: number | undefined;
   /**
    * How long to wait for another holder, or for a bridge that is away, at most. 5,000 by itself; 0 is not to wait. It bounds when requests

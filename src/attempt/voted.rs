@@ -63,7 +63,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     /// has one of those.
     async fn raise(&mut self, grant: Grant) -> Result<Grant, Error> {
         let client = &self.claim.client;
-        let call = Call::raise(self.claim.subject(), grant.fence);
+        let call = Call::raise(self.claim.subject(), grant.fence, self.claim.ttl);
         let until = Until::Deadline(grant.deadline);
         let settled = client.call::<bool>(&call, &self.claim.session, until).await;
         self.requests += settled.requests;

@@ -44,11 +44,11 @@ if not mine then
   local first = ARGV[6] == 'f' and head()
   if first and first ~= WAITER then return refuse(alive_for(first)) end
 end
-local fence = mine and redis.call('GET', FENCE)
+local fence = mine and hold_of(ARGV[2])
 if fence then
-  redis.call('PEXPIRE', FENCE, FENCE_MS)
+  redis.call('PEXPIRE', FENCE, FENCE_MS + ARGV[3])
 else
-  fence = issue_fence()
+  fence = issue_fence(ARGV[2], ARGV[3])
 end
 if WAITER ~= '' then bury(WAITER) end
 -- The lock last: if anything above fails, nothing is held.

@@ -156,10 +156,17 @@ impl Call {
         call.commands(reads)
     }
 
-    pub(crate) fn renew(subject: Subject<'_>, ttl: Duration, write: &Write<'_>) -> Self {
+    /// For `ttl` if that `is_told`; else for what the lock was acquired for, and `ttl` where that is not known.
+    pub(crate) fn renew(
+        subject: Subject<'_>,
+        ttl: Duration,
+        is_told: bool,
+        write: &Write<'_>,
+    ) -> Self {
+        let told = if is_told { "told" } else { "" };
         Self::about(&subject.kind.scripts().renew, subject)
             .write(write)
-            .args([millis(ttl)])
+            .args([millis(ttl), told.to_owned()])
             .commands(write.commands)
     }
 
@@ -176,10 +183,10 @@ impl Call {
             .commands(&[])
     }
 
-    /// Makes the next fence everywhere higher than `fence`.
-    pub(crate) fn raise(subject: Subject<'_>, fence: u64) -> Self {
+    /// Makes the next fence everywhere higher than `fence`, which is that of this hold.
+    pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Self {
         Self::about(&RAISE, subject)
-            .args([fence.to_string()])
+            .args([fence.to_string(), millis(ttl)])
             .commands(&[])
     }
 

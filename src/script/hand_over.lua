@@ -19,8 +19,8 @@ local function may_be_overtaken()
 end
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
 local function give(waiter, most)
-  local token, ms, channel = string.match(waiter, '^(%S+) (%d+) %S (.*)$')
-  local fence = issue_fence()
+  local token, ms, ttl, channel = string.match(waiter, '^(%S+) (%d+) %S (%d+) (.*)$')
+  local fence = issue_fence(token, ttl)
   redis.call('SET', NAME, token, 'PX', whole(math.min(ms, most)))
   local told = tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
@@ -35,7 +35,7 @@ local function hand_over()
       bury(waiter)
     else
       place, first = place + 1, first or waiter
-      local manner, channel = string.match(waiter, '^%S+ %d+ (%S) (.*)$')
+      local manner, channel = string.match(waiter, '^%S+ %d+ (%S) %d+ (.*)$')
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken() then return give(waiter, math.huge) end
         return give(first, OVERTAKEN_MS)

@@ -4,4 +4,4 @@
 -- ARGV  1 nonce
 -- reply {1, nonce, RESP of: holder or nil, count, ms left (-1: without end, -2: free), last fence or nil, waiters}
 local holder, count = holder_and_count()
-return { 1, ARGV[1], resp(holder) .. resp(count) .. resp(redis.call('PTTL', NAME)) .. resp(redis.call('GET', FENCE)) .. resp(redis.call('ZCARD', QUEUE)) }
+return { 1, ARGV[1], resp(holder) .. resp(count) .. resp(redis.call('PTTL', NAME)) .. resp(string.match(redis.call('GET', FENCE) or '', '^%d+')) .. resp(redis.call('ZCARD', QUEUE)) }

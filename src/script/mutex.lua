@@ -1,4 +1,3 @@
 -- Shared: a lock as a string that holds its holder's token.
 local function is_held() return redis.pcall('GET', NAME) == ARGV[2] end
 local function holder_and_count() return redis.call('GET', NAME), 1 end
-local function extend(ms) redis.call('PEXPIRE', NAME, ms) end

@@ -80,6 +80,37 @@ impl Outcome for Option<Vec<Reply>> {
     }
 }
 
+/// What a lease has after a renewal.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Renewed {
+    /// 0 where Redis does not know it any more.
+    pub(crate) fence: u64,
+    /// From when its request was executed, at least.
+    pub(crate) ttl: Duration,
+    pub(crate) replies: Vec<Reply>,
+}
+
+/// What the lease has, or `None` if it is lost.
+impl Outcome for Option<Renewed> {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        match (reply.verdict, reply.rest.as_slice()) {
+            (1, [renewed]) => renewed_of(renewed.text().ok_or(SHAPE)?).map(Some),
+            (0, []) => Ok(None),
+            _ => Err(SHAPE),
+        }
+    }
+}
+
+fn renewed_of(text: &str) -> Result<Renewed, Error> {
+    let (fence, rest) = text.split_once(' ').ok_or(SHAPE)?;
+    let (ms, results) = rest.split_once(' ').ok_or(SHAPE)?;
+    Ok(Renewed {
+        fence: fence.parse().map_err(|_| SHAPE)?,
+        ttl: ms.parse().map(Duration::from_millis).map_err(|_| SHAPE)?,
+        replies: results_in(results)?,
+    })
+}
+
 /// Yes or no.
 impl Outcome for bool {
     fn read(reply: &Verdict) -> Result<Self, Error> {
@@ -177,7 +208,11 @@ pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
 
 /// The commands' replies; the first error among them is the error of all.
 fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
-    let replies = results.text().and_then(resp::parse).ok_or(SHAPE)?;
+    results_in(results.text().ok_or(SHAPE)?)
+}
+
+fn results_in(text: &str) -> Result<Vec<Reply>, Error> {
+    let replies = resp::parse(text).ok_or(SHAPE)?;
     for (index, reply) in replies.iter().enumerate() {
         if let Reply::Error(message) = reply {
             // The call knows the names.

@@ -8,7 +8,7 @@
 --
 -- Asking again for the same entry is harmless: the same fence, the same count.
 local again = is_held()
-local fence = again and redis.call('GET', ENTRY)
+local fence = again and acquired()
 if not again then
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
   local mine = redis.call('HEXISTS', NAME, OWNER) == 1
@@ -17,10 +17,10 @@ if not again then
   end
   fence = mine and held_fence()
   if not fence then
-    fence = issue_fence()
+    fence = issue_fence('-', ARGV[3])
     redis.call('SET', HOLD, fence .. ' ' .. OWNER, 'PX', ARGV[3])
   end
-  redis.call('SET', ENTRY, fence, 'PX', ARGV[3])
+  redis.call('SET', ENTRY, fence .. ' ' .. ARGV[3], 'PX', ARGV[3])
   redis.call('HINCRBY', NAME, OWNER, 1)
   if not mine then redis.call('PEXPIRE', NAME, ARGV[3]) end
 end

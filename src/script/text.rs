@@ -75,6 +75,10 @@ macro_rules! part {
 const KEYS: &str = part!("keys.lua");
 const RESP: &str = part!("resp.lua");
 const FENCE: &str = part!("fence.lua");
+const HOLD: &str = part!("hold.lua");
+const PROLONG: &str = part!("prolong.lua");
+const EXTEND: &str = part!("extend.lua");
+const EXTEND_REENTRANT: &str = part!("extend_reentrant.lua");
 const QUEUE: &str = part!("queue.lua");
 const RECEIPT: &str = part!("receipt.lua");
 const AS_MUTEX: &str = part!("mutex.lua");
@@ -101,8 +105,8 @@ pub(crate) struct Scripts {
 
 #[rustfmt::skip]
 pub(crate) static MUTEX: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, RESP, FENCE, QUEUE, ACQUIRE]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
+    acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, ACQUIRE]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
@@ -111,8 +115,8 @@ pub(crate) static MUTEX: Scripts = Scripts {
 
 #[rustfmt::skip]
 pub(crate) static SIGNALLING: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, RESP, FENCE, QUEUE, ACQUIRE]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
+    acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, ACQUIRE]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
@@ -121,8 +125,8 @@ pub(crate) static SIGNALLING: Scripts = Scripts {
 
 #[rustfmt::skip]
 pub(crate) static REENTRANT: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, RESP, FENCE, AS_REENTRANT, part!("reenter.lua")]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_REENTRANT, RENEW]),
+    acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, AS_REENTRANT, EXTEND_REENTRANT, part!("reenter.lua")]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, PROLONG, AS_REENTRANT, EXTEND_REENTRANT, RENEW]),
     release: Script::of(&[KEYS, RESP, RECEIPT, AS_REENTRANT, RELEASE]),
     abandon: Script::of(&[KEYS, QUEUE, AS_REENTRANT, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_REENTRANT, INSPECT]),
@@ -133,7 +137,7 @@ pub(crate) static REENTRANT: Scripts = Scripts {
 #[rustfmt::skip]
 pub(crate) static VOTED: Scripts = Scripts {
     acquire: Script::of(&[KEYS, FENCE, part!("vote.lua")]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, RENEW]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
     abandon: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
@@ -244,7 +248,7 @@ mod tests {
             .flat_map(of);
         for script in kinds.chain([&RAISE, &READ]) {
             let plain = script.text(false);
-            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 4000);
+            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 4500);
             // What JSON would escape.
             assert!(!plain.contains(['"', '\\', '\n']));
             assert_eq!(script.text(true), format!("{KEY_LOCKING}{plain}"));

@@ -21,6 +21,11 @@ if not mine then
   local missing = missing_uptime()
   if missing > 0 then return refuse(missing) end
 end
-local fence = mine and redis.call('GET', FENCE) or issue_fence()
+local fence = mine and last_fence()
+if not fence then
+  fence = next_fence()
+  -- Which fence the hold has is known once a majority has voted.
+  keep_fence(fence, ARGV[2], 0, ARGV[3])
+end
 redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])
 return { 1, ARGV[1], fence, '' }

@@ -9,7 +9,8 @@ use crate::token::Token;
 pub(crate) struct Waiter {
     /// For how long it counts as alive after each time it asks.
     pub(crate) liveness: Duration,
-    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, where it listens.
+    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, the ttl that it asks for,
+    /// where it listens.
     pub(super) text: String,
 }
 
@@ -17,15 +18,17 @@ impl Waiter {
     pub(crate) fn new(
         token: &Token,
         granted: Duration,
+        ttl: Duration,
         liveness: Duration,
         fair: bool,
         channel: Option<&str>,
     ) -> Self {
         let (token, ms, manner) = (token.expose(), millis(granted), manner(fair));
+        let ttl = millis(ttl);
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("{token} {ms} {manner} {channel}"),
+            text: format!("{token} {ms} {manner} {ttl} {channel}"),
         }
     }
 }

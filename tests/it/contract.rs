@@ -40,6 +40,8 @@ over! {
         inspection_says_who_holds_for_how_long_and_the_last_fence,
         a_forced_release_frees_the_lock_and_the_holder_learns_it,
         a_lease_goes_on_in_another_handler_by_its_token,
+        a_renewal_gives_what_the_lock_was_acquired_for_unless_told,
+        a_renewal_that_is_overtaken_shortens_nothing,
         names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name,
         overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not,
         cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them,
@@ -240,7 +242,7 @@ fn fences_grow_with_every_lease_and_across_lost_data(spawn: Spawn) {
             let lease = lock.try_acquire().await.unwrap();
             assert!(lease.fence() > last && lease.fence() < 1 << 53);
             last = lease.fence();
-            assert_eq!(stack.redis::<u64>("GET {a}:fence"), last);
+            assert_eq!(stack.last_fence("a"), last);
             if round % 2 == 0 {
                 stack.redis::<()>("FLUSHALL")
             } else {
@@ -649,9 +651,10 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         lease.exec(&[Command::new("INCR").key("n")]).await.unwrap();
         let handed = Token::parse(lease.token().expose()).unwrap();
         let resumed = stack.lock("a").resume(handed).unwrap();
-        assert!(resumed.remaining().is_zero());
+        assert!(resumed.remaining().is_zero() && resumed.fence() == 0);
         resumed.renew().await.unwrap();
         assert!(resumed.remaining() > ms(9_000));
+        assert_eq!(resumed.fence(), lease.fence());
         // Its first write is its own, not a repeat of the first lease's first.
         assert_eq!(
             resumed
@@ -662,6 +665,56 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         );
         assert_eq!(code(lease.renew().await), "lost");
         assert_eq!(stack.redis::<u32>("GET n"), 2);
+    });
+}
+
+fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let fence = lease.fence();
+        // Whoever resumes it need not know for how long it was taken.
+        let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
+        for renews in [true, false] {
+            let _: () = stack.redis("PEXPIRE a 5000");
+            if renews {
+                resumed.renew().await.unwrap();
+            } else {
+                resumed.exec(&[]).await.unwrap();
+            }
+            assert!((50_000..=60_000).contains(&stack.redis::<u64>("PTTL a")));
+            assert!(resumed.remaining() > ms(50_000) && resumed.remaining() < ms(60_000));
+            assert_eq!(resumed.fence(), fence);
+        }
+        // Told another, it is that.
+        let token = resumed.into_token();
+        let longer = stack.lock("a").ttl(ms(90_000)).unwrap();
+        let told = longer.resume(token).unwrap();
+        told.renew().await.unwrap();
+        assert!((80_000..=90_000).contains(&stack.redis::<u64>("PTTL a")));
+        assert!(told.remaining() > ms(80_000));
+        told.release().await.unwrap();
+    });
+}
+
+fn a_renewal_that_is_overtaken_shortens_nothing(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
+        let token = lock.try_acquire().await.unwrap().into_token();
+        // A renewal for 1 s that arrives behind one for 60 s.
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let brief = proxy.client.lock("a").unwrap().ttl(ms(1_000)).unwrap();
+        let late = brief.resume(token.clone()).unwrap();
+        let given_up = tokio::time::timeout(ms(50), late.renew()).await;
+        assert!(given_up.is_err());
+        let lease = lock.resume(late.into_token()).unwrap();
+        lease.renew().await.unwrap();
+        proxy.deliver().await;
+        assert!(stack.redis::<u64>("PTTL a") > 50_000);
+        assert!(lease.remaining() > ms(50_000));
+        lease.release().await.unwrap();
     });
 }
 

@@ -37,7 +37,7 @@ fn a_lost_reply_or_request_of_an_acquisition_costs_one_retry_and_not_a_ttl() {
             assert_eq!(proxy.seen().len(), 1 + retried);
             assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
             // The first, lost grant's fence: no other was issued.
-            assert_eq!(stack.redis::<u64>("GET {a}:fence"), lease.fence());
+            assert_eq!(stack.last_fence("a"), lease.fence());
             lease.release().await.unwrap();
         }
     });

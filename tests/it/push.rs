@@ -43,7 +43,7 @@ fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request(spawn: Spaw
         holder.release().await.unwrap();
         let lease = first.await.unwrap().unwrap();
         assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
-        assert_eq!(stack.redis::<u64>("GET {a}:fence"), lease.fence());
+        assert_eq!(stack.last_fence("a"), lease.fence());
         assert!(lease.fence() > holder.fence());
         assert!(lease.remaining() > ms(9_000) && lease.remaining() <= ms(9_898));
         assert_eq!(seen.requests_of_grants(), [3]);
@@ -174,6 +174,12 @@ fn a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over
         assert_eq!(seen.requests_of_grants(), [4]);
         assert!(stack.redis::<u64>("PTTL a") > 50_000);
         assert!(lease.remaining() > ms(50_000));
+        // What it was handed for is not what it asked for.
+        let _: () = stack.redis("PEXPIRE a 5000");
+        let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
+        resumed.renew().await.unwrap();
+        assert!(stack.redis::<u64>("PTTL a") > 50_000);
+        assert!(resumed.remaining() > ms(50_000));
     });
 }
 

@@ -43,14 +43,13 @@ pub(crate) struct Acquire {
     pub(crate) wait_ms: Whole<0, 30_000>,
 }
 
-/// Gives a lock its ttl again.
+/// Gives a lock its ttl again: this one, or that which it was taken for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Renew {
     #[serde(deserialize_with = "token")]
     pub(crate) token: Token,
-    #[serde(default = "default_ttl")]
-    pub(crate) ttl_ms: Ttl,
+    pub(crate) ttl_ms: Option<Ttl>,
 }
 
 /// Gives a lock back.

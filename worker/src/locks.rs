@@ -38,14 +38,23 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
 
     pub(crate) async fn renew_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
         let Renew { token, ttl_ms } = input::parse(body)?;
-        let lock = with_ttl(self.service_lock(name)?, ttl_ms)?;
+        let mut lock = self.service_lock(name)?;
+        if let Some(ttl) = ttl_ms {
+            lock = with_ttl(lock, ttl)?;
+        }
         let lease = lock.resume(token).map_err(Problem::of)?;
         let renewed = lease.renew().await;
-        let remaining_ms = millis(lease.remaining());
+        let (fence, remaining_ms) = (lease.fence(), millis(lease.remaining()));
         // The lock stays the caller's, whatever became of this renewal.
         lease.into_token();
         renewed.map_err(lost)?;
-        Ok(Response::json(200, &Renewed { remaining_ms }))
+        Ok(Response::json(
+            200,
+            &Renewed {
+                fence,
+                remaining_ms,
+            },
+        ))
     }
 
     pub(crate) async fn release_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
@@ -90,6 +99,7 @@ struct Acquired<'a> {
 
 #[derive(Serialize)]
 struct Renewed {
+    fence: u64,
     remaining_ms: u64,
 }
 

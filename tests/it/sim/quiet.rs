@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::case::{Case, Expected};
 use super::check::{Hold, Invariant, holder};
+use super::faults::Net;
 use super::host::{self, Settings, SimLock};
 use super::script::{Run, Script};
 use super::workload::{Crowd, LONGEST_TTL, Name, drift};
@@ -51,14 +52,19 @@ impl Quiet {
         let all_push = case.rng.chance(500);
         let loses_grant = case.rng.chance(500);
         case.network.lose_next_grant.set(loses_grant);
+        // What is on its way yet arrives.
+        case.pass(2 * Net::QUIET.latency, || false);
         for name in &crowd.names {
+            // Somebody may stand there who has died, and polled.
+            let queue = format!("{{{}}}:queue", name.name);
+            let is_left = case.redis.db().value(&queue).is_some();
             let line = Rc::new(Line {
                 case: case.clone(),
                 name: *name,
                 by: case.world.now()
                     + SET_BACK
                     + LONGEST_TTL.as_nanos() as Time
-                    + 2 * KEPT
+                    + if is_left { 2 * KEPT } else { 0 }
                     + DELAY
                     + ONE_RETRY,
                 delay: Cell::new(

@@ -143,7 +143,7 @@ fn bent(invariant: Invariant, bent: Bent) {
 }
 
 const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end local results = run(5)";
-const RENEW: &str = "if not is_held() then return { 0, ARGV[1] } end extend(ARGV[5])";
+const RENEW: &str = "if not is_held() then return { 0, ARGV[1] } end local fence, ttl = acquired()";
 
 #[test]
 fn a_release_without_owner_check() {
@@ -152,14 +152,36 @@ fn a_release_without_owner_check() {
 
 #[test]
 fn a_renewal_without_owner_check() {
-    script(OneHolder, RENEW, "extend(ARGV[5])");
+    script(OneHolder, RENEW, "local fence, ttl = acquired()");
 }
 
 #[test]
 fn a_renewal_that_takes_the_lock_again() {
-    let again =
-        "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[5]) end extend(ARGV[5])";
+    let again = "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[5]) end local fence, ttl = acquired()";
     script(OneHolder, RENEW, again);
+}
+
+#[test]
+fn a_late_renewal_that_cuts_what_a_later_one_gave() {
+    script(OneHolder, "math.max(left, tonumber(ms))", "ms");
+}
+
+#[test]
+fn a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl() {
+    script(
+        NextWaiterHolds,
+        "local ms = ARGV[6] == '' and ttl or ARGV[5]",
+        "local ms = ARGV[5]",
+    );
+}
+
+#[test]
+fn a_resumed_lease_that_does_not_know_its_fence() {
+    script(
+        FencesGrow,
+        "{ fence or 0, ms, run(7) }",
+        "{ 0, ms, run(7) }",
+    );
 }
 
 #[test]
@@ -246,8 +268,8 @@ fn a_write_that_runs_behind_those_of_a_resumed_lease() {
 fn fences_that_only_count() {
     script(
         FencesGrow,
-        "whole(math.max(last + 1, NOW_US))",
-        "whole(last + 1)",
+        "whole(math.max((last_fence() or 0) + 1, NOW_US))",
+        "whole((last_fence() or 0) + 1)",
     );
 }
 
@@ -255,7 +277,7 @@ fn fences_that_only_count() {
 fn fences_that_only_tell_the_time() {
     script(
         FencesGrow,
-        "whole(math.max(last + 1, NOW_US))",
+        "whole(math.max((last_fence() or 0) + 1, NOW_US))",
         "whole(NOW_US)",
     );
 }
@@ -264,7 +286,7 @@ fn fences_that_only_tell_the_time() {
 fn a_repeat_that_gets_another_fence() {
     script(
         FencesGrow,
-        "local fence = mine and redis.call('GET', FENCE)",
+        "local fence = mine and hold_of(ARGV[2])",
         "local fence",
     );
 }
@@ -320,7 +342,7 @@ fn a_hand_over_that_is_told_before_anybody_is_counted() {
     script(
         OneHolder,
         "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)",
-        "local heard = { 0, redis.pcall('PUBLISH', channel, issue_fence() .. ' ' .. whole(NOW_US)) }",
+        "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. whole(NOW_US)) }",
     );
 }
 
@@ -343,8 +365,8 @@ fn a_lock_without_expiry() {
 fn a_fence_without_expiry() {
     script(
         KeysExpire,
-        "redis.call('SET', FENCE, fence, 'PX', FENCE_MS)",
-        "redis.call('SET', FENCE, fence)",
+        "table.concat({ last, token, fence, ttl }, ' '), 'PX', FENCE_MS + ttl)",
+        "table.concat({ last, token, fence, ttl }, ' '))",
     );
 }
 

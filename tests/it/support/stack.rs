@@ -129,6 +129,13 @@ impl Stack {
         self.client().lock(name).expect("a name")
     }
 
+    /// The last fence of the lock `name` that was issued.
+    pub(crate) fn last_fence(&mut self, name: &str) -> u64 {
+        let kept: String = self.redis(&format!("GET {{{name}}}:fence"));
+        let (last, _) = kept.split_once(' ').expect("more than the fence");
+        last.parse().expect("a number")
+    }
+
     /// What Redis itself says, past bridge and client. Words are separated by blanks.
     pub(crate) fn redis<V: redis::FromRedisValue>(&mut self, command: &str) -> V {
         let mut words = command.split(' ');

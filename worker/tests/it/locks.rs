@@ -77,6 +77,22 @@ async fn a_lock_is_taken_shown_renewed_and_given_back() {
 }
 
 #[tokio::test]
+async fn a_renewal_that_is_told_no_ttl_gives_what_the_lock_was_taken_for() {
+    let stack = Stack::start();
+    let caller = stack.caller();
+    let taken = caller.acquire("job", 60_000, 0).await.answers(201);
+    let body = json!({ "token": token(&taken) }).to_string();
+    let renewed = caller.locks("POST", "/locks/job/renew", &body).await;
+    let renewed = renewed.answers(200);
+    assert!(
+        (50_000..=60_000).contains(&renewed.number("remaining_ms")),
+        "{renewed:?}"
+    );
+    assert_eq!(renewed.number("fence"), taken.number("fence"));
+    assert!(caller.inspect("job").await.number("remaining_ms") > 50_000);
+}
+
+#[tokio::test]
 async fn a_lock_that_is_held_is_refused_with_what_it_has_left() {
     let stack = Stack::start();
     let caller = stack.caller();

@@ -25,8 +25,13 @@ pub(super) struct Record {
     pub(super) log_length: usize,
 }
 
-/// The longest that a key is kept, and by how much Redis's clock may be set back meanwhile.
-const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000 + 1_250;
+/// The longest that a key is kept: a week behind the lock's end, by a Redis whose clock may be set back meanwhile.
+const LONGEST_MS: i64 = WEEK_MS + LONGEST_HOLD_MS + 1_250;
+
+/// Nobody asks for more.
+const LONGEST_HOLD_MS: i64 = WEEK_MS;
+
+const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 impl Check {
     /// After each command that Redis executed. The holder whose grant is news, if there is one.
@@ -155,7 +160,8 @@ pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
     };
     match db.value(name)? {
         Value::Text(token) => {
-            let fence = text(&format!("{{{name}}}:fence"))?.parse().ok()?;
+            let fence = text(&format!("{{{name}}}:fence"))?;
+            let fence = fence.split(' ').next()?.parse().ok()?;
             Some((String::from_utf8_lossy(token).into_owned(), fence))
         }
         Value::Hash(owners) => {

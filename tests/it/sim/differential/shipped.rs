@@ -62,7 +62,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     };
     let waiters = HEARD.iter().chain(&["unheard", ""]);
     let waiters: Vec<String> = (waiters.enumerate())
-        .map(|(at, channel)| format!("t{at} {TTL} {} {channel}", ["b", "f", "b", "f"][at]))
+        .map(|(at, channel)| format!("t{at} {TTL} {} {TTL} {channel}", ["b", "f", "b", "f"][at]))
         .chain([String::new()])
         .collect();
     let waiter = &waiters[rng.between(0, 4) as usize];
@@ -82,13 +82,16 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     let args = match script {
         Script::Acquire => vec![who, TTL, TTL, waiter, manner],
         Script::Reenter => vec![who, TTL],
-        Script::Renew => vec![who, session, rng.pick(&["0", number]), TTL],
+        Script::Renew => {
+            let told = rng.pick(&["told", ""]);
+            vec![who, session, rng.pick(&["0", number]), TTL, told]
+        }
         Script::Release => vec![who, session, number],
         Script::Abandon => vec![who, waiter],
         // Both have been up for long enough.
         Script::Vote => vec![who, TTL, "-100000"],
         Script::Withdraw => vec![who, session, number],
-        Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"])],
+        Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), TTL],
         Script::Inspect | Script::ForceRelease | Script::Read => vec![],
     };
     let commands: &[&str] = match script {

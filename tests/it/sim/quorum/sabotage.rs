@@ -65,16 +65,25 @@ fn a_vote_given_back_by_another() {
 
 #[test]
 fn a_renewal_of_what_is_anothers() {
-    let lost = "if not is_held() then return { 0, ARGV[1] } end extend(ARGV[5])";
-    script(OneHolder, lost, "extend(ARGV[5])");
+    let lost = "if not is_held() then return { 0, ARGV[1] } end local fence, ttl = acquired()";
+    script(OneHolder, lost, "local fence, ttl = acquired()");
 }
 
 #[test]
 fn a_fence_that_the_majority_does_not_know() {
     script(
         FencesGrow,
-        "redis.call('SET', FENCE, ARGV[3], 'PX', FENCE_MS)",
+        "keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4])",
         "",
+    );
+}
+
+#[test]
+fn a_resumed_lease_that_takes_the_fence_of_a_server_for_its_own() {
+    script(
+        FencesGrow,
+        "keep_fence(fence, ARGV[2], 0, ARGV[3])",
+        "keep_fence(fence, ARGV[2], fence, ARGV[3])",
     );
 }
 

@@ -84,13 +84,29 @@ impl Worker {
         let wait = Duration::from_millis(rng.pick(&[0, 500, 3_000]));
         let lock = self.client.lock(NAME).expect("a name");
         let lock = lock.ttl(ttl).expect("a ttl").wait(wait);
-        let Ok(lease) = self.within(wait + ttl * 2, lock.acquire()).await else {
+        let Ok(mut lease) = self.within(wait + ttl * 2, lock.acquire()).await else {
             return;
         };
         self.hold(lease.remaining(), Some(lease.fence()));
+        let fence = lease.fence();
         for _ in 0..rng.between(0, 3) {
             self.sleep(ttl.as_nanos() as Time / 2).await;
-            match self.within(ttl, lease.renew()).await {
+            if rng.chance(200) {
+                // In another handler, which is not told the ttl.
+                let lock = self.client.lock(NAME).expect("a name");
+                lease = lock.resume(lease.into_token()).expect("randomness");
+            }
+            // A resumed lease has no deadline that ends a request.
+            let bound = if lease.remaining().is_zero() {
+                Duration::from_secs(7)
+            } else {
+                ttl
+            };
+            match self.within(bound, lease.renew()).await {
+                Ok(()) if lease.fence() != fence => {
+                    let what = format!("{} is taken for {fence}", lease.fence());
+                    self.place.fail(Promise::FencesGrow, what);
+                }
                 Ok(()) => self.hold(lease.remaining(), None),
                 Err(Error::Lost { .. } | Error::Expired { .. }) => {
                     self.place.let_go(self.number);

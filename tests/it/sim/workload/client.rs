@@ -36,22 +36,24 @@ impl Client {
             let name = self.case.rng.pick(&self.names);
             let ttl = Duration::from_millis(self.case.rng.pick(&TTLS));
             let wait = Duration::from_millis(self.case.rng.pick(&WAITS));
-            let lock = match name.is_reentrant {
-                true => self.client.reentrant(name.name, self.owner),
-                false => self
-                    .client
-                    .lock(name.name)
-                    .map(|lock| lock.fair(name.is_fair)),
-            };
-            let lock = lock
-                .and_then(|lock| lock.wait(wait).ttl(ttl))
-                .and_then(|lock| match self.replicas {
-                    Some((count, within)) => lock.replicas(count, within),
-                    None => Ok(lock),
-                })
-                .expect("a lock");
+            let lock = self.lock(name).wait(wait).ttl(ttl).expect("a ttl");
             self.round(Asked { name, lock, wait }).await;
         }
+    }
+
+    fn lock(&self, name: Name) -> SimLock {
+        let lock = match name.is_reentrant {
+            true => self.client.reentrant(name.name, self.owner),
+            false => self
+                .client
+                .lock(name.name)
+                .map(|lock| lock.fair(name.is_fair)),
+        };
+        let lock = lock.and_then(|lock| match self.replicas {
+            Some((count, within)) => lock.replicas(count, within),
+            None => Ok(lock),
+        });
+        lock.expect("a lock")
     }
 
     async fn round(&self, asked: Asked) {
@@ -135,8 +137,10 @@ impl Client {
                     is_known &= self.write(asked, &lease, PATIENT, false).await;
                     // Whoever hands a lease on knows how its calls ended.
                     if is_known {
-                        lease = asked.lock.resume(lease.into_token()).expect("randomness");
-                        let _ = lease.renew().await;
+                        lease = self.resumed(asked, lease);
+                        if lease.renew().await.is_ok() {
+                            drop(self.hold(asked, &lease, lease.fence()));
+                        }
                         is_known &= self.write(asked, &lease, PATIENT, false).await;
                     }
                 }
@@ -154,6 +158,18 @@ impl Client {
             8 => drop(lease),
             _ => drop(lease.into_token()),
         }
+    }
+
+    /// The lease in another handler, which says how long it is to last, or not.
+    fn resumed(&self, asked: &Asked, lease: SimLease) -> SimLease {
+        let rng = &self.case.rng;
+        let lock = self.lock(asked.name);
+        let lock = match rng.chance(500) {
+            true => lock.ttl(Duration::from_millis(rng.pick(&TTLS))),
+            false => Ok(lock),
+        };
+        let lock = lock.expect("a ttl");
+        lock.resume(lease.into_token()).expect("randomness")
     }
 
     /// Applies something under the lock, and says whether it was learned what became of it.

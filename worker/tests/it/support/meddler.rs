@@ -63,7 +63,7 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
     let says = |word: &[u8]| body.windows(word.len()).any(|found| found == word);
     let commits = says(b"\"HSET\"");
     // Of all scripts only that of a renewal does this.
-    let renews = says(b"extend(ARGV[5])");
+    let renews = says(b"extend(ms)");
     let is_held = match meddler.mischief {
         Mischief::Hold => commits,
         Mischief::HoldAny(command) => says(format!("\"{command}\"").as_bytes()),

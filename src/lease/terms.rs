@@ -1,0 +1,45 @@
+//! What a lease has of its hold: the fence, and the ttl that renewals give it.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::script::Renewed;
+
+/// A resumed lease learns them by its first renewal, unless it was told a ttl.
+pub(crate) struct Terms {
+    /// 0 as long as it is not known.
+    fence: AtomicU64,
+    /// In whole milliseconds; 0 as long as it is not known.
+    ttl_ms: AtomicU64,
+}
+
+impl Terms {
+    pub(crate) const fn new(fence: u64, ttl: Option<Duration>) -> Self {
+        let ttl_ms = match ttl {
+            Some(ttl) => ttl.as_millis() as u64,
+            None => 0,
+        };
+        Self {
+            fence: AtomicU64::new(fence),
+            ttl_ms: AtomicU64::new(ttl_ms),
+        }
+    }
+
+    pub(super) fn fence(&self) -> u64 {
+        self.fence.load(Relaxed)
+    }
+
+    pub(super) fn ttl(&self) -> Option<Duration> {
+        let ms = self.ttl_ms.load(Relaxed);
+        (ms > 0).then(|| Duration::from_millis(ms))
+    }
+
+    /// What is known already does not change during a hold.
+    pub(super) fn learn(&self, renewed: &Renewed) {
+        let ms = renewed.ttl.as_millis() as u64;
+        for (known, news) in [(&self.fence, renewed.fence), (&self.ttl_ms, ms)] {
+            // It fails where something is known.
+            let _ = known.compare_exchange(0, news, Relaxed, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+-- Shared: how the hold of a reentrant lock goes on. Another entry may need it for longer than this one.
+local function extend(ms)
+  for _, key in ipairs({ NAME, HOLD, ENTRY }) do prolong(key, ms) end
+end

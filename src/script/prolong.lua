@@ -1,0 +1,7 @@
+-- Shared: gives a key `ms` from now, unless it has more: a request that comes late must not cut what a later one gave.
+--
+-- What it has is written again, so that who waits for replicas behind this waits for what an earlier request wrote.
+local function prolong(key, ms)
+  local left = redis.call('PTTL', key)
+  if left >= 0 then redis.call('PEXPIRE', key, math.max(left, tonumber(ms))) end
+end
