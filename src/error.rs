@@ -88,7 +88,8 @@ pub enum Error {
         lock: String,
     },
 
-    /// Another `exec`, `commit` or `release` of the same lease has not come back yet. Nothing was sent.
+    /// Another `exec`, `commit` or `release` of the same lease has not come back yet, or other work is [kept](crate::Lease::keep)
+    /// under it. Nothing was sent.
     #[error(
         "another write of the lease of lock {} is still under way",
         Named(lock)

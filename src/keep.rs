@@ -20,8 +20,12 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Keeps the lease, by renewing it, while `work` goes on, and releases it at the end: what [`crate::Lock::run`] does with the
     /// lease that it acquires. `max_hold` counts from there; without it, it is 15 minutes, or the ttl if that is longer.
     ///
+    /// A [resumed](crate::Lock::resume) lease is renewed before the work begins, and `max_hold` counts from then; if it was renewed
+    /// before, from when it was resumed. What the work [hands over](Lease::hand_over) is not released.
+    ///
     /// # Errors
-    /// As [`crate::Lock::run`].
+    /// As [`crate::Lock::run`]. With the work not begun, those of [`Lease::renew`] if the lease is over, or could not be renewed,
+    /// and [`Error::Busy`] if it is kept already.
     ///
     /// # Cancel safety
     /// Dropping the future drops the work. The lease is as it was last renewed.
@@ -30,20 +34,44 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         max_hold: Option<Duration>,
         work: impl Future<Output = Result<O, E>>,
     ) -> Result<O, E> {
+        let _keeping = self.begin_keeping()?;
         let claim = self.claim();
-        let until = claim.since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(self.ttl()));
+        let mut since = claim.since;
+        if self.deadline().is_none() {
+            self.renew().await?;
+            since = claim.client.runtime().now();
+        }
+        // Also behind that renewal, whose answer may have been waited for too long.
+        self.check_held()?;
+        let until = since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(self.ttl()));
         match race(work, renewing(self, until)).await {
             First::Left(outcome) => {
-                let released = self.release().await;
+                let held = self.ended().await;
                 // Work that failed is to be told why it failed, whatever became of the lock.
                 let outcome = outcome?;
-                match released {
-                    Err(lost @ Error::Lost { .. }) => Err(lost.into()),
-                    // Whatever else may be, the work was done under the lock.
-                    _ => Ok(outcome),
-                }
+                held?;
+                Ok(outcome)
             }
             First::Right(why) => Err(self.stopped(why).await.into()),
+        }
+    }
+
+    /// Gives the lock back after the work ended. Whether that was under the lock.
+    async fn ended(&self) -> Result<(), Error> {
+        let unknown = self.unknown();
+        let runtime = self.claim().client.runtime();
+        if self.deadline().is_some_and(|until| until <= runtime.now()) {
+            // Only that it was held yet would make it good.
+            let limit = self.claim().client.request_limit();
+            return match self.expire(limit).await {
+                Ok(()) | Err(Error::Released { .. }) => Ok(()),
+                Err(why) => Err(unknown.unwrap_or(why)),
+            };
+        }
+        match self.release().await {
+            Err(lost @ Error::Lost { .. }) => Err(unknown.unwrap_or(lost)),
+            // Whatever else may be, the work was done under the lock.
+            _ => Ok(()),
         }
     }
 
@@ -52,7 +80,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         // Nobody is left to be told what became of a write.
         let unknown = self.unknown();
         if why == Why::Expired {
-            self.expire().await;
+            // As long as Redis may keep others out.
+            let _ = self.expire(lease::drift(self.claim().ttl)).await;
         } else {
             // Of a lease that is lost there is nothing to release.
             let _ = self.release().await;
@@ -80,7 +109,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
                     First::Right(()) => return Why::Expired,
                 }
             }
-            // The work gave it back itself, and may still have something to do.
+            // The work gave it back or handed it over itself, and may still have something to do.
             (_, None) | (Standing::Ended(Why::Released), _) => pending().await,
             (Standing::Ended(why), _) => return why,
         };

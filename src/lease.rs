@@ -14,12 +14,12 @@ use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::quorum::Judged;
-use crate::race::race;
+use crate::race::{First, race};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{Call, Renewed, Write};
 use crate::token::Token;
 use crate::transport::Transport;
-use phase::{Aim, State, Writing, locked};
+use phase::{Aim, Keeping, State, Writing, locked};
 
 pub(crate) use phase::{Standing, Why};
 
@@ -80,9 +80,35 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
+    /// Where the lease is borrowed, as by the work of [`crate::Lock::run`], there is [`Lease::hand_over`].
     pub fn into_token(self) -> Token {
         self.state().end(Why::Released);
         self.claim.token.clone()
+    }
+
+    /// As [`Lease::into_token`]: the lease is over here, and goes on where it is resumed. Work under it that is [kept](Lease::keep)
+    /// may go on, and is not told if the lease is lost then.
+    ///
+    /// ```
+    /// use edgelock::{Error, Lock, Runtime, Token, Transport};
+    ///
+    /// async fn begin<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Token, Error> {
+    ///     lock.run(async |lease| {
+    ///         lease.exec(&[]).await?;
+    ///         // Whoever goes on resumes it.
+    ///         lease.hand_over()
+    ///     })
+    ///     .await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while an `exec`, `commit` or `release` is under way: hand it over when that has been answered. Why it is
+    /// over, if it is: [`Error::Released`], [`Error::Lost`].
+    pub fn hand_over(&self) -> Result<Token, Error> {
+        let handed = self.state().hand_over();
+        handed.map_err(|why| self.error(why))?;
+        Ok(self.claim.token.clone())
     }
 
     /// How long the lease surely lasts yet, by the local clock; zero once that is over, the lease has ended, or a release or a
@@ -301,6 +327,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.state().deadline()
     }
 
+    /// Until what is returned is dropped, it is kept.
+    pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Error> {
+        Keeping::begin(&self.state).map_err(|why| self.error(why))
+    }
+
     /// Completes when no release or commit is under way.
     pub(crate) async fn given_back(&self) {
         poll_fn(|cx| self.state().poll_end(cx.waker())).await;
@@ -312,7 +343,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Until when a request under this lease makes sense, or why none does.
-    fn check_held(&self) -> Result<Until, Error> {
+    pub(crate) fn check_held(&self) -> Result<Until, Error> {
         let checked = self.state().check_held();
         checked.map_err(|why| self.error(why))?;
         self.check_time()
@@ -340,16 +371,24 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         }
     }
 
-    /// Past its deadline: gives back what Redis may still keep, until Redis does not either, and not again when it is dropped.
-    pub(crate) async fn expire(&self) {
-        let is_lost = self.state().is_held();
-        if is_lost {
-            self.tell_loss();
+    /// Past its deadline: gives back what Redis may still keep, within `limit`, and not again when it is dropped.
+    ///
+    /// # Errors
+    /// As [`Lease::release`]; [`Error::Expired`] if that was not confirmed.
+    pub(crate) async fn expire(&self, limit: Duration) -> Result<(), Error> {
+        let is_held = self.state().is_held();
+        let client = &self.claim.client;
+        let limit = limit.min(client.request_limit());
+        match race(self.release(), client.runtime().sleep(limit)).await {
+            First::Left(told @ (Ok(()) | Err(Error::Lost { .. } | Error::Released { .. }))) => told,
+            _ => {
+                if is_held {
+                    self.tell_loss();
+                }
+                self.state().end(Why::Expired);
+                Err(self.error(Why::Expired))
+            }
         }
-        let limit = drift(self.ttl()).min(self.claim.client.request_limit());
-        let runtime = self.claim.client.runtime();
-        race(self.release(), runtime.sleep(limit)).await;
-        self.state().end(Why::Expired);
     }
 
     /// What renewals give it, as far as that is known.

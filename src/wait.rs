@@ -360,7 +360,6 @@ mod tests {
                             let pause = waited.pause(&HIGH, &found, forever, hears, left);
                             assert!(pause.is_some_and(|pause| pause <= Wait::SELDOM * 2));
                         }
-                        let _ = waited.in_vain(&found, end);
                     }
                 }
             }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use edgelock::web::{Fetch, Host, settled};
 use edgelock::{Command, Error, Reply};
-use js_sys::{Array, Promise};
+use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
-use crate::plain::{commands, duration, milliseconds, promise, replies};
+use crate::plain::{commands, duration, failure, milliseconds, promise, replies};
 
 /// A lock that is held.
 #[wasm_bindgen]
@@ -115,18 +115,32 @@ impl Lease {
         })
     }
 
-    /// Renews the lease until `work` is settled, and releases it then.
-    pub fn keep(&self, work: Promise, max_hold_ms: Option<f64>) -> Promise {
+    /// Renews the lease until the promise that `begin` returns is settled, and releases it then. If it is not held, `begin` is not
+    /// called.
+    pub fn keep(&self, begin: Function, max_hold_ms: Option<f64>) -> Promise {
         let held = self.0.clone();
         promise(None, async move {
             let max_hold = max_hold_ms.map(duration).transpose()?;
             let work = async {
                 // How it ended is for those who know the work.
-                settled(&work).await;
+                if let Ok(work) = begin.call0(&JsValue::UNDEFINED) {
+                    settled(work.unchecked_ref()).await;
+                }
                 Ok::<_, Error>(JsValue::UNDEFINED)
             };
             held.lease()?.keep(max_hold, work).await
         })
+    }
+
+    /// Ends the lease here, and leaves the lock held: the token.
+    ///
+    /// # Errors
+    /// `busy` while a write is under way; why the lease is over, if it is.
+    #[wasm_bindgen(js_name = handOver)]
+    pub fn hand_over(&self) -> Result<String, JsValue> {
+        let token = self.0.lease().and_then(edgelock::Lease::hand_over);
+        let token = token.map_err(|error| failure(&error))?;
+        Ok(token.expose().to_owned())
     }
 
     /// Gives the lock back in the background, once the calls that are under way have come back.

@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, type FetchInit, type FetchResponse, InternalError, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
+import { Client, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, InternalError, type Lease, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -240,6 +240,96 @@ export const javascript: Suite = {
     });
     equal(result, "held");
     equal((await lock.inspect()).holder, null);
+  },
+
+  async work_is_not_begun_under_a_lease_that_is_over_or_was_handed_over(stack) {
+    const lock = stack.lock("a", { ttl: 900 });
+    const overs: Record<string, (lease: Lease) => unknown> = {
+      released: (lease) => lease.release(),
+      lost: (lease) => lock.forceRelease().then(() => thrown(lease.renew())),
+      expired: () => sleep(900),
+    };
+    let begun = 0;
+    for (const [code, over] of Object.entries(overs)) {
+      const lease = await lock.acquire();
+      await over(lease);
+      await fails(code as ErrorCode, lease.keep(() => begun++));
+    }
+    const lease = await lock.acquire();
+    lease.handOver();
+    await fails("released", lease.keep(() => begun++));
+    equal(begun, 0);
+  },
+
+  async a_resumed_lease_is_renewed_before_its_work_begins_and_while_it_goes_on(stack) {
+    const lock = stack.lock("a", { ttl: 600 });
+    const lease = lock.resume((await lock.acquire()).handOver());
+    const { signal } = lease;
+    const remaining = await lease.keep(async () => {
+      const before = lease.remaining;
+      await sleep(900);
+      await lease.exec([]);
+      return before;
+    });
+    check(remaining > 0, "it was renewed before");
+    check(signal.aborted && signal.reason instanceof ReleasedError, "it is over");
+    const lost = lock.resume((await lock.acquire()).handOver());
+    await lock.forceRelease();
+    await fails("lost", lost.keep(() => check(false, "it is not begun")));
+  },
+
+  async a_lease_that_its_work_hands_over_is_not_released(stack) {
+    const lock = stack.lock("a", LONG);
+    for (const keep of [lock.run.bind(lock), async (work: (lease: Lease) => unknown) => (await lock.acquire()).keep(work)]) {
+      const token = await keep(async (lease) => {
+        await lease.renew();
+        return lease.handOver();
+      });
+      equal(await stack.redis("GET ~a"), token);
+      await lock.resume(token as string).release();
+    }
+  },
+
+  async a_lease_is_not_handed_over_while_a_write_of_it_is_under_way(stack) {
+    const network = new Network("pass", "hang");
+    const lease = await stack.client({ ...network, requestTimeout: 300 }).lock("a").acquire();
+    const write = lease.exec([]);
+    await eventually(() => network.seen.length === 2);
+    await fails("busy", () => lease.handOver());
+    await write;
+    await stack.lock("a").resume(lease.handOver()).release();
+  },
+
+  async a_lease_is_kept_for_one_work_at_a_time(stack) {
+    const lease = await stack.lock("a").acquire();
+    const value = await lease.keep(async () => {
+      await fails("busy", lease.keep(() => check(false, "it is not begun")));
+      await lease.renew();
+      return 7;
+    });
+    equal(value, 7);
+    equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
+  async a_release_at_the_end_of_a_run_that_gets_lost_goes_on_in_the_background(stack) {
+    for (const waits of [true, false]) {
+      const waited: Promise<unknown>[] = [];
+      const waitUntil = waits ? (promise: Promise<unknown>) => waited.push(promise) : undefined;
+      const client = stack.client({ ...new Network("pass", "lose the request"), attempts: 1, waitUntil });
+      equal(await client.lock("a", LONG).run(() => 7), 7);
+      equal(waited.length, waits ? 1 : 0);
+      await Promise.all(waited);
+      await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+    }
+  },
+
+  async a_run_that_released_leaves_nothing_to_the_background(stack) {
+    const waited: Promise<unknown>[] = [];
+    const network = new Network();
+    const lock = stack.client({ ...network, waitUntil: (promise) => waited.push(promise) }).lock("a");
+    await lock.run(() => 7);
+    await lock.run((lease) => lease.commit([]));
+    equal([waited.length, network.seen.length], [0, 4]);
   },
 
   async work_is_told_when_its_lock_is_lost(stack) {

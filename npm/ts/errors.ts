@@ -124,7 +124,7 @@ export class ReleasedError extends EdgelockError {
   readonly code = "released";
 }
 
-/** Another `exec`, `commit` or `release` of the same lease has not come back yet. Nothing was sent. */
+/** Another `exec`, `commit` or `release` of the same lease has not come back yet, or it is kept for other work. Nothing was sent. */
 export class BusyError extends EdgelockError {
   override readonly name = "BusyError";
   readonly code = "busy";

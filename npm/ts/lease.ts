@@ -127,7 +127,8 @@ export class Lease {
 
   /**
    * Does `work` while the lease is renewed every third of its ttl, and releases it at the end whatever happened: what
-   * {@link Lock.run} does with the lease that it acquires.
+   * {@link Lock.run} does with the lease that it acquires. If the lease is over, this rejects and `work` is not called. One that was
+   * resumed is renewed before, and `maxHold` counts from then, unless it was renewed already. While it is kept already this is `busy`.
    *
    * When the lease is lost, this rejects at once and the lease's `signal` is aborted; work that does not heed it goes on, but nothing
    * it writes through the lease arrives.
@@ -135,30 +136,46 @@ export class Lease {
   async keep<T>(work: (lease: this) => T | PromiseLike<T>, options: { readonly maxHold?: number | undefined } = {}): Promise<T> {
     const maxHold = milliseconds(options.maxHold, "maxHold");
     let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
-    const done = (async () => {
+    let hasBegun = false;
+    const begin = async () => {
+      hasBegun = true;
+      // A resumed lease was renewed for it.
+      this.#hasDeadline = true;
+      this.#watch();
+      // Not under the module, which calls this.
+      await undefined;
       try {
         outcome = { value: await work(this) };
       } catch (error) {
         outcome = { error };
       }
-    })();
+      // It is given back next, so nothing remains.
+      this.#endings++;
+    };
     let failure: { readonly error: unknown } | undefined;
     try {
-      await this.#call(() => this.#raw.keep(done, maxHold));
+      await this.#call(() => this.#raw.keep(begin, maxHold));
     } catch (error) {
+      if (!hasBegun) throw error;
       failure = { error };
     }
     const why = failure?.error;
     this.#end(why instanceof EdgelockError ? () => why : released);
+    // A release that got lost goes on in the background.
+    this.giveBack();
     // Work that failed is to be told why it failed, whatever became of the lock.
     if (outcome !== undefined && "error" in outcome) throw outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
     return outcome.value;
   }
 
-  /** Hands the lease over, to whoever gets the token and resumes it. Sends nothing, and releases nothing. */
+  /**
+   * Hands the lease over, to whoever gets the token and resumes it. Sends nothing, and releases nothing. Work under it that is kept may
+   * go on, and what it returns is returned. While an `exec`, `commit` or `release` is under way this is `busy`.
+   */
   handOver(): string {
-    const { token } = this;
+    if (this.#isGone) throw this.#gone();
+    const token = this.#instance.call(() => this.#raw.handOver());
     this.#leave();
     return token;
   }
@@ -184,7 +201,7 @@ export class Lease {
   }
 
   async #call<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#isGone) throw released(this.#key);
+    if (this.#isGone) throw this.#gone();
     try {
       return await this.#instance.wait(call, this.#key);
     } catch (error) {
@@ -211,6 +228,12 @@ export class Lease {
       this.#endings--;
       this.#watch();
     }
+  }
+
+  /** What calls are told that come after the end: it says of none of them that it may have been executed. */
+  #gone(): EdgelockError {
+    const why = this.#over?.(this.#key);
+    return why === undefined || why.isUnknown ? released(this.#key) : why;
   }
 
   #leave(): void {

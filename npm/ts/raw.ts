@@ -84,7 +84,8 @@ export interface RawLease {
   exec(commands: RawCommands): Promise<Reply[]>;
   commit(commands: RawCommands): Promise<Reply[]>;
   release(): Promise<void>;
-  keep(work: Promise<void>, maxHoldMs?: number): Promise<void>;
+  keep(begin: () => Promise<void>, maxHoldMs?: number): Promise<void>;
+  handOver(): string;
   giveBack(): void;
 }
 

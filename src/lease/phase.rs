@@ -60,7 +60,9 @@ pub(super) struct State {
     unsettled_since: Option<Moment>,
     /// Observers were told that it is over.
     was_told_lost: bool,
-    /// Of who waits for the end of a release or commit.
+    /// Work goes on under it that it is renewed for.
+    is_kept: bool,
+    /// Of that, if it waits for the end of a release or commit.
     waker: Option<Waker>,
 }
 
@@ -82,6 +84,7 @@ impl State {
             doubt: None,
             unsettled_since: None,
             was_told_lost: false,
+            is_kept: false,
             waker: None,
         }
     }
@@ -133,6 +136,16 @@ impl State {
         if !self.is_over() {
             self.phase = Phase::Ended(why);
         }
+    }
+
+    /// It goes on elsewhere.
+    pub(super) fn hand_over(&mut self) -> Result<(), Why> {
+        self.check_held()?;
+        if self.writing.is_some() {
+            return Err(Why::Busy);
+        }
+        self.end(Why::Released);
+        Ok(())
     }
 
     /// Whether observers are to be told now that it is lost: once.
@@ -218,6 +231,26 @@ impl State {
 /// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.
 pub(super) fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// That a lease is kept.
+pub(crate) struct Keeping<'a>(&'a Mutex<State>);
+
+impl<'a> Keeping<'a> {
+    pub(super) fn begin(state: &'a Mutex<State>) -> Result<Self, Why> {
+        let mut kept = locked(state);
+        kept.check_held()?;
+        if std::mem::replace(&mut kept.is_kept, true) {
+            return Err(Why::Busy);
+        }
+        Ok(Self(state))
+    }
+}
+
+impl Drop for Keeping<'_> {
+    fn drop(&mut self) {
+        locked(self.0).is_kept = false;
+    }
 }
 
 /// What a write is to do.

@@ -13,6 +13,7 @@ mod giving_up;
 mod group;
 mod holding;
 mod invariants;
+mod keeping;
 mod lost;
 mod misuse;
 mod neighbours;

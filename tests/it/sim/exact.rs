@@ -2,6 +2,7 @@
 
 mod away;
 mod deaf;
+mod ends;
 mod keeping;
 mod lasting;
 mod leaving;

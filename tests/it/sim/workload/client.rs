@@ -147,7 +147,7 @@ impl Client {
             }
             drop(held);
         }
-        match rng.between(0, 9) {
+        match rng.between(0, 11) {
             0..=4 => {
                 let _in_time = self.in_time(Limit::Attempts, "a release");
                 let _ = lease.release().await;
@@ -156,7 +156,17 @@ impl Client {
                 self.write(asked, &lease, PATIENT, true).await;
             }
             8 => drop(lease),
-            _ => drop(lease.into_token()),
+            9 => drop(lease.into_token()),
+            _ => {
+                match rng.between(0, 2) {
+                    0 => drop(lease.release().await),
+                    1 if is_known => {
+                        lease = asked.lock.resume(lease.into_token()).expect("randomness");
+                    }
+                    _ => {}
+                }
+                self.keep(asked, &lease, fence).await;
+            }
         }
     }
 
@@ -217,6 +227,24 @@ impl Client {
             true => lease.commit(&commands).await,
             false => lease.exec(&commands).await,
         }
+    }
+
+    /// Keeps a lease for work, whatever has become of it.
+    async fn keep(&self, asked: &Asked, lease: &SimLease, fence: u64) {
+        let (time, max_hold) = (self.ms(0, 1_500), self.ms(200, 3_000));
+        let work = async {
+            if lease.remaining().is_zero() {
+                let who = self.who(asked, lease);
+                let what = format!("{who} begins work without {}", asked.name.name);
+                self.case.check.fail(Invariant::OneHolder, what);
+            }
+            for _ in 0..20 {
+                let _held = self.hold(asked, lease, fence);
+                self.sleep(time / 20).await;
+            }
+            Ok::<_, Error>(())
+        };
+        let _ = lease.keep(Some(max_hold), work).await;
     }
 
     async fn run(&self, asked: &Asked) {

@@ -1,0 +1,92 @@
+//! What `run` and `keep` say when their time is up.
+
+use std::cell::RefCell;
+use std::future::pending;
+
+use edgelock::Error;
+
+use super::*;
+
+#[test]
+fn max_hold_of_a_resumed_lease_counts_from_when_it_is_kept() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let lease = lock.resume(lease.into_token()).expect("randomness");
+        sleep(&case, 8_000).await;
+        let begun = now(&case);
+        let max_hold = Some(Duration::from_secs(5));
+        let outcome: Result<(), Error> = lease.keep(max_hold, pending()).await;
+        assert!(matches!(outcome, Err(Error::HeldTooLong { .. })));
+        // Renewed, and released in the end.
+        assert_eq!(now(&case), begun + 20 + 5_000 + 20);
+    });
+}
+
+/// What a `run` of 500 ms says whose machine stands still until then, and when. Its deadline is at 1,978 ms, and Redis keeps the
+/// lock until 2,010 ms.
+async fn run_until(case: &Rc<Case>, then: u64) -> (Result<u32, Error>, u64) {
+    let machine = machine();
+    let lock = client(case, &machine).lock("a").expect("a lock");
+    let lock = lock.ttl(Duration::from_secs(2)).expect("a ttl");
+    let outcome = Rc::new(RefCell::new(None));
+    let (told, ours, on) = (outcome.clone(), case.clone(), machine.clone());
+    let done = meanwhile(case, &machine, async move {
+        let work = async |_: &_| {
+            let time = Duration::from_millis(500);
+            ours.world.sleep(&on, time).await;
+            Ok(7)
+        };
+        *told.borrow_mut() = Some(lock.run(work).await);
+    });
+    sleep(case, 300).await;
+    let time = (then - now(case)) * MS;
+    machine.pause(case.world.now(), time);
+    case.world.schedule(time, || {});
+    sleep(case, then + 5_000).await;
+    let outcome = outcome.take().expect("it ended");
+    (outcome, in_ms(&done).expect("it ended"))
+}
+
+#[test]
+fn work_that_ended_past_its_deadline_is_not_ok_unless_the_lock_was_held() {
+    play(|case| async move {
+        let (outcome, _) = run_until(&case, 5_000).await;
+        assert!(matches!(outcome, Err(Error::Lost { .. })));
+    });
+    play(|case| async move {
+        let (outcome, _) = run_until(&case, 1_985).await;
+        assert_eq!(outcome, Ok(7));
+    });
+}
+
+#[test]
+fn work_that_ended_past_its_deadline_is_expired_if_nobody_answers() {
+    play(|case| async move {
+        cut_at(&case, 1_000);
+        let (outcome, at) = run_until(&case, 5_000).await;
+        assert!(matches!(outcome, Err(Error::Expired { .. })));
+        // It does not wait for longer than one request may take.
+        assert_eq!(at, 5_000 + 500);
+    });
+}
+
+#[test]
+fn work_that_ended_before_its_deadline_is_ok_though_nobody_answers() {
+    play(|case| async move {
+        cut_at(&case, 400);
+        let (outcome, _) = run_until(&case, 310).await;
+        assert_eq!(outcome, Ok(7));
+    });
+}
+
+/// From then on no request arrives.
+fn cut_at(case: &Rc<Case>, at: u64) {
+    let cut = case.clone();
+    case.world.schedule(at * MS, move || {
+        cut.net.set(Net {
+            lose_request: 1_000,
+            ..STEADY
+        });
+    });
+}
