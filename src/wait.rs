@@ -135,6 +135,9 @@ impl Wait {
             let spread = between(runtime, apart, apart.saturating_mul(2));
             self.jitter.max(spread)
         };
+        // What is answered behind the end had better be asked at the end.
+        let at_end = |pause| left.saturating_sub(pause) < round_trip.max(Self::SHORTEST);
+        let usual = if at_end(usual) { left } else { usual };
         let at_expiry = self.at_expiry(found, round_trip).max(apart);
         self.expiries = if at_expiry < usual {
             self.expiries.saturating_add(1)
@@ -142,8 +145,7 @@ impl Wait {
             0
         };
         let pause = usual.min(at_expiry);
-        let is_last = left.saturating_sub(pause) < Self::SHORTEST;
-        Some(if is_last { left } else { pause })
+        Some(pause.min(left))
     }
 
     /// How long to pause before asking again after a request that got lost with `error`; `None` if the wait is over, or the bridge
@@ -422,8 +424,9 @@ mod tests {
     fn the_last_pause_goes_on_to_the_very_end() {
         let pause = |left| wait(left).pause(&HIGH, &ENDLESS, ms(80), false, 40);
         assert_eq!(pause(ms(122)), Some(ms(30)));
-        assert_eq!(pause(ms(40)), Some(ms(30)));
-        assert_eq!(pause(ms(39)), Some(ms(39)));
+        assert_eq!(pause(ms(110)), Some(ms(30)));
+        // The answer would come behind the end.
+        assert_eq!(pause(ms(109)), Some(ms(109)));
         assert_eq!(pause(ms(1)), Some(ms(1)));
         assert_eq!(pause(Duration::ZERO), None);
     }

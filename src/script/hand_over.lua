@@ -5,17 +5,16 @@
 -- Only who is counted is told: on a cluster a message reaches all nodes, and the count is this one's, so a lock that was
 -- told first and taken back for want of listeners could have been heard of elsewhere.
 -- The lock is stored before it is told: if the one fails, nobody may hear the other.
-local OVERTAKEN, OVERTAKEN_MS = 'overtaken', 2000
+local OVERTAKEN_MS = 2000
 local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
   return (tonumber(heard[2] or 0) or 0) > 0
 end
--- Since when is kept beside those who are alive, and forgotten with them.
-local function may_be_overtaken()
-  local since = tonumber(redis.call('ZSCORE', ALIVE, OVERTAKEN) or NOW_MS) or NOW_MS
-  redis.call('ZADD', ALIVE, 'NX', whole(NOW_MS), OVERTAKEN)
+-- Since when is kept beside until when it is alive.
+local function may_be_overtaken(first)
+  redis.call('ZADD', ALIVE, 'NX', whole(NOW_MS), OVERTAKEN .. first)
+  local since = tonumber(redis.call('ZSCORE', ALIVE, OVERTAKEN .. first))
   if NOW_MS - since < OVERTAKEN_MS then return true end
-  redis.call('ZREM', ALIVE, OVERTAKEN)
 end
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
 local function give(waiter, most)
@@ -37,7 +36,7 @@ local function hand_over()
       place, first = place + 1, first or waiter
       local manner, channel = string.match(waiter, '^%S+ %d+ (%S) %d+ (.*)$')
       if channel ~= '' and listens(channel) then
-        if first == waiter or may_be_overtaken() then return give(waiter, math.huge) end
+        if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
         return give(first, OVERTAKEN_MS)
       end
       if manner == 'f' then return end

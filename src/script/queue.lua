@@ -1,8 +1,9 @@
 -- Shared: who waits, in order of arrival. A waiter is '<token> <ms> <f or b> <ttl> <channel>': for how long it is to have the lock
 -- if it is handed over, whether it waits its turn (fair) or barges, the ttl in ms that it asks for, and where it listens, if it does.
+local OVERTAKEN = 'overtaken '
 local function bury(waiter)
   redis.call('ZREM', QUEUE, waiter)
-  redis.call('ZREM', ALIVE, waiter)
+  redis.call('ZREM', ALIVE, waiter, OVERTAKEN .. waiter)
 end
 -- For how long a waiter counts as alive yet. One that is not even there died long ago.
 local function alive_for(waiter)

@@ -248,7 +248,7 @@ mod tests {
             .flat_map(of);
         for script in kinds.chain([&RAISE, &READ]) {
             let plain = script.text(false);
-            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 4500);
+            assert!(plain.is_ascii() && !plain.contains("--") && plain.len() < 5000);
             // What JSON would escape.
             assert!(!plain.contains(['"', '\\', '\n']));
             assert_eq!(script.text(true), format!("{KEY_LOCKING}{plain}"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use edgelock::{Bridge, Client, Lock, Request, Response, Token, Transport, TransportError};
 use xtask::stack::RedisServer;
@@ -34,6 +35,7 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
         let noted = Noted::default();
         let bridge = Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
         let client = Client::new(bridge, noted.clone(), Tokio::default()).attempts(1);
+        let wait = Duration::from_millis(1);
         let mut random = 1_u64;
         let mut next = |below: u64| {
             // Knuth's MMIX.
@@ -48,7 +50,7 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
             let name: String = (0..length).map(|_| PARTS[next(12) as usize]).collect();
             for lock in [client.lock(&name), client.reentrant(&name, "me")] {
                 match lock {
-                    Ok(lock) => call_all(&lock).await,
+                    Ok(lock) => call_all(&lock.wait(wait)).await,
                     Err(error) => {
                         assert_eq!(error.code(), "invalid_argument");
                         continue;

@@ -5,7 +5,7 @@ use edgelock::{Error, GroupCommit, Reply};
 use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::faulty::Fault::{LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Stack, run};
+use crate::support::{Stack, ms, run};
 
 /// A sale whose refusals need no turn.
 fn looking() -> GroupCommit<Sale> {
@@ -76,7 +76,8 @@ fn what_was_never_decided_is_not_unknown() {
             // The look, or the acquisition, whose reply never comes.
             let faults = [Pass; 1].into_iter().take(passing);
             let proxy = Proxy::before(&stack, faults.chain([LoseReply; 3])).await;
-            let lock = proxy.client.lock("a").unwrap();
+            // A bridge that is away is waited for, too.
+            let lock = proxy.client.lock("a").unwrap().wait(ms(1));
             let error = sale.submit(&lock, order(0)).await.unwrap_err();
             assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
             // Nobody is kept out by it.

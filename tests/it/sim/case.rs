@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::bridge::Dialect;
 use super::check::{Check, Invariant, ROUNDING, Violation, Watch};
@@ -25,6 +26,8 @@ pub(crate) struct Case {
     pub(crate) dialect: Cell<Dialect>,
     /// Everybody waits for all replicas, so that a fail-over loses no lock.
     pub(crate) is_replicated: Cell<bool>,
+    /// How many times as long as in other worlds everything takes that clients choose.
+    pub(crate) pace: Cell<u64>,
     pub(crate) net: Cell<Net>,
     pub(crate) network: Network,
     /// What observers were told, by its code.
@@ -35,6 +38,9 @@ pub(crate) struct Case {
     set_back_us: Cell<i64>,
     pub(crate) quiet: Quiet,
 }
+
+/// Receipts, and the marks of what was abandoned, end within calls and leases that last as many times longer.
+const SLOW: u64 = 20;
 
 /// Redis's clock at the beginning, in microseconds.
 const BEGINNING_US: i64 = 1_700_000_000_000_000;
@@ -57,6 +63,7 @@ impl Case {
             bent,
             dialect: Cell::new(Dialect::Upstash),
             is_replicated: Cell::new(false),
+            pace: Cell::new(1),
             net: Cell::new(Net::QUIET),
             network: Network::default(),
             events: RefCell::default(),
@@ -76,8 +83,12 @@ impl Case {
             150
         };
         self.is_replicated.set(can_wait && self.rng.chance(often));
+        if self.rng.chance(100) {
+            self.pace.set(SLOW);
+        }
         let crowd = Crowd::draw(self);
         let plan = Plan::draw(&self.rng, crowd.machines.len(), self.is_replicated.get());
+        let plan = plan.at_pace(self.pace.get());
         self.net.set(self.bent.net(plan.net));
         self.trace.note(0, || format!("{:?}", plan.upsets));
         for (at, upset) in plan.upsets {
@@ -92,6 +103,11 @@ impl Case {
         self.quiet.hold(self, &crowd);
         self.world.end();
         self.check.violation()
+    }
+
+    /// What lasts for `time` in a world that is not slow.
+    pub(crate) fn slowly(&self, time: Duration) -> Duration {
+        time * self.pace.get() as u32
     }
 
     /// Lets time pass until `is_done`, `limit` is over, or something was found. Whether it was done.

@@ -155,6 +155,27 @@ impl Plan {
         let net = Net::draw(rng);
         Self { net, upsets, heal }
     }
+
+    /// The same, so many times as slow. Messages, and what Redis forgets, are as they were.
+    pub(crate) fn at_pace(self, pace: u64) -> Self {
+        let slower = |upset| match upset {
+            Upset::Pause { client, time } => Upset::Pause {
+                client,
+                time: time * pace,
+            },
+            Upset::BridgeRestart { time } => Upset::BridgeRestart { time: time * pace },
+            Upset::RedisRestart { time } => Upset::RedisRestart { time: time * pace },
+            upset => upset,
+        };
+        let upsets = self.upsets.into_iter();
+        Self {
+            net: self.net,
+            upsets: upsets
+                .map(|(at, upset)| (at * pace, slower(upset)))
+                .collect(),
+            heal: self.heal * pace,
+        }
+    }
 }
 
 /// Of what Redis holds.

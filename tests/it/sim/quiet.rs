@@ -9,8 +9,9 @@ use super::case::{Case, Expected};
 use super::check::{Hold, Invariant, holder};
 use super::faults::Net;
 use super::host::{self, Settings, SimLock};
+use super::sabotage::Bent;
 use super::script::{Run, Script};
-use super::workload::{Crowd, LONGEST_TTL, Name, drift};
+use super::workload::{Crowd, Name, drift};
 use super::world::{MS, Machine, Time};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -54,6 +55,7 @@ impl Quiet {
         case.network.lose_next_grant.set(loses_grant);
         // What is on its way yet arrives.
         case.pass(2 * Net::QUIET.latency, || false);
+        let longest = Crowd::longest_ttl(case);
         for name in &crowd.names {
             // Somebody may stand there who has died, and polled.
             let queue = format!("{{{}}}:queue", name.name);
@@ -63,7 +65,7 @@ impl Quiet {
                 name: *name,
                 by: case.world.now()
                     + SET_BACK
-                    + LONGEST_TTL.as_nanos() as Time
+                    + longest.as_nanos() as Time
                     + if is_left { 2 * KEPT } else { 0 }
                     + DELAY
                     + ONE_RETRY,
@@ -80,7 +82,8 @@ impl Quiet {
                 line.join();
             }
         }
-        if !case.pass(60_000 * MS, || self.at_work.get() == 0) {
+        let limit = 60_000 * MS + longest.as_nanos() as Time;
+        if !case.pass(limit, || self.at_work.get() == 0) {
             case.check
                 .fail(Invariant::WaitsEnd, "somebody waits for ever".into());
         }
@@ -174,6 +177,8 @@ impl Line {
             // Its turn is kept for it for as long as it counts as alive.
             self.delay
                 .set(self.delay.get() + TTL.as_nanos() as Time + DELAY);
+        } else if self.case.bent == Bent::Orderly {
+            self.delay.set(self.delay.get() + KEPT);
         }
     }
 
@@ -193,8 +198,8 @@ impl Line {
         }
         .and_then(|lock| lock.ttl(TTL))
         .expect("a lock")
-        .wait(Duration::from_secs(30))
-        .max_requests(300)
+        .wait(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
+        .max_requests(2_000)
     }
 
     /// One waiter's turn: it holds for a while, and releases.

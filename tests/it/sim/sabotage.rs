@@ -35,6 +35,8 @@ pub(crate) enum Bent {
     Apart,
     /// `WAIT` says that all replicas have everything.
     Boastful,
+    /// Not at all; but a release hands the lock to the first in the queue, whether it listens or not.
+    Orderly,
     /// Not at all; but in every world everybody waits for all replicas.
     Replicated,
 }

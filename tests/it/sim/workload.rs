@@ -33,8 +33,8 @@ pub(crate) struct Name {
     pub(crate) is_fair: bool,
 }
 
-/// The longest ttl that is asked for.
-pub(crate) const LONGEST_TTL: Duration = Duration::from_millis(2_500);
+/// The longest ttl that is asked for in a world that is not slow.
+const LONGEST_TTL: Duration = Duration::from_millis(2_500);
 
 impl Crowd {
     pub(crate) fn draw(case: &Case) -> Self {
@@ -67,7 +67,7 @@ impl Crowd {
                 script_cache: case.rng.chance(300),
                 push: case.rng.chance(700),
                 attempts: case.rng.pick(&[1, 2, 3]),
-                timeout: Duration::from_millis(case.rng.pick(&[150, 600, 2_000])),
+                timeout: case.slowly(Duration::from_millis(case.rng.pick(&[150, 600, 2_000]))),
             };
             let client = Client {
                 case: case.clone(),
@@ -87,6 +87,11 @@ impl Crowd {
             let task = case.world.spawn(machine, Box::pin(live));
             self.tasks.borrow_mut().push(task);
         }
+    }
+
+    /// The longest ttl that is asked for.
+    pub(crate) fn longest_ttl(case: &Case) -> Duration {
+        case.slowly(LONGEST_TTL)
     }
 
     pub(crate) fn is_done(&self) -> bool {

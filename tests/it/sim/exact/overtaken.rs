@@ -76,7 +76,7 @@ fn the_first_in_the_queue_is_overtaken_for_2_s_at_most_though_it_does_not_listen
 
 #[test]
 fn without_that_it_would_be_overtaken_for_ever() {
-    let said = "if first == waiter or may_be_overtaken() then";
+    let said = "if first == waiter or may_be_overtaken(first) then";
     let redis = Redis::new(Box::new(move |text| text.replace(said, "if true then")));
     let gap = longest_gap(&take_turns(redis, 5, 8, 1));
     assert!(gap > 20_000, "{gap}");

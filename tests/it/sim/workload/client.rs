@@ -32,10 +32,9 @@ pub(super) struct Client {
 impl Client {
     pub(super) async fn live(self, rounds: u64) {
         for _ in 0..rounds {
-            self.sleep(self.ms(0, 120)).await;
+            self.sleep(self.long(0, 120)).await;
             let name = self.case.rng.pick(&self.names);
-            let ttl = Duration::from_millis(self.case.rng.pick(&TTLS));
-            let wait = Duration::from_millis(self.case.rng.pick(&WAITS));
+            let (ttl, wait) = (self.pick(&TTLS), self.pick(&WAITS));
             let lock = self.lock(name).wait(wait).ttl(ttl).expect("a ttl");
             self.round(Asked { name, lock, wait }).await;
         }
@@ -101,7 +100,7 @@ impl Client {
             }
         };
         if rng.chance(150) {
-            let patience = self.ms(0, 1_000);
+            let patience = self.long(0, 1_000);
             within(self.sleep(patience), acquiring).await?.ok()
         } else {
             acquiring.await.ok()
@@ -175,7 +174,7 @@ impl Client {
         let rng = &self.case.rng;
         let lock = self.lock(asked.name);
         let lock = match rng.chance(500) {
-            true => lock.ttl(Duration::from_millis(rng.pick(&TTLS))),
+            true => lock.ttl(self.pick(&TTLS)),
             false => Ok(lock),
         };
         let lock = lock.expect("a ttl");
@@ -231,7 +230,7 @@ impl Client {
 
     /// Keeps a lease for work, whatever has become of it.
     async fn keep(&self, asked: &Asked, lease: &SimLease, fence: u64) {
-        let (time, max_hold) = (self.ms(0, 1_500), self.ms(200, 3_000));
+        let (time, max_hold) = (self.long(0, 1_500), self.long(200, 3_000));
         let work = async {
             if lease.remaining().is_zero() {
                 let who = self.who(asked, lease);
@@ -249,8 +248,8 @@ impl Client {
 
     async fn run(&self, asked: &Asked) {
         let rng = &self.case.rng;
-        let (time, rest) = (self.ms(0, 1_500), self.ms(0, 1_500));
-        let lock = asked.lock.clone().max_hold(self.ms(200, 3_000));
+        let (time, rest) = (self.long(0, 1_500), self.long(0, 1_500));
+        let lock = asked.lock.clone().max_hold(self.long(200, 3_000));
         let under_way = Cell::new(None);
         let outcome = lock
             .run(async |lease| {
@@ -318,7 +317,11 @@ impl Client {
         let pauses = Duration::from_millis(150);
         // A bridge that asks for it is left alone for a time-out in all.
         let is_shed = self.case.net.get().shed > 0;
-        let alone = if is_shed { self.settings.timeout } else { Duration::ZERO };
+        let alone = if is_shed {
+            self.settings.timeout
+        } else {
+            Duration::ZERO
+        };
         self.request() * self.settings.attempts + pauses + alone
     }
 
@@ -330,6 +333,16 @@ impl Client {
 
     pub(super) async fn sleep(&self, duration: Duration) {
         self.case.world.sleep(&self.machine, duration).await;
+    }
+
+    /// In a slow world longer than in another.
+    pub(super) fn long(&self, low: u64, high: u64) -> Duration {
+        self.case.slowly(self.ms(low, high))
+    }
+
+    fn pick(&self, ms: &[u64]) -> Duration {
+        self.case
+            .slowly(Duration::from_millis(self.case.rng.pick(ms)))
     }
 
     pub(super) fn ms(&self, low: u64, high: u64) -> Duration {

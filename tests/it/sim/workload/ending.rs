@@ -22,7 +22,7 @@ impl Client {
                 self.ended(asked, &lease, Some(released))
             }
             1 => {
-                let patience = self.ms(0, 60);
+                let patience = self.long(0, 60);
                 let released = within(self.sleep(patience), lease.release()).await;
                 self.ended(asked, &lease, released)
             }
@@ -32,7 +32,7 @@ impl Client {
             }
         };
         if rng.chance(500) {
-            self.sleep(self.ms(0, 200)).await;
+            self.sleep(self.long(0, 200)).await;
         }
         let again = lease.release().await;
         if !is_unsettled {

@@ -1,0 +1,95 @@
+//! Writes of a lease: what they send, and what their answers say of it.
+
+use super::phase::{Why, Writing};
+use super::{Lease, deadline};
+use crate::client::{Settled, Until};
+use crate::command::{Command, Reply};
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::quorum::Judged;
+use crate::runtime::Runtime;
+use crate::script::{Call, Renewed, Write};
+use crate::transport::Transport;
+
+impl<T: Transport, R: Runtime> Lease<T, R> {
+    /// A write that gives the lock back.
+    pub(super) async fn finish(
+        &self,
+        writing: Writing<'_, T, R>,
+        until: Until,
+        number: u64,
+        commands: &[Command],
+    ) -> Result<Vec<Reply>, Error> {
+        let write = Write {
+            session: &self.claim.session,
+            number,
+            commands,
+        };
+        let call = Call::release(self.claim.subject(), &write);
+        let Settled {
+            outcome, asked_at, ..
+        } = self.call(&call, until).await;
+        let told = writing.settle(outcome);
+        match &told {
+            Ok(_) | Err(Error::CommandFailed { .. }) => self.claim.observe_release(asked_at),
+            Err(Error::Lost { .. }) => self.tell_loss(),
+            Err(_) => {}
+        }
+        told
+    }
+
+    /// A write after which the lease goes on, with its full ttl.
+    pub(super) async fn write(&self, write: &Write<'_>, until: Until) -> Result<Vec<Reply>, Error> {
+        let told = self.terms.ttl();
+        let ttl = self.ttl();
+        let call = Call::renew(self.claim.subject(), ttl, told.is_some(), write)
+            .replicated(self.claim.replicas.as_ref());
+        let Settled {
+            outcome,
+            begun_at,
+            asked_at,
+            ..
+        } = self.call::<Option<Renewed>>(&call, until).await;
+        // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
+        let renewed_at = if write.number == 0 {
+            asked_at
+        } else {
+            begun_at
+        };
+        if let Ok(Some(renewed)) = &outcome {
+            self.terms.learn(renewed);
+        }
+        match outcome {
+            Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
+                let mut state = self.state();
+                // A failure does not say for how long a lease was renewed that does not know its ttl.
+                if let Some(ttl) = self.terms.ttl() {
+                    state.renew_until(deadline(renewed_at, ttl));
+                }
+                let is_held = state.is_held();
+                drop(state);
+                if is_held {
+                    let took = self.now().since(asked_at);
+                    self.claim.observe(EventKind::Renewed { took });
+                }
+            }
+            Ok(None) => {
+                let why = self.state().why_not_held();
+                if why == Why::Lost {
+                    self.lose();
+                }
+                return Err(self.error(why));
+            }
+            Err(_) => {}
+        }
+        let renewed = outcome?.ok_or_else(|| self.error(Why::Lost))?;
+        Ok(renewed.replies)
+    }
+
+    async fn call<O: Judged>(&self, call: &Call, until: Until) -> Settled<O> {
+        self.claim
+            .client
+            .call(call, &self.claim.session, until)
+            .await
+    }
+}
