@@ -163,7 +163,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// the same slot of a cluster.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the name is empty or too long, or has a `}` but no hash tag: nothing could share its slot.
+    /// [`Error::InvalidArgument`] if the name is empty or too long, or has a `}` but no hash tag: nothing could share its slot. If its keys
+    /// could be those of another lock: `{7}:fence` and all else that looks like a companion, and `{7}`, whose companions are those of `7`.
     pub fn lock(&self, name: &str) -> Result<Lock<T, R>, Error> {
         let name = Name::new(&self.prefix, name)?;
         let kind = match self.reach {

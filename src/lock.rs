@@ -10,7 +10,7 @@ use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::{Lease, Terms};
-use crate::name::Name;
+use crate::name::{self, Name};
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
 use crate::script::{self, Call, Inspection, Kind};
@@ -123,12 +123,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// lock's hash tag. It is not called `signal`, since that is an `AbortSignal` in JavaScript.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the key is empty or the lock's own; if the lock is reentrant, or lives behind several bridges.
+    /// [`Error::InvalidArgument`] if the key is empty, the lock's own, or looks like a companion of a lock, as `{name}:queue` does; if the
+    /// lock is reentrant, or lives behind several bridges.
     pub fn signal_list(mut self, key: impl Into<String>) -> Result<Self, Error> {
         let list = key.into();
         if list.is_empty() || list == self.name.key() {
             return Err(Error::InvalidArgument(
                 "a signal list is a key of its own".into(),
+            ));
+        }
+        if name::is_companion(&list) {
+            return Err(Error::InvalidArgument(
+                "a signal list is no companion key of a lock".into(),
             ));
         }
         if !self.kind.queues() {

@@ -6,6 +6,10 @@ use crate::error::Error;
 
 const MAX_BYTES: usize = 512;
 
+/// What companion keys and channels end with: one of these, or one of the others and whose it is.
+const SUFFIXES: [&str; 4] = ["alive", "fence", "hold", "queue"];
+const SUFFIXES_OF: [&str; 4] = ["entry", "gone", "receipt", "wake"];
+
 /// The Redis key of a lock, checked. Shared by all that are about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name(Arc<Parts>);
@@ -19,6 +23,9 @@ struct Parts {
 
 impl Name {
     /// `prefix` and `name` together are the key.
+    ///
+    /// No companion of a name is another name, or a companion of it. Stems differ, since a key all in braces is refused: it would be the
+    /// stem of the name between them. And a key is no stem with a suffix behind it, since that is refused too.
     pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Error> {
         if name.is_empty() {
             return Err(Error::InvalidArgument("a lock's name is empty".into()));
@@ -30,7 +37,18 @@ impl Name {
                 "a lock's name has {bytes} bytes with its prefix, over {MAX_BYTES}"
             )));
         }
-        let stem = if hash_tag(&key).is_some() {
+        if is_companion(&key) {
+            return Err(Error::InvalidArgument(
+                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag".into(),
+            ));
+        }
+        let tag = hash_tag(&key);
+        if tag.is_some_and(|tag| key == ["{", tag, "}"].concat()) {
+            return Err(Error::InvalidArgument(
+                "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces, the cluster slot stays the same".into(),
+            ));
+        }
+        let stem = if tag.is_some() {
             key.clone()
         } else if key.contains('}') {
             return Err(Error::InvalidArgument(
@@ -71,6 +89,19 @@ impl Name {
     }
 }
 
+/// Whether `key` is, or could be, a companion of a lock: a stem, which has a hash tag, and a suffix.
+pub(crate) fn is_companion(key: &str) -> bool {
+    let Some((stem, last)) = key.rsplit_once(':') else {
+        return false;
+    };
+    let of_one = stem.rsplit_once(':');
+    let ends = |stem: &str, suffix: &str, all: [&str; 4]| {
+        all.contains(&suffix) && hash_tag(stem).is_some()
+    };
+    ends(stem, last, SUFFIXES)
+        || of_one.is_some_and(|(stem, suffix)| ends(stem, suffix, SUFFIXES_OF))
+}
+
 /// Redis Cluster hashes only what stands between the first `{` and the first `}` behind it, unless that is empty
 /// (<https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags>).
 fn hash_tag(key: &str) -> Option<&str> {
@@ -104,6 +135,43 @@ mod tests {
                 "invalid_argument",
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_companion_is_refused_and_no_other() {
+        for name in [
+            "job:{7}:fence",
+            "{7}:queue",
+            "{7}:alive",
+            "{7}:hold",
+            "{7}:receipt:x",
+            "{7}:gone:",
+            "{7}:entry:AAAAAAAAAAAAAAAAAAAAAA",
+            "{7}:wake:x",
+            "{7}",
+            "{{7}",
+            "{{7}:fence",
+        ] {
+            assert!(Name::new("", name).is_err(), "{name}");
+            let (prefix, rest) = name.split_at(3);
+            assert!(Name::new(prefix, rest).is_err(), "{name}");
+        }
+        for name in [
+            "fence",
+            "job:fence",
+            "job:7:receipt:x",
+            "job:{7}:fences",
+            "job:{7}:my fence",
+            "job:{7}:fence:x",
+            "job:{7}:receipt",
+            "job:{7}:receipt:x:y",
+            "{7:fence}:x",
+            "{7}x",
+            "{{7}}",
+            "{7}{8}",
+        ] {
+            assert!(Name::new("", name).is_ok(), "{name}");
         }
     }
 

@@ -318,7 +318,7 @@ fn a_replica_that_took_over_is_found() {
 fn a_signal_list_in_another_slot_is_refused_before_the_lock_is_taken() {
     run(async {
         let stack = Stack::start();
-        let lock = |list: &str| stack.client().lock("{a}").unwrap().signal_list(list);
+        let lock = |list: &str| stack.client().lock("{a}:b").unwrap().signal_list(list);
         let refused = lock("signal").unwrap().try_acquire().await.unwrap_err();
         assert!(
             !refused.is_unknown() && refused.code() != "held",

@@ -16,6 +16,7 @@ mod invariants;
 mod keeping;
 mod lost;
 mod misuse;
+mod names;
 mod neighbours;
 mod outcomes;
 mod push;

@@ -120,6 +120,7 @@ fn it_is_a_key_of_its_own_of_a_lock_that_one_holder_has_once() {
         for refused in [
             stack.lock("a").signal_list(""),
             stack.lock("a").signal_list("a"),
+            stack.lock("a").signal_list("{b}:queue"),
             reentrant.signal_list("b"),
         ] {
             assert_eq!(refused.unwrap_err().code(), "invalid_argument");

@@ -3,6 +3,7 @@
 pub(crate) mod faulty;
 #[path = "../../../examples/first_lock/native.rs"]
 mod native;
+pub(crate) mod noted;
 mod stack;
 pub(crate) mod watched;
 

@@ -237,6 +237,8 @@ async fn a_hostile_path_or_method_is_refused() {
         ("GET", "/lottery/2026-02-30", 422, "invalid_input"),
         ("POST", "/lottery/today/entrants", 422, "invalid_input"),
         ("GET", "/locks/", 422, "invalid_input"),
+        ("GET", "/locks/%7B42%7D:fence", 422, "invalid_input"),
+        ("GET", "/locks/%7B42%7D:receipt:x", 422, "invalid_input"),
         ("GET", "/locks/%FF", 422, "invalid_input"),
         ("GET", "/locks/%7D", 422, "invalid_input"),
         ("GET", &long_name, 422, "invalid_input"),

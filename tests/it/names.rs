@@ -1,0 +1,74 @@
+//! Names whose keys are theirs alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::support::noted::{names, noting};
+use crate::support::{client, code, run};
+
+/// What companions are made of, and what makes them.
+const PARTS: [&str; 15] = [
+    "{",
+    "}",
+    "{a}",
+    "{a}",
+    "a",
+    ":",
+    ":fence",
+    ":queue",
+    ":alive",
+    ":hold",
+    ":receipt",
+    ":gone",
+    ":entry:AAAAAAAAAAAAAAAAAAAAAA",
+    ":AAAAAAAAAAAAAAAAAAAAAA",
+    ":wake:AAAAAAAA",
+];
+
+#[test]
+fn no_key_of_a_lock_is_that_of_another() {
+    run(async {
+        let (client, noted) = noting();
+        let mut owners: BTreeMap<String, String> = BTreeMap::new();
+        let names: BTreeSet<String> = names(&PARTS).take(3_000).collect();
+        let mut accepted = 0;
+        for name in names {
+            // With a prefix the same: the key is what counts.
+            let (prefix, rest) = match name.char_indices().nth(2) {
+                Some((at, _)) if accepted % 2 == 0 => name.split_at(at),
+                _ => ("", name.as_str()),
+            };
+            let client = client.clone().prefix(prefix);
+            for lock in [client.lock(rest), client.reentrant(rest, "me")] {
+                let Ok(lock) = lock else { continue };
+                accepted += 1;
+                for key in noted.keys_of(&lock).await {
+                    let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
+                    assert_eq!(*owner, name, "both have {key:?}");
+                }
+            }
+        }
+        assert!(accepted > 1_000, "{accepted}");
+    });
+}
+
+#[test]
+fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
+    for name in [
+        "job:{7}:fence",
+        "job:{7}:queue",
+        "job:{7}:alive",
+        "job:{7}:hold",
+        "job:{7}:receipt:x",
+        "job:{7}:gone:x",
+        "job:{7}:entry:x",
+        "job:{7}:wake:x",
+        "{7}",
+    ] {
+        let client = client("http://127.0.0.1:1", "credential");
+        assert_eq!(code(client.lock(name)), "invalid_argument", "{name}");
+        assert_eq!(code(client.reentrant(name, "me")), "invalid_argument");
+        let (prefix, rest) = name.split_at(1);
+        let prefixed = client.prefix(prefix);
+        assert_eq!(code(prefixed.lock(rest)), "invalid_argument", "{name}");
+    }
+}

@@ -1,0 +1,106 @@
+//! A transport that notes what is asked, and answers nothing.
+
+use std::rc::Rc;
+use std::sync::Mutex;
+
+use edgelock::{
+    Bridge, Client, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Token, Transport,
+    TransportError,
+};
+
+use super::Tokio;
+
+/// Notes the keys of every request, and has none answered.
+#[derive(Clone, Default)]
+pub(crate) struct Noted(Rc<Mutex<Vec<String>>>);
+
+impl Transport for Noted {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let words: Vec<String> = serde_json::from_str(&request.body).expect("a command");
+        let count: usize = words[2].parse().expect("a number of keys");
+        let (keys, args) = words[3..].split_at(count);
+        let channels = args.iter().filter_map(|arg| channel(arg));
+        let mut noted = self.0.lock().expect("keys");
+        noted.extend(keys.iter().cloned().chain(channels));
+        Err(TransportError::NoResponse("noted".into()))
+    }
+}
+
+/// Where the waiter listens, if `arg` is one.
+fn channel(arg: &str) -> Option<String> {
+    let channel = arg.splitn(5, ' ').nth(4)?;
+    channel.contains(":wake:").then(|| channel.to_owned())
+}
+
+/// Always draws the same.
+#[derive(Default)]
+pub(crate) struct Drawn(Tokio);
+
+/// The token of every acquisition then.
+const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
+
+impl Runtime for Drawn {
+    fn now(&self) -> Moment {
+        self.0.now()
+    }
+
+    async fn sleep(&self, duration: std::time::Duration) {
+        self.0.sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        bytes.fill(0);
+        Ok(())
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+}
+
+pub(crate) type NotedLock = Lock<Noted, Drawn>;
+
+/// A client whose every request is noted.
+pub(crate) fn noting() -> (Client<Noted, Drawn>, Noted) {
+    let noted = Noted::default();
+    let bridge = Bridge::upstash("http://127.0.0.1:1", "credential").expect("a bridge");
+    let client = Client::new(bridge, noted.clone(), Drawn::default());
+    (client.attempts(1), noted)
+}
+
+impl Noted {
+    /// The keys of every operation of `lock`, and where those who wait for it listen.
+    pub(crate) async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
+        self.0.lock().expect("keys").clear();
+        assert!(lock.try_acquire().await.is_err());
+        assert!(lock.clone().wait(super::ms(1)).acquire().await.is_err());
+        assert!(lock.inspect().await.is_err());
+        assert!(lock.force_release().await.is_err());
+        let lease = lock.resume(Token::parse(TOKEN).expect("a token"));
+        let lease = lease.expect("a lease");
+        assert!(lease.renew().await.is_err());
+        assert!(lease.exec(&[]).await.is_err());
+        assert!(lease.commit(&[]).await.is_err());
+        assert!(lease.release().await.is_err());
+        let _ = lease.into_token();
+        // Those that were given up are abandoned in the background.
+        tokio::task::yield_now().await;
+        std::mem::take(&mut *self.0.lock().expect("keys"))
+    }
+}
+
+/// Names of up to eight of `parts`, the same in each run.
+pub(crate) fn names<'a>(parts: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
+    let mut random = 1_u64;
+    let mut next = move |below: usize| {
+        // Knuth's MMIX.
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    std::iter::repeat_with(move || {
+        let length = next(8) + 1;
+        (0..length).map(|_| parts[next(parts.len())]).collect()
+    })
+}
