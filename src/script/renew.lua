@@ -1,6 +1,6 @@
 -- Gives a held lock its ttl again, unless it has more, and runs commands that may only run under it (exec).
 --
--- KEYS  1 name · 2 receipt · 3… those that the kind of lock needs, then keys of the commands
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those that the kind of lock needs, then keys of the commands
 -- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands · 5 ttl in ms ·
 --       6 told, or empty for the ttl that the hold was acquired for, where that is known · 7… commands
 -- reply {1, nonce, '<fence> <ms> <results>'}  held, for that long at least; the hold's fence, 0 where that is not known
@@ -9,7 +9,7 @@ if NUMBER > 0 then
   local reply = answered()
   if reply then return reply end
 end
-if not is_held() then return { 0, ARGV[1] } end
+if not is_held() then return lost() end
 local fence, ttl = acquired()
 local ms = ARGV[6] == '' and ttl or ARGV[5]
 extend(ms)

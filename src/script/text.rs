@@ -81,6 +81,7 @@ const EXTEND: &str = part!("extend.lua");
 const EXTEND_REENTRANT: &str = part!("extend_reentrant.lua");
 const QUEUE: &str = part!("queue.lua");
 const RECEIPT: &str = part!("receipt.lua");
+const LOST: &str = part!("lost.lua");
 const AS_MUTEX: &str = part!("mutex.lua");
 const HAND_OVER: &str = part!("hand_over.lua");
 const SIGNAL: &str = part!("signal.lua");
@@ -106,8 +107,8 @@ pub(crate) struct Scripts {
 #[rustfmt::skip]
 pub(crate) static MUTEX: Scripts = Scripts {
     acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, ACQUIRE]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
-    release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, RELEASE]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
+    release: Script::of(&[KEYS, RESP, RECEIPT, LOST, AS_MUTEX, FENCE, QUEUE, HAND_OVER, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
     force_release: Script::of(&[KEYS, FENCE, QUEUE, HAND_OVER, FORCE_RELEASE]),
@@ -116,8 +117,8 @@ pub(crate) static MUTEX: Scripts = Scripts {
 #[rustfmt::skip]
 pub(crate) static SIGNALLING: Scripts = Scripts {
     acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, ACQUIRE]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
-    release: Script::of(&[KEYS, RESP, RECEIPT, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, RELEASE]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
+    release: Script::of(&[KEYS, RESP, RECEIPT, LOST, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),
     force_release: Script::of(&[KEYS, FENCE, QUEUE, HAND_OVER, SIGNAL, FORCE_RELEASE]),
@@ -126,8 +127,8 @@ pub(crate) static SIGNALLING: Scripts = Scripts {
 #[rustfmt::skip]
 pub(crate) static REENTRANT: Scripts = Scripts {
     acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, AS_REENTRANT, EXTEND_REENTRANT, part!("reenter.lua")]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, PROLONG, AS_REENTRANT, EXTEND_REENTRANT, RENEW]),
-    release: Script::of(&[KEYS, RESP, RECEIPT, AS_REENTRANT, RELEASE]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, PROLONG, AS_REENTRANT, EXTEND_REENTRANT, RENEW]),
+    release: Script::of(&[KEYS, RESP, RECEIPT, LOST, AS_REENTRANT, RELEASE]),
     abandon: Script::of(&[KEYS, QUEUE, AS_REENTRANT, ABANDON]),
     inspect: Script::of(&[KEYS, RESP, AS_REENTRANT, INSPECT]),
     force_release: Script::of(&[KEYS, AS_REENTRANT, FORCE_RELEASE]),
@@ -137,7 +138,7 @@ pub(crate) static REENTRANT: Scripts = Scripts {
 #[rustfmt::skip]
 pub(crate) static VOTED: Scripts = Scripts {
     acquire: Script::of(&[KEYS, FENCE, part!("vote.lua")]),
-    renew: Script::of(&[KEYS, RESP, RECEIPT, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
+    renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
     abandon: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
     inspect: Script::of(&[KEYS, RESP, AS_MUTEX, INSPECT]),

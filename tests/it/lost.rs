@@ -239,6 +239,42 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
 }
 
 #[test]
+fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_was_lost() {
+    run(async {
+        for ending in [Ending::Release, Ending::Commit, Ending::Renew, Ending::Drop] {
+            for is_reentrant in [false, true] {
+                let mut stack = Stack::spawn();
+                let proxy = Proxy::before(&stack, [Delay]).await;
+                let client = proxy.client.clone().request_timeout(ms(400));
+                let lock = match is_reentrant {
+                    true => client.reentrant("a", "me"),
+                    false => client.lock("a"),
+                };
+                let lease = lock.unwrap().try_acquire().await.unwrap();
+                let _: () = stack.redis("DEL a {a}:hold");
+                match ending {
+                    Ending::Release => assert_eq!(code(lease.release().await), "lost"),
+                    Ending::Commit => assert_eq!(code(lease.commit(&incr()).await), "lost"),
+                    Ending::Renew => assert_eq!(code(lease.renew().await), "lost"),
+                    Ending::Drop => drop(lease),
+                }
+                abandoned(&mut stack).await;
+                straggler_is_refused(&mut stack, &proxy).await;
+            }
+        }
+    });
+}
+
+/// How a holder comes to know that its lease is lost.
+#[derive(Clone, Copy)]
+enum Ending {
+    Release,
+    Commit,
+    Renew,
+    Drop,
+}
+
+#[test]
 fn an_acquisition_whose_reply_was_lost_for_good_is_given_back() {
     run(async {
         let mut stack = Stack::spawn();

@@ -144,8 +144,8 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end local results = run(5)";
-const RENEW: &str = "if not is_held() then return { 0, ARGV[1] } end local fence, ttl = acquired()";
+const RELEASE: &str = "if not is_held() then return lost() end local results = run(5)";
+const RENEW: &str = "if not is_held() then return lost() end local fence, ttl = acquired()";
 
 #[test]
 fn a_release_without_owner_check() {
@@ -304,6 +304,15 @@ fn a_straggler_that_takes_the_lock_again() {
         NoGhost,
         "redis.call('EXISTS', GONE, RECEIPT) > 0",
         "redis.call('EXISTS', GONE) > 0",
+    );
+}
+
+#[test]
+fn a_token_that_lost_its_lock_and_is_forgotten() {
+    script(
+        NoGhost,
+        "redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')",
+        "",
     );
 }
 

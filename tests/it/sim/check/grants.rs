@@ -22,6 +22,8 @@ pub(super) struct Record {
     ended: BTreeSet<String>,
     /// Those of them that were given back.
     pub(super) released: BTreeSet<String>,
+    /// Tokens that were told that their lock is lost.
+    lost: BTreeSet<String>,
     pub(super) log_length: usize,
 }
 
@@ -50,6 +52,13 @@ impl Check {
         let has_run = matches!(reply, Reply::Array(_));
         match run.script {
             _ if !has_run => {}
+            // One that stands in the queue yet may be handed the lock.
+            Script::Acquire | Script::Reenter if is_yes(reply) && !was_held_by(run, before) => {
+                let token = run.token();
+                if record.ended.contains(token) || record.lost.contains(token) {
+                    self.fail(Invariant::NoGhost, format!("{token} takes {name} again"));
+                }
+            }
             // A repeat does nothing.
             Script::ForceRelease if record.forces.insert(run.token().to_owned()) => {
                 record.forced = record.highest;
@@ -60,6 +69,9 @@ impl Check {
             Script::Release if is_yes(reply) => {
                 record.ended.insert(run.token().to_owned());
                 record.released.insert(run.token().to_owned());
+            }
+            Script::Release | Script::Renew if is_lost(run, reply, name, db) => {
+                record.lost.insert(run.token().to_owned());
             }
             _ => {}
         }
@@ -145,6 +157,7 @@ impl Check {
             }
             record.latest = holder(name, db);
             record.ended.clear();
+            record.lost.clear();
             record.released.clear();
             record.forces.clear();
             record.log_length = log_of(name, db).len();
@@ -174,6 +187,19 @@ pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
     }
 }
 
+fn was_held_by(run: &Run<'_>, before: Option<&Grant>) -> bool {
+    before.is_some_and(|(who, _)| who == run.who())
+}
+
 fn is_yes(reply: &Reply) -> bool {
-    matches!(reply, Reply::Array(elements) if elements.first() == Some(&Reply::Int(1)))
+    says(reply, 1)
+}
+
+/// Whether a write found the lock not held; and not that it was overtaken by another of the same lease.
+fn is_lost(run: &Run<'_>, reply: &Reply, name: &str, db: &Db) -> bool {
+    says(reply, 0) && holder(name, db).is_none_or(|(who, _)| who != run.who())
+}
+
+fn says(reply: &Reply, verdict: i64) -> bool {
+    matches!(reply, Reply::Array(elements) if elements.first() == Some(&Reply::Int(verdict)))
 }

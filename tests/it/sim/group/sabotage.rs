@@ -57,7 +57,7 @@ fn a_caller_that_takes_unknown_for_no() {
 
 #[test]
 fn a_commit_that_lands_when_its_turn_was_given_up() {
-    const RELEASE: &str = "if not is_held() then return { 0, ARGV[1] } end local results = run(5)";
+    const RELEASE: &str = "if not is_held() then return lost() end local results = run(5)";
     script(FencesGrow, RELEASE, "local results = run(5)");
 }
 

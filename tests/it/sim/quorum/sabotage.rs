@@ -65,7 +65,7 @@ fn a_vote_given_back_by_another() {
 
 #[test]
 fn a_renewal_of_what_is_anothers() {
-    let lost = "if not is_held() then return { 0, ARGV[1] } end local fence, ttl = acquired()";
+    let lost = "if not is_held() then return lost() end local fence, ttl = acquired()";
     script(OneHolder, lost, "local fence, ttl = acquired()");
 }
 
