@@ -132,7 +132,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             Err(error) => Err(error),
         };
         self.has_asked = true;
-        let may_pass = last.as_ref().err().is_none_or(Error::is_passing);
+        let may_pass = last.as_ref().err().is_none_or(Error::ends);
         match self.patience.wait.filter(|_| may_pass) {
             Some(wait) => self.wait(wait, last).await,
             None => Err(match last {
@@ -190,6 +190,13 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                     asked_at,
                     round_trip: now.since(asked_at),
                 }))
+            }
+            Ok(Acquired::Quarantined(retry_after)) => {
+                self.exposed = was_exposed || strays;
+                Err(Error::Quarantined {
+                    lock: self.claim.lock(),
+                    retry_after,
+                })
             }
             Ok(Acquired::Gone) => Err(Error::Lost {
                 lock: self.claim.lock(),

@@ -39,6 +39,20 @@ pub enum Error {
         requests: u32,
     },
 
+    /// So many servers of a [quorum](crate::Client::quorum) were started lately that no majority of the others is left: they may have
+    /// forgotten who holds the lock, and have no say for a while. Nobody was granted it; whether anybody holds it, they cannot say.
+    #[error(
+        "lock {} cannot be granted for {} ms yet: too many servers were started lately, and may have forgotten who holds it",
+        Named(lock),
+        ms(*retry_after)
+    )]
+    Quarantined {
+        /// Which lock.
+        lock: String,
+        /// Until a majority may have a say again, at least.
+        retry_after: Duration,
+    },
+
     /// Fewer replicas than [`crate::Lock::replicas`] asks for have acknowledged in time, so that the lock might not survive a
     /// fail-over. An acquisition is given back. A lease goes on as it was, its deadline not moved; the commands of
     /// [`crate::Lease::exec`] were executed, though not so safely.
@@ -186,6 +200,7 @@ impl Error {
             Self::InvalidArgument(_) => "invalid_argument",
             Self::NoRandomness => "no_randomness",
             Self::Held { .. } => "held",
+            Self::Quarantined { .. } => "quarantined",
             Self::Unreplicated { .. } => "unreplicated",
             Self::Lost { .. } => "lost",
             Self::Expired { .. } => "expired",
@@ -218,6 +233,7 @@ impl Error {
     pub fn lock(&self) -> Option<&str> {
         match self {
             Self::Held { lock, .. }
+            | Self::Quarantined { lock, .. }
             | Self::Unreplicated { lock, .. }
             | Self::Lost { lock }
             | Self::Expired { lock }
@@ -252,10 +268,12 @@ impl Error {
         }
     }
 
-    /// When to come back, where that is known: the bridge said so, or another holds the lock.
+    /// When to come back, where that is known: the bridge said so, another holds the lock, or servers have no say yet.
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Held { retry_after, .. } => Some(*retry_after),
+            Self::Held { retry_after, .. } | Self::Quarantined { retry_after, .. } => {
+                Some(*retry_after)
+            }
             Self::Unavailable { retry_after, .. } => *retry_after,
             _ => None,
         }
@@ -270,6 +288,11 @@ impl Error {
                 | Self::UnexpectedReply(_)
                 | Self::Unavailable { .. }
         )
+    }
+
+    /// Whether whoever waits may wait for its end.
+    pub(crate) const fn ends(&self) -> bool {
+        self.is_passing() || matches!(self, Self::Quarantined { .. })
     }
 
     /// Whether the request was turned away before any script saw it: that tells nothing of what the script has done.

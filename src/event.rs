@@ -49,9 +49,9 @@ pub enum EventKind<'a> {
         /// How long the request took.
         took: Duration,
     },
-    /// A request got lost, and is sent again after a pause.
+    /// A request got lost, or servers of a quorum have no say yet, and it is sent again after a pause.
     Retried {
-        /// How it got lost.
+        /// How it got lost, or [`Error::Quarantined`].
         error: &'a Error,
         /// Until it is sent again.
         pause: Duration,

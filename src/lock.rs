@@ -170,7 +170,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Takes the lock if it is free. One request, and only one unless requests get lost.
     ///
     /// # Errors
-    /// [`Error::Held`] if another has it. [`Error::Expired`] if the answer took longer than the ttl. Those of the bridge
+    /// [`Error::Held`] if another has it. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
+    /// [`Error::Expired`] if the answer took longer than the ttl. Those of the bridge
     /// otherwise; where [`Error::is_unknown`], the lock is abandoned in the background, and a request that arrives late cannot
     /// take it.
     ///
@@ -184,7 +185,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// listens; where the bridge or the transport cannot push, or a message gets lost, it is found by asking from time to time.
     ///
     /// # Errors
-    /// As [`Lock::try_acquire`]; [`Error::Held`] when the wait is over, or [`Lock::max_requests`] are sent. By then the request that
+    /// As [`Lock::try_acquire`]; [`Error::Quarantined`] only if that lasts for longer than the wait, and then at once; [`Error::Held`]
+    /// when the wait is over, or [`Lock::max_requests`] are sent. By then the request that
     /// leaves the queue is with the transport. Until it arrives, half a round trip later, a release may still hand over to this
     /// call; then its arrival hands the lock on.
     ///
@@ -331,11 +333,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
     /// people and for monitoring; to decide by, acquire.
     ///
+    /// Of a [quorum](Client::quorum), what a majority says; where too many of its servers have no say yet,
+    /// [`Inspection::quarantine`] says so.
+    ///
     /// # Errors
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
         let session = Session::random(self.client.runtime())?;
-        let call = Call::inspect(&self.name, &self.kind, &session);
+        let call = Call::inspect(&self.name, &self.kind, &session, self.lasts());
         self.client.call_once(&call, &session).await
     }
 

@@ -22,6 +22,13 @@ impl Count {
         self.bridges / 2 + 1
     }
 
+    /// For how long yet there is no majority of those that have a say, at least, if `silent` are those that have none, and for how long.
+    fn quarantine(self, silent: Vec<&Duration>) -> Option<Duration> {
+        let may_be_silent = self.bridges - self.majority();
+        let over = silent.len().saturating_sub(may_be_silent);
+        last_of(over, silent, |left| Some(*left)).copied()
+    }
+
     /// Whether a majority says yes; `None` where that depends on those that are missing.
     const fn decided(self, yes: usize) -> Option<bool> {
         if yes >= self.majority() {
@@ -41,8 +48,8 @@ pub(crate) trait Judged: Outcome {
 }
 
 impl Judged for Acquired {
-    /// A lock is had once a majority granted it. It is not once that cannot be any more and a majority has answered: what
-    /// is missing then could say no more than who else is to be waited for.
+    /// A lock is had once a majority granted it. It is not once so many have no say that no majority has one; nor once a majority
+    /// cannot grant it any more and a majority has answered: what is missing then could say no more than who else is to be waited for.
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let fences: Vec<u64> = answers
             .iter()
@@ -58,8 +65,21 @@ impl Judged for Acquired {
                 replies: Vec::new(),
             });
         }
+        let silent = answers.iter().filter_map(|answer| match answer {
+            Self::Quarantined(left) => Some(left),
+            _ => None,
+        });
+        if let Some(left) = count.quarantine(silent.collect()) {
+            return Some(Self::Quarantined(left));
+        }
         let is_vain = count.pending < missing && answers.len() >= count.majority();
-        is_vain.then(|| contended(answers, missing).map_or(Self::Gone, Self::Held))
+        if !is_vain {
+            return None;
+        }
+        let is_gone = answers.contains(&Self::Gone);
+        contended(answers, missing)
+            .map(Self::Held)
+            .or_else(|| is_gone.then_some(Self::Gone))
     }
 }
 
@@ -78,7 +98,11 @@ fn contended(answers: &[Acquired], missing: usize) -> Option<Contended> {
 
 /// The last to end of the first `count` to end, or of all if those are fewer. One by one, since a sort would be the largest part of the
 /// client's wasm.
-fn last_of<T>(count: usize, mut all: Vec<&T>, left: impl Fn(&T) -> Option<Duration>) -> Option<&T> {
+fn last_of<'a, T>(
+    count: usize,
+    mut all: Vec<&'a T>,
+    left: impl Fn(&T) -> Option<Duration>,
+) -> Option<&'a T> {
     let end = |(_, one): &(usize, &&T)| left(one).unwrap_or(Duration::MAX);
     (0..count)
         .map_while(|_| {
@@ -118,7 +142,8 @@ impl Judged for bool {
 }
 
 impl Judged for Inspection {
-    /// Whoever a majority says holds it, for as long as a majority says so.
+    /// Whoever a majority says holds it, for as long as a majority says so. If it names nobody, that counts only of those that have
+    /// a say.
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let holders = || answers.iter().filter_map(|answer| answer.holder.as_ref());
         let said_of = |token: &Token| -> Vec<&Holder> {
@@ -129,6 +154,14 @@ impl Judged for Inspection {
             .max_by_key(Vec::len)
             .unwrap_or_default();
         let is_held = count.decided(said.len())?;
+        let silent = answers
+            .iter()
+            .filter_map(|answer| answer.quarantine.as_ref());
+        let silent: Vec<_> = silent.collect();
+        if !is_held {
+            // Whether a majority has a say.
+            count.decided(answers.len() - silent.len())?;
+        }
         // When that one is over, fewer than a majority are left.
         let over = (said.len() + 1).saturating_sub(count.majority());
         let last = last_of(over, said, |holder| holder.remaining);
@@ -136,6 +169,69 @@ impl Judged for Inspection {
             holder: last.filter(|_| is_held).cloned(),
             fence: answers.iter().filter_map(|answer| answer.fence).max(),
             waiters: 0,
+            quarantine: count.quarantine(silent).filter(|_| !is_held),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn granted() -> Acquired {
+        Acquired::Granted {
+            fence: 7,
+            replies: Vec::new(),
+        }
+    }
+
+    fn held(seconds: u64) -> Acquired {
+        Acquired::Held(Contended {
+            remaining: Some(s(seconds)),
+            ahead: 0,
+            redis_us: 1,
+        })
+    }
+
+    fn silent(seconds: u64) -> Acquired {
+        Acquired::Quarantined(s(seconds))
+    }
+
+    fn of(bridges: usize, failed: usize, answers: Vec<Acquired>) -> Option<Acquired> {
+        let pending = bridges - failed - answers.len();
+        let count = Count {
+            bridges,
+            pending,
+            failed,
+        };
+        Acquired::judge(&answers, count)
+    }
+
+    #[test]
+    fn a_lock_cannot_be_had_while_too_many_have_no_say_and_is_held_if_a_majority_could_grant_it() {
+        assert_eq!(of(3, 0, vec![silent(9), silent(7)]), Some(silent(7)));
+        let all = vec![silent(9), silent(7), silent(8)];
+        assert_eq!(of(3, 0, all), Some(silent(8)));
+        assert_eq!(of(3, 1, vec![silent(9), silent(7)]), Some(silent(7)));
+        assert_eq!(
+            of(3, 0, vec![silent(9), silent(7), held(1)]),
+            Some(silent(7))
+        );
+        assert_eq!(of(4, 0, vec![silent(9), silent(7)]), Some(silent(7)));
+        // One that has no say is one that another majority can do without.
+        assert_eq!(of(3, 0, vec![silent(900), held(8)]), Some(held(8)));
+        assert_eq!(
+            of(3, 0, vec![silent(900), held(8), granted()]),
+            Some(held(8))
+        );
+        let two = of(3, 0, vec![silent(900), granted(), granted()]);
+        assert!(matches!(two, Some(Acquired::Granted { .. })));
+        // That of the missing one counts, or what became of it.
+        assert_eq!(of(3, 0, vec![silent(900), granted()]), None);
+        assert_eq!(of(3, 1, vec![silent(900), granted()]), None);
     }
 }

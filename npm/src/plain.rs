@@ -105,6 +105,9 @@ pub(crate) fn failure(error: &Error) -> JsValue {
             .with("remaining", perhaps_milliseconds(*remaining))
             .with("ahead", *ahead as f64)
             .with("retryAfter", milliseconds(*retry_after)),
+        Error::Quarantined { retry_after, .. } => {
+            plain.with("retryAfter", milliseconds(*retry_after))
+        }
         Error::Unavailable { retry_after, .. } => plain
             .with("retryAfter", perhaps_milliseconds(*retry_after))
             .with("cause", take_thrown()),
@@ -171,6 +174,7 @@ pub(crate) fn inspection(inspection: &Inspection) -> Object {
         .with("holder", holder.map_or(JsValue::NULL, JsValue::from))
         .with("fence", fence.map_or(JsValue::NULL, JsValue::from))
         .with("waiters", inspection.waiters as f64)
+        .with("quarantine", perhaps_milliseconds(inspection.quarantine))
         .0
 }
 

@@ -1,5 +1,5 @@
 // Locks over several bridges, in Node: by their majority, and one by name.
-import { type BridgeOptions, Client, type ClientSettings, type Command, type Lock } from "edgelock";
+import { type BridgeOptions, Client, type ClientSettings, type Command, type Lock, QuarantinedError } from "edgelock";
 import { check, equal, eventually, fails, runTests } from "./harness.js";
 
 const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly token: string }>;
@@ -37,6 +37,17 @@ const tests: Record<string, () => Promise<void>> = {
     if (!first || !second) throw new Error("no bridges");
     equal(await lockOver([first, dead, second]).run(async (lease) => lease.fence > 0), true);
     await fails("unavailable", lockOver([first, dead, { ...dead, url: `${dead.url}/2` }]).tryAcquire());
+  },
+
+  async servers_that_were_started_lately_have_no_say_and_nobody_is_said_to_hold_the_lock() {
+    const quarantine = 366 * 86_400_000;
+    const lock = new Client({ quorum: bridges, prefix: mark(), quarantine }).lock("a", { wait: 86_400_000 });
+    for (const asked of [lock.tryAcquire(), lock.acquire()]) {
+      const error = await asked.then(() => undefined, (error: unknown) => error);
+      check(error instanceof QuarantinedError && error.retryAfter > quarantine / 2 && !error.isUnknown, String(error));
+    }
+    const { holder, quarantine: left } = await lock.inspect();
+    check(holder === null && left !== null && left > quarantine / 2, String(left));
   },
 
   async what_several_bridges_cannot_have_in_common_is_refused() {

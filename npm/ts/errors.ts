@@ -81,6 +81,23 @@ export class HeldError extends EdgelockError {
 }
 
 /**
+ * So many servers of a quorum were started lately that no majority of the others is left: they may have forgotten who holds the lock, and
+ * have no say for a while. Nobody was granted it; whether anybody holds it, they cannot say.
+ */
+export class QuarantinedError extends EdgelockError {
+  override readonly name = "QuarantinedError";
+  readonly code = "quarantined";
+  /** Milliseconds until a majority may have a say again, at least. */
+  readonly retryAfter: number;
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.retryAfter = failure.retryAfter ?? 0;
+  }
+}
+
+/**
  * Fewer replicas than `replicas` asks for have acknowledged in time. An acquisition is given back. A lease goes on as it was; the
  * commands of an `exec` were executed, though not so safely.
  */
@@ -213,6 +230,7 @@ export type AnyEdgelockError =
   | InvalidArgumentError
   | NoRandomnessError
   | HeldError
+  | QuarantinedError
   | UnreplicatedError
   | LostError
   | ReleasedError
@@ -230,6 +248,7 @@ export type ErrorCode =
   | "invalid_argument"
   | "no_randomness"
   | "held"
+  | "quarantined"
   | "unreplicated"
   | "lost"
   | "expired"
@@ -256,6 +275,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   invalid_argument: "Correct the argument; the same call fails again.",
   no_randomness: "Acquire inside a request handler; a client may be made outside.",
   held: "Come back after `retryAfter` milliseconds, or wait longer.",
+  quarantined: "Come back after `retryAfter` milliseconds.",
   unreplicated: "Come back once the replicas have caught up, or ask for fewer.",
   lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
   expired: "Stop, and undo what was not written through the lease: another may hold the lock.",
@@ -285,6 +305,8 @@ export function toError(failure: Failure): AnyEdgelockError {
       return new NoRandomnessError(failure);
     case "held":
       return new HeldError(failure);
+    case "quarantined":
+      return new QuarantinedError(failure);
     case "unreplicated":
       return new UnreplicatedError(failure);
     case "lost":

@@ -41,9 +41,9 @@ export type LockEvent = { readonly lock: string } & (
       readonly took: number;
     }
   | {
-      /** A request got lost, and is sent again after a pause. */
+      /** A request got lost, or servers of a quorum have no say yet, and it is sent again after a pause. */
       readonly type: "retried";
-      /** How it got lost. */
+      /** How it got lost, or a `QuarantinedError`. */
       readonly error: AnyEdgelockError;
       /** Until it is sent again. */
       readonly pause: number;

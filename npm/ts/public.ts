@@ -24,6 +24,7 @@ export {
   InvalidArgumentError,
   LostError,
   NoRandomnessError,
+  QuarantinedError,
   RefusedError,
   ReleasedError,
   TimedOutError,

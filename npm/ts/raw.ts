@@ -15,6 +15,11 @@ export interface Inspection {
   readonly fence: number | null;
   /** How many stand in the queue, those included that died there a short while ago. */
   readonly waiters: number;
+  /**
+   * Milliseconds for which no majority of a quorum's servers has a say yet, at least: too many were started lately, and may have forgotten who
+   * holds the lock. `null` if a majority has, or names a holder, and where there is one server.
+   */
+  readonly quarantine: number | null;
 }
 
 /** Who holds a lock. */

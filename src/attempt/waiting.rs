@@ -104,7 +104,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             last = match self.ask_while_listening(&mut waiting).await {
                 Ok(Asked::Granted(grant)) => return Ok(grant),
                 Ok(Asked::Held(found)) => Ok(found),
-                Err(error) if error.is_passing() => Err(error),
+                Err(error) if error.ends() => Err(error),
                 Err(error) => return Err(error),
             };
         }

@@ -190,8 +190,14 @@ impl Call {
             .commands(&[])
     }
 
-    pub(crate) fn inspect(name: &Name, kind: &Kind, session: &Session) -> Self {
-        Self::of(&kind.scripts().inspect, name, kind, session.as_str()).commands(&[])
+    /// `ttl` is what would be asked for.
+    pub(crate) fn inspect(name: &Name, kind: &Kind, session: &Session, ttl: Duration) -> Self {
+        let call = Self::of(&kind.scripts().inspect, name, kind, session.as_str());
+        let call = match kind {
+            Kind::Voted { quarantine } => call.args([millis(ttl.max(*quarantine))]),
+            Kind::Mutex | Kind::Signalling { .. } | Kind::Reentrant { .. } => call,
+        };
+        call.commands(&[])
     }
 
     pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {

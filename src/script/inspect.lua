@@ -1,7 +1,9 @@
--- Says who holds the lock, how often, for how long, the last fence, and how many wait. Changes nothing.
+-- Says who holds the lock, how often, for how long, the last fence, how many wait, and whether it is this server's to say. Changes
+-- nothing.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue
--- ARGV  1 nonce
--- reply {1, nonce, RESP of: holder or nil, count, ms left (-1: without end, -2: free), last fence or nil, waiters}
+-- ARGV  1 nonce · 2 ms for which this server must have been up to have a say, if others have one too
+-- reply {1, nonce, RESP of: holder or nil, count, ms left (-1: without end, -2: free), last fence or nil, waiters,
+--                    ms for which it has no say yet}
 local holder, count = holder_and_count()
-return { 1, ARGV[1], resp(holder) .. resp(count) .. resp(redis.call('PTTL', NAME)) .. resp(string.match(redis.call('GET', FENCE) or '', '^%d+')) .. resp(redis.call('ZCARD', QUEUE)) }
+return { 1, ARGV[1], resp(holder) .. resp(count) .. resp(redis.call('PTTL', NAME)) .. resp(string.match(redis.call('GET', FENCE) or '', '^%d+')) .. resp(redis.call('ZCARD', QUEUE)) .. resp(missing_uptime(ARGV[2])) }

@@ -26,6 +26,8 @@ pub(crate) enum Acquired {
         replies: Vec<Reply>,
     },
     Held(Contended),
+    /// This server has no say yet, for so long.
+    Quarantined(Duration),
     /// The token had ended before; only a straggler gets to hear this.
     Gone,
 }
@@ -54,6 +56,9 @@ impl Outcome for Acquired {
                 redis_us: number(time).ok_or(SHAPE)?,
             })),
             (-1, []) => Ok(Self::Gone),
+            (-2, [left]) => Ok(Self::Quarantined(
+                left.int().and_then(duration).ok_or(SHAPE)?,
+            )),
             _ => Err(SHAPE),
         }
     }
@@ -132,6 +137,9 @@ pub struct Inspection {
     pub fence: Option<u64>,
     /// How many stand in the queue, those included that died there a short while ago.
     pub waiters: u64,
+    /// For how long yet no majority of a [quorum](crate::Client::quorum)'s servers has a say, at least: too many were started lately,
+    /// and may have forgotten who holds the lock. `None` if a majority has, or names a holder, and where there is one server.
+    pub quarantine: Option<Duration>,
 }
 
 /// Who holds a lock.
@@ -149,7 +157,7 @@ pub struct Holder {
 impl Outcome for Inspection {
     fn read(reply: &Verdict) -> Result<Self, Error> {
         let replies = Vec::<Reply>::read(reply)?;
-        let [holder, count, left, fence, waiters] = replies.as_slice() else {
+        let [holder, count, left, fence, waiters, missing] = replies.as_slice() else {
             return Err(SHAPE);
         };
         let holder = match holder {
@@ -164,6 +172,9 @@ impl Outcome for Inspection {
             holder,
             fence: number(fence),
             waiters: number(waiters).ok_or(SHAPE)?,
+            quarantine: number(missing)
+                .filter(|ms| *ms > 0)
+                .map(Duration::from_millis),
         })
     }
 }

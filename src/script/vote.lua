@@ -3,23 +3,16 @@
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which this server must have been up
 -- reply {1, nonce, fence, ''}     held by this token, with the full ttl
---       {0, nonce, ms, 0, time}   held by another for that long (-1: without end), or for that long not this server's to give
---       {-1, nonce}               this token was abandoned or given back: a straggler
---
--- A server that came back without its locks would give one away that others of its kind still know of. It counts whole seconds,
--- and the first one may be short.
-local function missing_uptime()
-  local up = string.match(tostring(redis.pcall('INFO', 'server')), 'uptime_in_seconds:(%d+)')
-  return up and ARGV[4] - (up - 1) * 1000 or 0
-end
-local function refuse(ms) return { 0, ARGV[1], ms, 0, whole(NOW_US) } end
+--       {0, nonce, ms, 0, time}   held by another for that long (-1: without end)
+--       {-2, nonce, ms}           for that long not this server's to give
+--       {-1, nonce}               this token was abandoned, given back or lost: a straggler
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then
   if redis.call('EXISTS', GONE) > 0 then return { -1, ARGV[1] } end
-  if holder then return refuse(redis.call('PTTL', NAME)) end
-  local missing = missing_uptime()
-  if missing > 0 then return refuse(missing) end
+  if holder then return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US) } end
+  local missing = missing_uptime(ARGV[4])
+  if missing > 0 then return { -2, ARGV[1], missing } end
 end
 local fence = mine and last_fence()
 if not fence then

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use edgelock::{Bridge, Client, Command, Error, Lease};
 use redis::ConnectionLike;
@@ -215,6 +216,40 @@ fn a_server_that_came_back_empty_has_no_say_until_a_ttl_has_passed() {
             .release()
             .await
             .expect("held");
+    });
+}
+
+#[test]
+fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds_the_lock() {
+    run(async {
+        const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+        let bridges = Bridges::spawn(3);
+        let client = bridges.client().quarantine(WEEK);
+        // A wait that cannot outlast it is over at once.
+        let lock = lock(&client).wait(WEEK / 2);
+        for asked in [lock.try_acquire().await, lock.acquire().await] {
+            let error = asked.expect_err("no majority has a say");
+            assert_eq!((error.code(), error.lock()), ("quarantined", Some(NAME)));
+            assert!(error.retry_after() > Some(WEEK - ms(600_000)), "{error}");
+            assert!(!error.is_unknown());
+        }
+        bridges.no_vote_is_left().await;
+        let state = lock.inspect().await.expect("answers");
+        assert_eq!((state.holder, state.fence), (None, None));
+        assert!(state.quarantine > Some(WEEK - ms(600_000)));
+
+        // A majority has a say.
+        let lock = bridges.lock();
+        lock.wait(ms(20_000))
+            .acquire()
+            .await
+            .expect("free")
+            .into_token();
+        let state = bridges.lock().inspect().await.expect("answers");
+        assert!(state.holder.is_some() && state.quarantine.is_none());
+        let held = client.lock(NAME).expect("a name").inspect().await;
+        // So has one that names a holder.
+        assert!(held.is_ok_and(|state| state.holder.is_some() && state.quarantine.is_none()));
     });
 }
 

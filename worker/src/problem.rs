@@ -122,7 +122,9 @@ impl Problem {
                 "command_failed",
                 "Redis refused a command; the records' keys may hold something else",
             ),
-            Error::Unavailable { .. } => Self::bridge_unavailable(come_back(&error)),
+            Error::Unavailable { .. } | Error::Quarantined { .. } => {
+                Self::bridge_unavailable(come_back(&error))
+            }
             error if error.is_unknown() => Self::bridge_unavailable(come_back(error)),
             _ => Self::new(
                 502,
@@ -319,6 +321,16 @@ mod tests {
         );
         check(
             Problem::of(unavailable(false)),
+            503,
+            "bridge_unavailable",
+            Some("2"),
+        );
+        let quarantined = Error::Quarantined {
+            lock: lock(),
+            retry_after: Duration::from_millis(1_001),
+        };
+        check(
+            Problem::of(quarantined),
             503,
             "bridge_unavailable",
             Some("2"),

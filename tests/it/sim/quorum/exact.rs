@@ -44,3 +44,57 @@ fn a_free_lock_is_had_however_short_the_wait() {
         place.world.end();
     }
 }
+
+#[test]
+fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
+    let redis = servers();
+    // A ttl of 2 s; and a server counts whole seconds.
+    const QUARANTINE: Time = 3_000 * MS;
+    for (wait, is_had) in [(4_000, true), (2_900, false)] {
+        // With three servers.
+        let place = (0..).map(|seed| Place::new(seed, &redis, Bent::Straight, Trace::OFF));
+        let place = { place }.find(|place| place.nodes.len() == 3);
+        let place = place.expect("one of three");
+        for node in &place.nodes[..2] {
+            place.come_back_empty(node);
+        }
+        for node in &place.nodes {
+            node.net.set(Net {
+                least: WAY,
+                latency: WAY,
+                ..Net::QUIET
+            });
+        }
+        let machine = Rc::new(Machine::new(0));
+        let lock = wire::client(&place, &machine).lock(NAME).expect("a name");
+        let lock = lock.ttl(Duration::from_secs(2)).expect("a ttl");
+        let lock = lock.wait(Duration::from_millis(wait));
+        let done: Rc<Cell<Option<(bool, Time)>>> = Rc::default();
+        let (noted, world) = (done.clone(), place.world.clone());
+        let task = async move {
+            let had = lock.acquire().await;
+            noted.set(Some((had.is_ok(), world.now())));
+            match had {
+                Ok(lease) => lease.release().await.expect("held"),
+                Err(error) => {
+                    assert_eq!(error.code(), "quarantined");
+                    assert_eq!(error.retry_after(), Some(Duration::from_nanos(QUARANTINE)));
+                }
+            }
+        };
+        place.world.spawn(&machine, Box::pin(task));
+        place.world.run(9_000 * MS, || done.get().is_some(), || {});
+        let (had, at) = done.get().expect("it ended");
+        assert_eq!(had, is_had);
+        // All were asked; and when it was over the one that is asked first, then all of them for a vote and a fence.
+        let ways = if is_had {
+            QUARANTINE + 8 * WAY
+        } else {
+            2 * WAY
+        };
+        assert_eq!(at / MS, ways / MS);
+        place.world.run(1_000 * MS, || place.votes() == 0, || {});
+        assert_eq!(place.votes(), 0);
+        place.world.end();
+    }
+}

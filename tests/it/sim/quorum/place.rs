@@ -149,7 +149,7 @@ impl Place {
         (self.trace).note(now, || format!("server {at}: {what}, for {} ms", time / MS));
     }
 
-    fn come_back_empty(&self, node: &Node) {
+    pub(super) fn come_back_empty(&self, node: &Node) {
         let mut db = node.redis.db_mut();
         db.execute(&[b"FLUSHALL"]);
         db.scripts.clear();

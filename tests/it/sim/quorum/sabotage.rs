@@ -44,7 +44,7 @@ fn script(promise: Promise, part: &'static str, by: &'static str) {
 fn a_server_that_votes_although_it_has_given_its_vote() {
     script(
         OneHolder,
-        "if holder then return refuse(redis.call('PTTL', NAME)) end",
+        "if holder then return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US) } end",
         "",
     );
 }
