@@ -42,6 +42,8 @@ pub(crate) struct Attempt<T: Transport, R: Runtime> {
     tries: u32,
     /// Its first request has had all the attempts that one has; those behind it are the wait's.
     has_asked: bool,
+    /// It has begun to wait, and nothing has come of that yet.
+    waits: bool,
 }
 
 /// The lock was granted.
@@ -57,7 +59,7 @@ enum Asked {
 }
 
 /// What an answer said of a lock that another holds.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Found {
     contended: Contended,
     /// Before the request left, and how long its answer took.
@@ -82,6 +84,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 claim.ttl,
                 liveness,
                 patience.fair,
+                &claim.label,
                 channel.as_deref(),
             )
         });
@@ -103,6 +106,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             requests: 0,
             tries: 0,
             has_asked: false,
+            waits: false,
             claim,
             patience,
             waiter,
@@ -117,6 +121,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             Err(error) => {
                 // Before anybody learns of it, and goes on as if this one did not wait any more.
                 if let Some(call) = self.giving_up() {
+                    self.requests = self.requests.saturating_add(1);
                     self.claim.call_ahead(call).await;
                 }
                 Err(error)
@@ -136,7 +141,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         match self.patience.wait.filter(|_| may_pass) {
             Some(wait) => self.wait(wait, last).await,
             None => Err(match last {
-                Ok(found) => self.held(&found.contended, None),
+                Ok(found) => self.held(found.contended, None),
                 Err(error) => error,
             }),
         }
@@ -214,12 +219,13 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 
     /// What to say when the wait was in vain, with an estimate of when to come back, or without: then when the holder's time is up.
-    fn held(&self, found: &Contended, estimate: Option<Duration>) -> Error {
+    fn held(&self, found: Contended, estimate: Option<Duration>) -> Error {
         let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
         Error::Held {
             lock: self.claim.lock(),
             remaining: found.remaining,
             ahead: found.ahead,
+            label: found.label,
             retry_after: estimate.unwrap_or(at_expiry),
             requests: self.requests.saturating_add(self.exposed.into()),
         }
@@ -247,6 +253,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     /// A lease now answers for the token.
     fn settle(mut self, grant: Grant) -> (Lease<T, R>, Vec<Reply>) {
         self.exposed = false;
+        self.waits = false;
         let now = self.claim.client.runtime().now();
         self.claim.observe(EventKind::Acquired {
             waited: now.since(self.claim.since),
@@ -265,7 +272,14 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
 impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
     fn drop(&mut self) {
         if let Some(call) = self.giving_up() {
+            self.requests = self.requests.saturating_add(1);
             self.claim.call_in_background(call, |_, _| {});
+        }
+        if self.waits {
+            self.claim.observe(EventKind::GaveUp {
+                waited: self.claim.age(),
+                requests: self.requests,
+            });
         }
     }
 }

@@ -5,7 +5,6 @@ mod endpoint;
 mod events;
 mod json;
 mod objects;
-mod percent;
 mod upstash;
 mod webdis;
 

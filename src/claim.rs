@@ -23,16 +23,19 @@ pub(crate) struct Claim<T, R> {
     pub(crate) token: Token,
     /// Tells its requests from those of another that resumed the same token.
     pub(crate) session: Session,
+    /// What others are told of who has it, as it is stored.
+    pub(crate) label: String,
     /// When it was made; of a lease, when it was granted or resumed.
     pub(crate) since: Moment,
 }
 
 impl<T: Transport, R: Runtime> Claim<T, R> {
-    pub(crate) const fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> Subject<'_> {
         Subject {
             name: &self.name,
             kind: &self.kind,
             token: &self.token,
+            label: &self.label,
         }
     }
 
@@ -108,6 +111,7 @@ impl<T, R> Clone for Claim<T, R> {
             replicas: self.replicas.clone(),
             token: self.token.clone(),
             session: self.session.clone(),
+            label: self.label.clone(),
             since: self.since,
         }
     }

@@ -24,7 +24,7 @@ pub enum Error {
     NoRandomness,
 
     /// Another holder has the lock, and had it for as long as this call was willing to wait.
-    #[error("lock {} is held by another owner ({})", Named(lock), left(*remaining))]
+    #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref()), left(*remaining))]
     Held {
         /// Which lock.
         lock: String,
@@ -32,6 +32,8 @@ pub enum Error {
         remaining: Option<Duration>,
         /// How many others were waiting before this call when it last asked.
         ahead: u64,
+        /// What the holder lets others know of itself, by [`Lock::label`](crate::Lock::label).
+        label: Option<String>,
         /// How long to stay away: an estimate of when it would be this call's turn, from how the line moved while it waited, else
         /// what the holder has left.
         retry_after: Duration,
@@ -335,6 +337,13 @@ impl Error {
         }
         self
     }
+}
+
+fn holder(label: Option<&str>) -> String {
+    label.map_or_else(
+        || "another owner".to_owned(),
+        |label| Named(label).to_string(),
+    )
 }
 
 fn left(remaining: Option<Duration>) -> String {

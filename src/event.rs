@@ -32,6 +32,13 @@ pub enum EventKind<'a> {
         /// What was sent for it.
         requests: u32,
     },
+    /// A wait for the lock ended in vain, or was given up: its future was dropped.
+    GaveUp {
+        /// From the call to its end.
+        waited: Duration,
+        /// What was sent for it, with the request that leaves the queue.
+        requests: u32,
+    },
     /// The lease has its full ttl again.
     Renewed {
         /// How long the request took.
@@ -73,6 +80,7 @@ impl EventKind<'_> {
         match self {
             Self::Contended { .. } => "contended",
             Self::Acquired { .. } => "acquired",
+            Self::GaveUp { .. } => "gave_up",
             Self::Renewed { .. } => "renewed",
             Self::Lost { .. } => "lost",
             Self::Released { .. } => "released",

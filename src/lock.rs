@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::label;
 use crate::lease::{Lease, Terms};
 use crate::name::{self, Name};
 use crate::replicas::Replicas;
@@ -34,6 +35,7 @@ pub struct Lock<T, R> {
     fair: bool,
     max_hold: Option<Duration>,
     replicas: Option<Replicas>,
+    label: String,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
@@ -48,6 +50,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             fair: false,
             max_hold: None,
             replicas: None,
+            label: String::new(),
         }
     }
 
@@ -164,6 +167,17 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             ));
         }
         self.replicas = Some(Replicas::new(count, within)?);
+        Ok(self)
+    }
+
+    /// What others are told of who holds the lock: by [`Lock::inspect`], and by [`Error::Held`] ("held by …"). Up to 128 bytes; empty
+    /// for none, as by itself. Everybody who may ask for the lock can read it, so it is no place for a secret.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is longer, or the lock is reentrant: that shows its owner.
+    pub fn label(mut self, label: &str) -> Result<Self, Error> {
+        self.kind.check_label()?;
+        self.label = label::stored(label)?;
         Ok(self)
     }
 
@@ -310,6 +324,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             replicas: self.replicas.clone(),
             token,
             session,
+            label: self.label.clone(),
             since: self.client.runtime().now(),
         }
     }
@@ -369,6 +384,7 @@ impl<T, R> Clone for Lock<T, R> {
             fair: self.fair,
             max_hold: self.max_hold,
             replicas: self.replicas.clone(),
+            label: self.label.clone(),
         }
     }
 }

@@ -93,16 +93,15 @@ fn contended(answers: &[Acquired], missing: usize) -> Option<Contended> {
         })
         .collect();
     let last = last_of(missing, held, |held| held.remaining)?;
-    Some(Contended { ahead: 0, ..*last })
+    Some(Contended {
+        ahead: 0,
+        ..last.clone()
+    })
 }
 
 /// The last to end of the first `count` to end, or of all if those are fewer. One by one, since a sort would be the largest part of the
 /// client's wasm.
-fn last_of<'a, T>(
-    count: usize,
-    mut all: Vec<&'a T>,
-    left: impl Fn(&T) -> Option<Duration>,
-) -> Option<&'a T> {
+fn last_of<T>(count: usize, mut all: Vec<&T>, left: impl Fn(&T) -> Option<Duration>) -> Option<&T> {
     let end = |(_, one): &(usize, &&T)| left(one).unwrap_or(Duration::MAX);
     (0..count)
         .map_while(|_| {
@@ -194,6 +193,7 @@ mod tests {
             remaining: Some(s(seconds)),
             ahead: 0,
             redis_us: 1,
+            label: None,
         })
     }
 

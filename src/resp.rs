@@ -47,7 +47,8 @@ fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
     line.strip_suffix('\r')
 }
 
-fn unescape(text: &str) -> Option<Vec<u8>> {
+/// Text that was printable ASCII only, with the bytes that stand for themselves nowhere. `None` if it cannot be that.
+pub(crate) fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {

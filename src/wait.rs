@@ -289,6 +289,7 @@ mod tests {
             remaining,
             ahead,
             redis_us: 1,
+            label: None,
         }
     }
 
@@ -296,6 +297,7 @@ mod tests {
         remaining: None,
         ahead: 0,
         redis_us: 1,
+        label: None,
     };
     const FIVE: Duration = Duration::from_secs(5);
 

@@ -16,7 +16,7 @@ pub struct Lock(Rc<edgelock::Lock<Fetch, Host>>);
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ waitMs?, maxRequests?, fair?, signalList?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by itself.
+    /// `{ waitMs?, maxRequests?, fair?, signalList?, label?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by itself.
     pub type Patience;
     #[wasm_bindgen(method, getter, js_name = waitMs)]
     fn wait_ms(this: &Patience) -> Option<f64>;
@@ -26,6 +26,8 @@ extern "C" {
     fn fair(this: &Patience) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = signalList)]
     fn signal_list(this: &Patience) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn label(this: &Patience) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn replicas(this: &Patience) -> Option<u32>;
     #[wasm_bindgen(method, getter, js_name = replicasWithinMs)]
@@ -54,6 +56,9 @@ impl Lock {
             }
             if let Some(key) = patience.signal_list() {
                 lock = lock.signal_list(key)?;
+            }
+            if let Some(label) = patience.label() {
+                lock = lock.label(&label)?;
             }
             if let (Some(count), Some(ms)) = (patience.replicas(), patience.replicas_within_ms()) {
                 lock = lock.replicas(count, duration(ms)?)?;

@@ -71,6 +71,10 @@ fn perhaps_milliseconds(duration: Option<Duration>) -> JsValue {
     duration.map_or(JsValue::NULL, |duration| milliseconds(duration).into())
 }
 
+fn perhaps_text(text: Option<&str>) -> JsValue {
+    text.map_or(JsValue::NULL, JsValue::from)
+}
+
 /// An object that is written property by property.
 #[derive(Default)]
 struct Plain(Object);
@@ -97,11 +101,13 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         Error::Held {
             remaining,
             ahead,
+            label,
             retry_after,
             requests,
             ..
         } => plain
             .with("requests", *requests)
+            .with("label", perhaps_text(label.as_deref()))
             .with("remaining", perhaps_milliseconds(*remaining))
             .with("ahead", *ahead as f64)
             .with("retryAfter", milliseconds(*retry_after)),
@@ -167,6 +173,7 @@ pub(crate) fn inspection(inspection: &Inspection) -> Object {
             .with("token", holder.token.expose())
             .with("count", holder.count as f64)
             .with("remaining", perhaps_milliseconds(holder.remaining))
+            .with("label", perhaps_text(holder.label.as_deref()))
             .0
     });
     let fence = inspection.fence.map(|fence| fence as f64);
@@ -186,7 +193,7 @@ pub(crate) fn event(event: &Event<'_>) -> Object {
         EventKind::Contended { remaining, ahead } => plain
             .with("remaining", perhaps_milliseconds(remaining))
             .with("ahead", ahead as f64),
-        EventKind::Acquired { waited, requests } => plain
+        EventKind::Acquired { waited, requests } | EventKind::GaveUp { waited, requests } => plain
             .with("waited", milliseconds(waited))
             .with("requests", requests),
         EventKind::Renewed { took } => plain.with("took", milliseconds(took)),

@@ -321,9 +321,22 @@ export const contract: Suite = {
     await fails("invalid_argument", client.read([["DEL", { key: "a" }]]));
   },
 
+  async the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(stack) {
+    const label = "worker 7, 100 % ü";
+    const lease = await stack.lock("a", { label }).tryAcquire();
+    const held = await fails("held", stack.lock("a").tryAcquire());
+    check(held instanceof HeldError && held.label === label && held.message.includes(`is held by "${label}" (`), held.message);
+    equal((await stack.lock("a").inspect()).holder?.label, label);
+    await lease.release();
+    const next = await stack.lock("a").tryAcquire();
+    equal(((await fails("held", stack.lock("a").tryAcquire())) as unknown as HeldError).label, null);
+    await next.release();
+    for (const odd of ["x".repeat(129), 7 as unknown as string, "\ud800"]) await fails("invalid_argument", () => stack.lock("a", { label: odd }));
+  },
+
   async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
     const lock = stack.lock("a");
-    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0 });
+    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantine: null });
     const lease = await lock.tryAcquire();
     const { holder, fence } = await lock.inspect();
     check(holder !== null && holder.remaining !== null && holder.remaining > 9_000, "it is held");

@@ -214,6 +214,7 @@ function checked(options: LockOptions): { readonly ttl: number | undefined; read
     maxRequests: count(options.maxRequests, "maxRequests"),
     fair: flag(options.fair, "fair"),
     signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
+    label: options.label === undefined ? undefined : text(options.label, "label"),
     replicas: replicas && (count(replicas.count, "replicas.count") ?? 0),
     replicasWithinMs: replicas && (milliseconds(replicas.within, "replicas.within") ?? 0),
   };

@@ -8,6 +8,7 @@ export interface Failure {
   readonly lock?: string;
   readonly remaining?: number | null;
   readonly ahead?: number;
+  readonly label?: string | null;
   readonly retryAfter?: number | null;
   readonly requests?: number;
   readonly index?: number;
@@ -65,6 +66,8 @@ export class HeldError extends EdgelockError {
   readonly remaining: number | null;
   /** How many others were waiting before this call when it last asked. */
   readonly ahead: number;
+  /** What the holder lets others know of itself, by the option `label`; `null` if it has none. */
+  readonly label: string | null;
   /** Milliseconds to stay away: an estimate of when it would be this call's turn. */
   readonly retryAfter: number;
   /** How many requests the call cost, with the one that leaves the queue. */
@@ -75,6 +78,7 @@ export class HeldError extends EdgelockError {
     super(failure);
     this.remaining = failure.remaining ?? null;
     this.ahead = failure.ahead ?? 0;
+    this.label = failure.label ?? null;
     this.retryAfter = failure.retryAfter ?? 0;
     this.requests = failure.requests ?? 0;
   }

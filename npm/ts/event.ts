@@ -21,6 +21,14 @@ export type LockEvent = { readonly lock: string } & (
       readonly requests: number;
     }
   | {
+      /** A wait for the lock ended in vain, or was given up. */
+      readonly type: "gave_up";
+      /** From the call to its end. */
+      readonly waited: number;
+      /** How many requests were sent for it, with the one that leaves the queue. */
+      readonly requests: number;
+    }
+  | {
       /** The lease has its full ttl again. */
       readonly type: "renewed";
       /** How long the request took. */

@@ -32,6 +32,11 @@ export interface LockOptions {
    */
   readonly signalList?: string | undefined;
   /**
+   * What others are told of who holds the lock: by {@link Lock.inspect}, and by {@link HeldError}. Up to 128 bytes. Everybody who may ask for
+   * the lock can read it, so it is no place for a secret.
+   */
+  readonly label?: string | undefined;
+  /**
    * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
    * {@link UnreplicatedError}. None by itself. The bridge must have Upstash's `/pipeline`.
    */
@@ -46,9 +51,9 @@ export interface LockOptions {
 
 /**
  * How to ask for a lock that its owner may take again. Those who wait for it do not queue, so it cannot be fair, and are told by
- * Redisson's channel, so it has no signal list.
+ * Redisson's channel, so it has no signal list. Its owner says who holds it, so it has no label.
  */
-export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList">;
+export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
 
 /** A name that one holder at a time may have, and how to ask for it. Made by a {@link Client}. */
 export class Lock {

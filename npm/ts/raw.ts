@@ -30,6 +30,8 @@ export interface Holder {
   readonly count: number;
   /** Milliseconds that it has left, by Redis's clock; `null` without end. */
   readonly remaining: number | null;
+  /** What it lets others know of itself, by the option `label`. */
+  readonly label: string | null;
 }
 
 export type RawEvent = { readonly type: string; readonly lock: string; readonly error?: Failure };
@@ -62,6 +64,7 @@ export interface RawPatience {
   readonly maxRequests?: number | undefined;
   readonly fair?: boolean | undefined;
   readonly signalList?: string | undefined;
+  readonly label?: string | undefined;
   readonly replicas?: number | undefined;
   readonly replicasWithinMs?: number | undefined;
 }

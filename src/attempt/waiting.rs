@@ -78,7 +78,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             let due = match &last {
                 Ok(found) => {
                     unknown = None;
-                    let is_first = waiting.found.replace(*found).is_none();
+                    let is_first = waiting.found.replace(found.clone()).is_none();
                     if is_first && now < end && self.tries_left() > 0 {
                         self.begin(&mut waiting, channel.is_some());
                     }
@@ -92,6 +92,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                     let Some(pause) = waiting.plan.pause_after(runtime, error, left) else {
                         break;
                     };
+                    self.waits = true;
                     self.claim.observe(EventKind::Retried { error, pause });
                     Some(now + pause)
                 }
@@ -111,7 +112,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         Err(match last {
             Ok(Found { contended, .. }) => {
                 let estimate = waiting.plan.estimate(&contended, runtime.now());
-                self.held(&contended, estimate)
+                self.held(contended, estimate)
             }
             Err(error) => match unknown {
                 Some(unknown) => error.behind(unknown),
@@ -126,9 +127,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         waiting: &mut Waiting<'_, F, L>,
         listens: bool,
     ) {
-        let Some(Found { contended, .. }) = waiting.found else {
+        let Some(Found { contended, .. }) = &waiting.found else {
             return;
         };
+        self.waits = true;
         self.claim.observe(EventKind::Contended {
             remaining: contended.remaining,
             ahead: contended.ahead,
@@ -174,7 +176,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             let sleep = runtime.sleep(wake_at.since(now));
             match waiting.line.during(sleep).await {
                 Came::Message(message) => {
-                    let told = waiting.found.map(|found| self.judge(&message, &found));
+                    let told = waiting
+                        .found
+                        .as_ref()
+                        .map(|found| self.judge(&message, found));
                     return match told {
                         Some(Told::Granted(grant)) => Next::Take(grant),
                         _ => Next::Ask,
@@ -196,7 +201,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         now: Moment,
         hears: bool,
     ) -> Option<Duration> {
-        let found = waiting.found?;
+        let found = waiting.found.as_ref()?;
         let left = self.tries_left();
         if left == 0 {
             let rest = waiting.plan.rest(now, found.asked_at);
@@ -229,8 +234,8 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 
     fn is_first<F, L>(&self, waiting: &Waiting<'_, F, L>) -> bool {
-        let is_first = |found: Found| found.contended.ahead == 0;
-        waiting.found.is_some_and(is_first) && self.tries_left() > 0
+        let is_first = |found: &Found| found.contended.ahead == 0;
+        waiting.found.as_ref().is_some_and(is_first) && self.tries_left() > 0
     }
 
     /// Asks, and again where what was heard meanwhile may have come after the answer.
@@ -254,13 +259,13 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             };
             match &asked {
                 Ok(Asked::Granted(_)) => return asked,
-                Ok(Asked::Held(found)) => waiting.found = Some(*found),
+                Ok(Asked::Held(found)) => waiting.found = Some(found.clone()),
                 // A message is judged by the answer before.
                 Err(error) if error.is_passing() && message.is_some() => {}
                 Err(_) => return asked,
             }
-            let told = (message.as_deref().zip(waiting.found))
-                .map(|(message, found)| self.judge(message, &found));
+            let told = (message.as_deref().zip(waiting.found.as_ref()))
+                .map(|(message, found)| self.judge(message, found));
             let again = match told {
                 Some(Told::Granted(grant)) => return Ok(Asked::Granted(grant)),
                 Some(Told::News) => true,

@@ -4,9 +4,10 @@
 //! bridges print numbers as floats. `application/json` to the letter, `Bearer` with a capital B, no base64: each is the
 //! only form that some bridge takes.
 
-use super::{Access, answer, json, percent};
+use super::{Access, answer, json};
 use crate::command::Reply;
 use crate::error::Error;
+use crate::percent;
 use crate::quoted;
 use crate::transport::Response;
 

@@ -3,9 +3,10 @@
 //! <https://github.com/nicolasff/webdis>. `POST /` with the command in the body, its words percent-encoded and parted by slashes,
 //! and HTTP's basic authentication. Replies are keyed by the command, and an error is a reply.
 
-use super::{Access, answer, percent};
+use super::{Access, answer};
 use crate::command::Reply;
 use crate::error::Error;
+use crate::percent;
 use crate::token::base64url;
 use crate::transport::Response;
 

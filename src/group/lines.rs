@@ -140,6 +140,7 @@ fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
         lock: lock.key().to_owned(),
         remaining: Some(lock.lasts()),
         ahead: ahead as u64,
+        label: None,
         retry_after: lock.patience().min(lock.lasts()),
         requests: 0,
     }

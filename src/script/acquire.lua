@@ -2,10 +2,10 @@
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
---       6 f to wait for its turn, b to barge · 7… reads
+--       6 f to wait for its turn, b to barge · 7 label · 8… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
---       {0, nonce, ms, place, time}   held by another for that long (-1: without end), or free for whoever waits at the head;
---                                     how many wait before this one; Redis's time in microseconds
+--       {0, nonce, ms, place, time, label}  held by another for that long (-1: without end), or free for whoever waits at the head;
+--                                     how many wait before this one; Redis's time in microseconds; the holder's label
 --       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
 -- Asking again with the same token is harmless: the same fence, the full ttl, the same place.
@@ -25,7 +25,7 @@ local function join()
     if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
   end
 end
-local function refuse(ms)
+local function refuse(ms, label)
   local first = head()
   local place
   if WAITER == '' then
@@ -34,13 +34,16 @@ local function refuse(ms)
     join()
     place = redis.call('ZRANK', QUEUE, WAITER)
   end
-  return { 0, ARGV[1], ms, place, whole(NOW_US) }
+  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '' }
 end
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
-  if holder then return refuse(redis.call('PTTL', NAME)) end
+  if holder then
+    local _, _, label = hold_of(holder)
+    return refuse(redis.call('PTTL', NAME), label)
+  end
   local first = ARGV[6] == 'f' and head()
   if first and first ~= WAITER then return refuse(alive_for(first)) end
 end
@@ -48,9 +51,9 @@ local fence = mine and hold_of(ARGV[2])
 if fence then
   redis.call('PEXPIRE', FENCE, FENCE_MS + ARGV[3])
 else
-  fence = issue_fence(ARGV[2], ARGV[3])
+  fence = issue_fence(ARGV[2], ARGV[3], ARGV[7])
 end
 if WAITER ~= '' then bury(WAITER) end
 -- The lock last: if anything above fails, nothing is held.
 redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])
-return { 1, ARGV[1], fence, run(7) }
+return { 1, ARGV[1], fence, run(8) }

@@ -70,6 +70,15 @@ impl Kind {
         Err(Error::InvalidArgument(why.into()))
     }
 
+    pub(crate) fn check_label(&self) -> Result<(), Error> {
+        match self {
+            Self::Mutex | Self::Signalling { .. } | Self::Voted { .. } => Ok(()),
+            Self::Reentrant { .. } => Err(Error::InvalidArgument(
+                "a reentrant lock has no label: its owner says who holds it".into(),
+            )),
+        }
+    }
+
     /// Whether `commands` may run where the lock is.
     pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
         if self.is_voted() && !commands.is_empty() {
@@ -106,6 +115,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) name: &'a Name,
     pub(crate) kind: &'a Kind,
     pub(crate) token: &'a Token,
+    /// What others are told of who asks, as it is stored.
+    pub(crate) label: &'a str,
 }
 
 /// One run of a script, without the nonce: each request draws its own.
@@ -149,8 +160,11 @@ impl Call {
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 manner(fair).to_owned(),
+                subject.label.to_owned(),
             ]),
-            Kind::Voted { quarantine } => call.args([millis(ttl.max(*quarantine))]),
+            Kind::Voted { quarantine } => {
+                call.args([millis(ttl.max(*quarantine)), subject.label.to_owned()])
+            }
             Kind::Reentrant { .. } => call,
         };
         call.commands(reads)
@@ -186,7 +200,7 @@ impl Call {
     /// Makes the next fence everywhere higher than `fence`, which is that of this hold.
     pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Self {
         Self::about(&RAISE, subject)
-            .args([fence.to_string(), millis(ttl)])
+            .args([fence.to_string(), millis(ttl), subject.label.to_owned()])
             .commands(&[])
     }
 

@@ -1,18 +1,18 @@
 -- Shared: Redis's time, and the fence that comes from it: higher than all before, also where Redis has forgotten those.
 --
--- FENCE is '<last> <token> <fence> <ttl>': the last fence issued; and of the present hold, or else the last one, its token, its fence
--- (0: not known here), and the ttl in ms that it was acquired for.
+-- FENCE is '<last> <token> <fence> <ttl> <label>': the last fence issued; and of the present hold, or else the last one, its token, its
+-- fence (0: not known here), the ttl in ms that it was acquired for, and its label, which is one word, or empty.
 local TIME = redis.call('TIME')
 local NOW_US = TIME[1] * 1000000 + TIME[2]
 local NOW_MS = math.floor(NOW_US / 1000)
 local function whole(number) return string.format('%.0f', number) end
 local function last_fence() return string.match(redis.call('GET', FENCE) or '', '^%d+') end
 local function next_fence() return whole(math.max((last_fence() or 0) + 1, NOW_US)) end
-local function keep_fence(last, token, fence, ttl)
-  redis.call('SET', FENCE, table.concat({ last, token, fence, ttl }, ' '), 'PX', FENCE_MS + ttl)
+local function keep_fence(last, token, fence, ttl, label)
+  redis.call('SET', FENCE, table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)
 end
-local function issue_fence(token, ttl)
+local function issue_fence(token, ttl, label)
   local fence = next_fence()
-  keep_fence(fence, token, fence, ttl)
+  keep_fence(fence, token, fence, ttl, label)
   return fence
 end

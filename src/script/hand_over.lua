@@ -18,8 +18,8 @@ local function may_be_overtaken(first)
 end
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
 local function give(waiter, most)
-  local token, ms, ttl, channel = string.match(waiter, '^(%S+) (%d+) %S (%d+) (.*)$')
-  local fence = issue_fence(token, ttl)
+  local token, ms, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %S (%d+) (%S*) (.*)$')
+  local fence = issue_fence(token, ttl, label)
   redis.call('SET', NAME, token, 'PX', whole(math.min(ms, most)))
   local told = tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
@@ -34,7 +34,7 @@ local function hand_over()
       bury(waiter)
     else
       place, first = place + 1, first or waiter
-      local manner, channel = string.match(waiter, '^%S+ %d+ (%S) %d+ (.*)$')
+      local manner, channel = string.match(waiter, '^%S+ %d+ (%S) %d+ %S* (.*)$')
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
         return give(first, OVERTAKEN_MS)

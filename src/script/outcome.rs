@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::command::Reply;
 use crate::error::Error;
+use crate::label;
 use crate::quoted;
 use crate::resp;
 use crate::token::Token;
@@ -33,7 +34,7 @@ pub(crate) enum Acquired {
 }
 
 /// Why a lock was not had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contended {
     /// What the holder has left, or whoever is to have it next; `None` without end.
     pub(crate) remaining: Option<Duration>,
@@ -41,6 +42,8 @@ pub(crate) struct Contended {
     pub(crate) ahead: u64,
     /// Redis's clock when it said so, in microseconds.
     pub(crate) redis_us: u64,
+    /// What the holder lets others know of itself.
+    pub(crate) label: Option<String>,
 }
 
 impl Outcome for Acquired {
@@ -50,10 +53,11 @@ impl Outcome for Acquired {
                 fence: number(fence).ok_or(SHAPE)?,
                 replies: results_of(results)?,
             }),
-            (0, [left, ahead, time]) => Ok(Self::Held(Contended {
+            (0, [left, ahead, time, label]) => Ok(Self::Held(Contended {
                 remaining: duration(left.int().ok_or(SHAPE)?),
                 ahead: number(ahead).ok_or(SHAPE)?,
                 redis_us: number(time).ok_or(SHAPE)?,
+                label: label::read(label.text().ok_or(SHAPE)?),
             })),
             (-1, []) => Ok(Self::Gone),
             (-2, [left]) => Ok(Self::Quarantined(
@@ -152,6 +156,8 @@ pub struct Holder {
     pub count: u64,
     /// What it has left, by Redis's clock; `None` without end.
     pub remaining: Option<Duration>,
+    /// What it lets others know of itself, by [`Lock::label`](crate::Lock::label).
+    pub label: Option<String>,
 }
 
 impl Outcome for Inspection {
@@ -160,8 +166,13 @@ impl Outcome for Inspection {
         let [holder, count, left, fence, waiters, missing] = replies.as_slice() else {
             return Err(SHAPE);
         };
+        // '<last fence> <token> <fence> <ttl> <label>': the last four are those of the present hold, or of the last one.
+        let mut hold = fence.text().unwrap_or_default().split(' ');
+        let last = hold.next().and_then(|last| last.parse().ok());
+        let (whose, label) = (hold.next(), hold.nth(2).and_then(label::read));
         let holder = match holder {
             Reply::Text(token) => Some(Holder {
+                label: label.filter(|_| holder.text() == whose),
                 token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
                 count: number(count).ok_or(SHAPE)?,
                 remaining: duration(left.int().ok_or(SHAPE)?),
@@ -170,7 +181,7 @@ impl Outcome for Inspection {
         };
         Ok(Self {
             holder,
-            fence: number(fence),
+            fence: last,
             waiters: number(waiters).ok_or(SHAPE)?,
             quarantine: number(missing)
                 .filter(|ms| *ms > 0)

@@ -1,5 +1,6 @@
--- Shared: who waits, in order of arrival. A waiter is '<token> <ms> <f or b> <ttl> <channel>': for how long it is to have the lock
--- if it is handed over, whether it waits its turn (fair) or barges, the ttl in ms that it asks for, and where it listens, if it does.
+-- Shared: who waits, in order of arrival. A waiter is '<token> <ms> <f or b> <ttl> <label> <channel>': for how long it is to have the
+-- lock if it is handed over, whether it waits its turn (fair) or barges, the ttl in ms and the label that it asks for, and where it listens,
+-- if it does.
 local OVERTAKEN = 'overtaken '
 local function bury(waiter)
   redis.call('ZREM', QUEUE, waiter)

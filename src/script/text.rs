@@ -139,7 +139,7 @@ pub(crate) static REENTRANT: Scripts = Scripts {
 /// At each of several servers. Nobody queues, and what is given back is barred at once.
 #[rustfmt::skip]
 pub(crate) static VOTED: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, FENCE, UPTIME, part!("vote.lua")]),
+    acquire: Script::of(&[KEYS, FENCE, HOLD, UPTIME, part!("vote.lua")]),
     renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
     abandon: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),

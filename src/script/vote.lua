@@ -1,16 +1,19 @@
 -- Takes the lock at one of several servers, if it is free there.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which this server must have been up
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which this server must have been up · 5 label
 -- reply {1, nonce, fence, ''}     held by this token, with the full ttl
---       {0, nonce, ms, 0, time}   held by another for that long (-1: without end)
+--       {0, nonce, ms, 0, time, label}  held by another for that long (-1: without end)
 --       {-2, nonce, ms}           for that long not this server's to give
 --       {-1, nonce}               this token was abandoned, given back or lost: a straggler
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then
   if redis.call('EXISTS', GONE) > 0 then return { -1, ARGV[1] } end
-  if holder then return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US) } end
+  if holder then
+    local _, _, label = hold_of(holder)
+    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), label or '' }
+  end
   local missing = missing_uptime(ARGV[4])
   if missing > 0 then return { -2, ARGV[1], missing } end
 end
@@ -18,7 +21,7 @@ local fence = mine and last_fence()
 if not fence then
   fence = next_fence()
   -- Which fence the hold has is known once a majority has voted.
-  keep_fence(fence, ARGV[2], 0, ARGV[3])
+  keep_fence(fence, ARGV[2], 0, ARGV[3], ARGV[5])
 end
 redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])
 return { 1, ARGV[1], fence, '' }

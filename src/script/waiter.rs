@@ -10,7 +10,7 @@ pub(crate) struct Waiter {
     /// For how long it counts as alive after each time it asks.
     pub(crate) liveness: Duration,
     /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, the ttl that it asks for,
-    /// where it listens.
+    /// its label, and where it listens.
     pub(super) text: String,
 }
 
@@ -21,6 +21,7 @@ impl Waiter {
         ttl: Duration,
         liveness: Duration,
         fair: bool,
+        label: &str,
         channel: Option<&str>,
     ) -> Self {
         let (token, ms, manner) = (token.expose(), millis(granted), manner(fair));
@@ -28,7 +29,7 @@ impl Waiter {
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("{token} {ms} {manner} {ttl} {channel}"),
+            text: format!("{token} {ms} {manner} {ttl} {label} {channel}"),
         }
     }
 }

@@ -38,6 +38,7 @@ over! {
         every_reply_of_redis_arrives_as_it_is,
         reads_without_a_lock_are_one_request,
         inspection_says_who_holds_for_how_long_and_the_last_fence,
+        the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it,
         a_forced_release_frees_the_lock_and_the_holder_learns_it,
         a_lease_goes_on_in_another_handler_by_its_token,
         a_renewal_gives_what_the_lock_was_acquired_for_unless_told,
@@ -630,6 +631,54 @@ fn inspection_says_who_holds_for_how_long_and_the_last_fence(spawn: Spawn) {
         assert!(holder.remaining.unwrap() > ms(9_000));
         assert_eq!(held.fence, Some(lease.fence()));
     });
+}
+
+fn the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(spawn: Spawn) {
+    run(async {
+        const LABEL: &str = "worker 7, 100 %\u{202e}";
+        let mut stack = spawn();
+        let lock = stack.lock("a").wait(ms(30_000));
+        let label = async |labelled: Option<&str>| {
+            let held = lock.try_acquire().await.unwrap_err();
+            let shown = labelled.map_or("another owner", |_| r#""worker 7, 100 %\u{202e}""#);
+            let start = format!("lock \"a\" is held by {shown} (expires in ");
+            assert!(held.to_string().starts_with(&start), "{held}");
+            assert!(matches!(held, Error::Held { label, .. } if label.as_deref() == labelled));
+            let holder = lock.inspect().await.unwrap().holder.unwrap();
+            assert_eq!(holder.label.as_deref(), labelled);
+        };
+        let labelled = || lock.clone().label(LABEL).unwrap();
+        let first = labelled().try_acquire().await.unwrap();
+        label(Some(LABEL)).await;
+        // Asked for again, renewed, resumed.
+        first.renew().await.unwrap();
+        let first = lock.resume(first.into_token()).unwrap();
+        first.exec(&[]).await.unwrap();
+        label(Some(LABEL)).await;
+        // Handed over to who has none, and to who has one.
+        for (next, its) in [(lock.clone(), None), (labelled(), Some(LABEL))] {
+            let waiter = tokio::task::spawn_local(async move { next.acquire().await });
+            stack.has_waiters(1).await;
+            let token = lock.inspect().await.unwrap().holder.unwrap().token;
+            lock.resume(token).unwrap().release().await.unwrap();
+            let lease = waiter.await.unwrap().unwrap();
+            label(its).await;
+            let _ = lease.into_token();
+        }
+        lock.force_release().await.unwrap();
+        let _: () = stack.redis("SET a theirs PX 60000");
+        label(None).await;
+    });
+}
+
+#[test]
+fn a_label_has_up_to_128_bytes_and_a_reentrant_lock_none() {
+    let client = client("http://127.0.0.1:1", "credential");
+    let lock = client.lock("a").unwrap();
+    assert!(lock.clone().label(&"ü".repeat(64)).is_ok());
+    assert_eq!(code(lock.label(&"x".repeat(129))), "invalid_argument");
+    let reentrant = client.reentrant("a", "me").unwrap();
+    assert_eq!(code(reentrant.label("x")), "invalid_argument");
 }
 
 fn a_forced_release_frees_the_lock_and_the_holder_learns_it(spawn: Spawn) {

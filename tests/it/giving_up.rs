@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use edgelock::Error;
 use tokio::time::timeout;
 
 use crate::support::{Spawn, eventually, ms, over, run};
@@ -24,6 +25,14 @@ fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(spawn: Spawn)
         let error = lock.acquire().await.unwrap_err();
         // Nothing else had a chance to run in between.
         assert_eq!((error.code(), seen.abandoned()), ("held", 1));
+        let Error::Held { requests, .. } = error else {
+            unreachable!()
+        };
+        assert_eq!(seen.events(), ["contended", "gave_up"]);
+        assert_eq!(
+            (seen.requests_in_vain(), seen.sent()),
+            (vec![requests], requests as usize)
+        );
         stack.has_waiters(0).await;
         holder.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS a"));
@@ -37,8 +46,12 @@ fn a_wait_that_is_dropped_leaves_the_queue_in_the_background(spawn: Spawn) {
         let (client, seen) = stack.watched();
         let waiter = acquire(&client);
         stack.has_waiters(1).await;
+        eventually(|| seen.events() == ["contended"]).await;
         waiter.abort();
         eventually(|| seen.abandoned() == 1).await;
+        assert_eq!(seen.events(), ["contended", "gave_up"]);
+        // What it sent last leaves the queue.
+        assert!(seen.requests_in_vain()[0] >= 2);
         stack.has_waiters(0).await;
         holder.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS a"));

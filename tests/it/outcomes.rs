@@ -46,13 +46,13 @@ fn every_answer_of_a_bridge_has_its_outcome() {
         // Expected shapes.
         (
             200,
-            r#"{"result":[0,"NONCE",5000,3,"1700000000000000"]}"#,
+            r#"{"result":[0,"NONCE",5000,3,"1700000000000000",""]}"#,
             "held",
             NOT_EXECUTED,
         ),
         (
             200,
-            r#"{"result":["0","NONCE","-1","3","1700000000000000"]}"#,
+            r#"{"result":["0","NONCE","-1","3","1700000000000000","w%207"]}"#,
             "held",
             NOT_EXECUTED,
         ),
@@ -369,13 +369,13 @@ fn every_answer_of_a_bridge_has_its_outcome() {
         ),
         (
             200,
-            r#"{"result":[0,"NONCE",5000.5,3,"1700000000000000"]}"#,
+            r#"{"result":[0,"NONCE",5000.5,3,"1700000000000000",""]}"#,
             "unexpected_reply",
             EXECUTED_PERHAPS,
         ),
         (
             200,
-            r#"{"result":[0,"NONCE",18446744073709551615,3,"1"]}"#,
+            r#"{"result":[0,"NONCE",18446744073709551615,3,"1",""]}"#,
             "unexpected_reply",
             EXECUTED_PERHAPS,
         ),

@@ -44,11 +44,17 @@ impl Bridges {
         eventually(|| self.votes() == 0).await;
     }
 
-    /// Lets each of them live as long as it takes to have a say.
+    /// Lets each of them live as long as it takes to have a say: a ttl of 1 s, and the first second may be short.
     async fn grow_up(&self) {
-        let lease = self.lock().acquire().await.expect("grown up");
-        lease.release().await.expect("released");
-        self.no_vote_is_left().await;
+        let is_grown = |bridge| {
+            let info = redis::from_redis_value::<String>(self.say(bridge, "INFO server"));
+            let info = info.expect("text");
+            let up = info
+                .lines()
+                .find_map(|line| line.strip_prefix("uptime_in_seconds:"));
+            up.is_some_and(|up| up.parse::<u64>().expect("a number") >= 2)
+        };
+        eventually(|| (0..self.0.len()).all(is_grown)).await;
     }
 }
 
@@ -77,18 +83,25 @@ fn say(bridge: &stack::Bridge, command: &str) -> redis::Value {
 fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere() {
     run(async {
         let bridges = Bridges::spawn(3);
-        let lease = bridges.lock().acquire().await.expect("free");
+        bridges.grow_up().await;
+        let labelled = bridges.lock().label("worker 7").expect("a label");
+        let lease = labelled.acquire().await.expect("free");
         eventually(|| bridges.votes() == 3).await;
         let other = bridges.lock().try_acquire().await;
-        assert!(
-            matches!(other, Err(Error::Held { remaining: Some(left), .. }) if left <= ms(1_000))
-        );
+        let Err(Error::Held {
+            remaining: Some(left),
+            label: Some(label),
+            ..
+        }) = other
+        else {
+            panic!("{other:?}")
+        };
+        assert!(left <= ms(1_000) && label == "worker 7");
         lease.renew().await.expect("held");
         let state = bridges.lock().inspect().await.expect("answers");
-        assert_eq!(
-            state.holder.map(|holder| holder.token),
-            Some(lease.token().clone())
-        );
+        let holder = state.holder.expect("a holder");
+        assert_eq!(holder.token, *lease.token());
+        assert_eq!(holder.label.as_deref(), Some("worker 7"));
         assert!(state.fence >= Some(lease.fence()));
         lease.release().await.expect("held");
         bridges.no_vote_is_left().await;
@@ -146,6 +159,7 @@ fn without_a_majority_it_is_unavailable_and_not_held() {
 fn a_lease_that_a_majority_lost_is_lost_and_given_back_by_the_rest() {
     run(async {
         let bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
         let lease = bridges.lock().acquire().await.expect("free");
         eventually(|| bridges.votes() == 3).await;
         bridges.say(0, &format!("DEL {NAME}"));

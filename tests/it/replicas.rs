@@ -286,7 +286,7 @@ fn every_answer_to_a_wait_has_its_outcome() {
         ),
         (
             200,
-            r#"[{"result":[0,"NONCE",5000,0,1]},{"result":0}]"#.to_owned(),
+            r#"[{"result":[0,"NONCE",5000,0,1,""]},{"result":0}]"#.to_owned(),
             "held",
             false,
         ),

@@ -20,6 +20,11 @@ pub(crate) fn line(lock: &str, kind: &EventKind<'_>) -> String {
             waited_ms: ms(waited),
             requests,
         },
+        EventKind::GaveUp { waited, requests } => Line::GaveUp {
+            lock,
+            waited_ms: ms(waited),
+            requests,
+        },
         EventKind::Renewed { took } => Line::Renewed {
             lock,
             took_ms: ms(took),
@@ -63,6 +68,11 @@ enum Line<'a> {
         ahead: u64,
     },
     Acquired {
+        lock: &'a str,
+        waited_ms: f64,
+        requests: u32,
+    },
+    GaveUp {
         lock: &'a str,
         waited_ms: f64,
         requests: u32,
@@ -178,6 +188,13 @@ mod tests {
             (
                 ACQUIRED,
                 r#"{"event":"acquired","lock":"a","waited_ms":12.3,"requests":3}"#,
+            ),
+            (
+                EventKind::GaveUp {
+                    waited: us(5_000_000),
+                    requests: 9,
+                },
+                r#"{"event":"gave_up","lock":"a","waited_ms":5000.0,"requests":9}"#,
             ),
             (
                 EventKind::Renewed { took: us(2_000) },

@@ -270,6 +270,7 @@ mod tests {
             lock: lock(),
             remaining: None,
             ahead: 7,
+            label: None,
             retry_after,
             requests: 1,
         }

@@ -376,8 +376,8 @@ fn a_lock_without_expiry() {
 fn a_fence_without_expiry() {
     script(
         KeysExpire,
-        "table.concat({ last, token, fence, ttl }, ' '), 'PX', FENCE_MS + ttl)",
-        "table.concat({ last, token, fence, ttl }, ' '))",
+        "table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)",
+        "table.concat({ last, token, fence, ttl, label }, ' '))",
     );
 }
 

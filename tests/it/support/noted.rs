@@ -28,7 +28,7 @@ impl Transport for Noted {
 
 /// Where the waiter listens, if `arg` is one.
 fn channel(arg: &str) -> Option<String> {
-    let channel = arg.splitn(5, ' ').nth(4)?;
+    let channel = arg.splitn(6, ' ').nth(5)?;
     channel.contains(":wake:").then(|| channel.to_owned())
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct Seen {
     events: Arc<Mutex<Vec<String>>>,
     retries: Arc<Mutex<Vec<String>>>,
     requests_of_grants: Arc<Mutex<Vec<u32>>>,
+    requests_in_vain: Arc<Mutex<Vec<u32>>>,
     items_of_turns: Arc<Mutex<Vec<u64>>>,
     timers: Arc<AtomicUsize>,
     exchanges: Arc<AtomicUsize>,
@@ -39,6 +40,11 @@ impl Seen {
     /// What each acquisition sent until it had the lock.
     pub(crate) fn requests_of_grants(&self) -> Vec<u32> {
         self.requests_of_grants.lock().expect("requests").clone()
+    }
+
+    /// What each wait that came to nothing sent.
+    pub(crate) fn requests_in_vain(&self) -> Vec<u32> {
+        self.requests_in_vain.lock().expect("requests").clone()
     }
 
     /// How many items each shared turn had.
@@ -105,6 +111,10 @@ impl Runtime for Watched<Tokio> {
         match event.kind {
             EventKind::Acquired { requests, .. } => {
                 let mut all = self.1.requests_of_grants.lock().expect("requests");
+                all.push(requests);
+            }
+            EventKind::GaveUp { requests, .. } => {
+                let mut all = self.1.requests_in_vain.lock().expect("requests");
                 all.push(requests);
             }
             EventKind::Grouped { items, .. } => {

@@ -44,7 +44,7 @@ fn script(promise: Promise, part: &'static str, by: &'static str) {
 fn a_server_that_votes_although_it_has_given_its_vote() {
     script(
         OneHolder,
-        "if holder then return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US) } end",
+        "if holder then local _, _, label = hold_of(holder) return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), label or '' } end",
         "",
     );
 }
@@ -73,7 +73,7 @@ fn a_renewal_of_what_is_anothers() {
 fn a_fence_that_the_majority_does_not_know() {
     script(
         FencesGrow,
-        "keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4])",
+        "keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])",
         "",
     );
 }
@@ -82,8 +82,8 @@ fn a_fence_that_the_majority_does_not_know() {
 fn a_resumed_lease_that_takes_the_fence_of_a_server_for_its_own() {
     script(
         FencesGrow,
-        "keep_fence(fence, ARGV[2], 0, ARGV[3])",
-        "keep_fence(fence, ARGV[2], fence, ARGV[3])",
+        "keep_fence(fence, ARGV[2], 0, ARGV[3], ARGV[5])",
+        "keep_fence(fence, ARGV[2], fence, ARGV[3], ARGV[5])",
     );
 }
 

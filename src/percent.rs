@@ -1,8 +1,8 @@
-//! Text as part of an address, or of what is read as one.
+//! Text as part of an address, or of what is read as one; as one word.
 
 /// Adds `text` to `out`, with everything encoded that means something to some bridge: a `.` too, behind which webdis looks for
 /// a file's type.
-pub(super) fn encode(text: &str, out: &mut String) {
+pub(crate) fn encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {
             out.push(char::from(byte));
