@@ -55,5 +55,5 @@ else
 end
 if WAITER ~= '' then bury(WAITER) end
 -- The lock last: if anything above fails, nothing is held.
-redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])
+if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end
 return { 1, ARGV[1], fence, run(8) }

@@ -2,6 +2,5 @@
 --
 -- What it has is written again, so that who waits for replicas behind this waits for what an earlier request wrote.
 local function prolong(key, ms)
-  local left = redis.call('PTTL', key)
-  if left >= 0 then redis.call('PEXPIRE', key, math.max(left, tonumber(ms))) end
+  redis.call('PEXPIRE', key, math.max(redis.call('PTTL', key), tonumber(ms)))
 end

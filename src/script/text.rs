@@ -108,7 +108,7 @@ pub(crate) struct Scripts {
 
 #[rustfmt::skip]
 pub(crate) static MUTEX: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, ACQUIRE]),
+    acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, PROLONG, ACQUIRE]),
     renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, RESP, RECEIPT, LOST, AS_MUTEX, FENCE, QUEUE, HAND_OVER, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, ABANDON]),
@@ -118,7 +118,7 @@ pub(crate) static MUTEX: Scripts = Scripts {
 
 #[rustfmt::skip]
 pub(crate) static SIGNALLING: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, ACQUIRE]),
+    acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, QUEUE, PROLONG, ACQUIRE]),
     renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, RESP, RECEIPT, LOST, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, RELEASE]),
     abandon: Script::of(&[KEYS, AS_MUTEX, FENCE, QUEUE, HAND_OVER, SIGNAL, ABANDON]),
@@ -139,7 +139,7 @@ pub(crate) static REENTRANT: Scripts = Scripts {
 /// At each of several servers. Nobody queues, and what is given back is barred at once.
 #[rustfmt::skip]
 pub(crate) static VOTED: Scripts = Scripts {
-    acquire: Script::of(&[KEYS, FENCE, HOLD, UPTIME, part!("vote.lua")]),
+    acquire: Script::of(&[KEYS, FENCE, HOLD, UPTIME, PROLONG, part!("vote.lua")]),
     renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, AS_MUTEX, EXTEND, RENEW]),
     release: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),
     abandon: Script::of(&[KEYS, AS_MUTEX, WITHDRAW]),

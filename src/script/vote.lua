@@ -23,5 +23,5 @@ if not fence then
   -- Which fence the hold has is known once a majority has voted.
   keep_fence(fence, ARGV[2], 0, ARGV[3], ARGV[5])
 end
-redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])
+if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end
 return { 1, ARGV[1], fence, '' }

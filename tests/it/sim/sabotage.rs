@@ -165,7 +165,17 @@ fn a_renewal_that_takes_the_lock_again() {
 
 #[test]
 fn a_late_renewal_that_cuts_what_a_later_one_gave() {
-    script(OneHolder, "math.max(left, tonumber(ms))", "ms");
+    script(
+        OneHolder,
+        "math.max(redis.call('PTTL', key), tonumber(ms))",
+        "ms",
+    );
+}
+
+#[test]
+fn a_late_acquire_that_cuts_what_a_renewal_gave() {
+    let prolonged = "if mine then prolong(NAME, ARGV[3]) else";
+    script(OneHolder, prolonged, "if false then else");
 }
 
 #[test]
