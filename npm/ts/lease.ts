@@ -31,6 +31,8 @@ export class Lease {
   #over: ((lock: string) => EdgelockError) | undefined;
   /** Given back or handed over: the module has it no more. */
   #isGone = false;
+  /** Of one that the module has no more. */
+  #lastToken: string | undefined;
   #wasToldLost = false;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -64,6 +66,7 @@ export class Lease {
 
   /** The proof of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
   get token(): string {
+    if (this.#lastToken !== undefined) return this.#lastToken;
     if (this.#isGone) throw released(this.#key);
     return this.#instance.call(() => this.#raw.token);
   }
@@ -176,6 +179,7 @@ export class Lease {
   handOver(): string {
     if (this.#isGone) throw this.#gone();
     const token = this.#instance.call(() => this.#raw.handOver());
+    this.#instance.call(() => this.#raw.free());
     this.#leave();
     return token;
   }
@@ -208,6 +212,7 @@ export class Lease {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
         this.#end(() => error);
+        if (error.code === "lost" && !error.isUnknown) this.#free();
       }
       throw error;
     }
@@ -218,10 +223,10 @@ export class Lease {
     this.#endings++;
     try {
       const value = await this.#call(call);
-      this.#end(released);
+      this.#free();
       return value;
     } catch (error) {
-      if (error instanceof CommandFailedError) this.#end(released);
+      if (error instanceof CommandFailedError) this.#free();
       else if (error instanceof EdgelockError && error.isUnknown) this.#end(() => error);
       throw error;
     } finally {
@@ -234,6 +239,14 @@ export class Lease {
   #gone(): EdgelockError {
     const why = this.#over?.(this.#key);
     return why === undefined || why.isUnknown ? released(this.#key) : why;
+  }
+
+  /** It is over for good, and the module need not keep it: some hosts do not say when JavaScript has forgotten something. */
+  #free(): void {
+    if (this.#isGone || this.#instance.hasFailed) return this.#end(released);
+    this.#lastToken = this.token;
+    this.#instance.call(() => this.#raw.free());
+    this.#leave();
   }
 
   #leave(): void {

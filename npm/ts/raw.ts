@@ -95,6 +95,7 @@ export interface RawLease {
   keep(begin: () => Promise<void>, maxHoldMs?: number): Promise<void>;
   handOver(): string;
   giveBack(): void;
+  free(): void;
 }
 
 export interface Raw {

@@ -16,7 +16,7 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 11] = [
+const BUNDLES: [(&str, &str, &str); 14] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     (
@@ -26,6 +26,9 @@ const BUNDLES: [(&str, &str, &str); 11] = [
     ),
     ("webdis", "webdis.ts", NODE),
     ("several", "several.ts", NODE),
+    ("heap-node", "heap_node.ts", NODE),
+    ("heap-workerd", "heap_workerd.ts", NODE),
+    ("heap-worker", "heap_worker.ts", WORKERD),
     ("workerd", "workerd.ts", WORKERD),
     ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
@@ -105,10 +108,13 @@ pub(crate) fn prepare() -> Result<()> {
         project.join("cjs/package.json"),
         r#"{ "type": "commonjs" }"#,
     )?;
-    let workerd = project.join("workerd");
     let variables = VARIABLES.map(str::to_owned);
-    let config = workerd_config("index.js", &workerd_modules(&workerd)?, &variables)?;
-    fs::write(workerd.join("config.capnp"), config).map_err(Into::into)
+    for name in ["workerd", "heap-worker"] {
+        let folder = project.join(name);
+        let config = workerd_config("index.js", &workerd_modules(&folder)?, &variables)?;
+        fs::write(folder.join("config.capnp"), config)?;
+    }
+    Ok(())
 }
 
 /// Serves the README's Worker in `workerd`, and buys of it until it has sold out.
@@ -166,6 +172,14 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
     deno.arg(bundle("esm")).current_dir(paths::root());
     let mut edge = script("node".into(), "edge-runtime");
     edge.arg(project().join("edge-light"));
+    let mut heap_node = Command::new("node");
+    heap_node.arg("--expose-gc").arg(bundle("heap-node"));
+    let mut heap_workerd = Command::new("node");
+    heap_workerd
+        .arg("--experimental-websocket")
+        .arg(bundle("heap-workerd"))
+        .arg(paths::workerd())
+        .arg(project().join("heap-worker"));
     let chromium = |folder: &str| {
         let mut command = script("node".into(), "chromium");
         // The browser is unpacked there, once.
@@ -200,6 +214,8 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
         ("npm: in Deno", deno),
         ("npm: in Chromium, by esbuild", chromium("browser")?),
         ("npm: in Chromium, by Vite", chromium("vite")?),
+        ("npm: what calls leave behind in Node", heap_node),
+        ("npm: what calls leave behind in workerd", heap_workerd),
     ])
 }
 

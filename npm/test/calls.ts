@@ -1,0 +1,254 @@
+// Each kind of call, to be made over and over without a network.
+import { Client, type ClientSettings, EdgelockError, type Lock, type LockOptions } from "edgelock";
+import { Instant, settled } from "./instant.js";
+import { type Bridge, check, eventually, sleep } from "./harness.js";
+
+/** A client whose bridge answers at once, and one of the real bridge. */
+class Bench {
+  readonly client: Client;
+  readonly real: Client;
+
+  constructor(readonly bridge: Bridge, readonly mark: string, readonly instant: Instant, settings: ClientSettings = {}) {
+    const { url, token } = bridge;
+    this.real = new Client({ url, token, prefix: mark });
+    this.client = new Client({ url, token, prefix: mark, push: true, fetch: instant.fetch, ...settings });
+  }
+
+  lock(options?: LockOptions): Lock {
+    return this.client.lock("a", options);
+  }
+
+  key(name: string): { readonly key: string } {
+    return { key: `${this.mark}${name}` };
+  }
+}
+
+type Work = () => Promise<unknown>;
+
+interface Kind {
+  /** Makes what makes the call. */
+  readonly call: (bench: Bench) => Work;
+  readonly settings?: (instant: Instant) => ClientSettings;
+  /** How many are made. By default 5,000: all together must be done soon. */
+  readonly calls?: number;
+  /** How many are under way at once, by a client each: those that wait for a timer. By default one. */
+  readonly lanes?: number;
+  /** Makes the call for the first time, over the real bridge. By default that is all. */
+  readonly learn?: (bench: Bench, call: Work) => Promise<unknown>;
+}
+
+/** Of those that wait for a timer, which workerd fires one after the other, each a millisecond or more after the last. */
+const FEW = 2_500;
+const LANES = 100;
+
+/** While another holds the lock. */
+async function held(bench: Bench, call: Work): Promise<void> {
+  await bench.real.lock("a", { ttl: 600_000 }).acquire();
+  await call();
+}
+
+/** While another holds the lock, who gives it back once somebody listens. */
+async function handedOver(bench: Bench, call: Work): Promise<void> {
+  const { real, instant } = bench;
+  const lease = await real.lock("a", { ttl: 600_000 }).acquire();
+  const calling = call();
+  await eventually(async () => instant.heard === 0 && (await real.lock("a").inspect()).waiters === 1);
+  await lease.release();
+  await calling;
+  check(instant.heard === 1, "it was handed over");
+}
+
+async function vain(code: string, call: Promise<unknown>): Promise<void> {
+  const error = await call.then(() => undefined, (error: unknown) => error);
+  if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}`, { cause: error });
+}
+
+const offline = () => Promise.reject(new Error("no network"));
+const endless = () => new Promise<never>(() => {});
+
+const kinds: Readonly<Record<string, Kind>> = {
+  "acquire, release": {
+    call(bench) {
+      const lock = bench.lock();
+      return async () => (await lock.acquire()).release();
+    },
+  },
+  "acquire, release, with a signal of the caller's": {
+    call(bench) {
+      const lock = bench.lock({ signal: new AbortController().signal });
+      return async () => (await lock.acquire()).release();
+    },
+  },
+  "acquire, look at the lease's signal, release": {
+    call(bench) {
+      const lock = bench.lock();
+      return async () => {
+        const lease = await lock.acquire();
+        check(!lease.signal.aborted, "it is held");
+        await lease.release();
+      };
+    },
+  },
+  "acquire and read, exec, renew, commit": {
+    call(bench) {
+      const [lock, n] = [bench.lock(), bench.key("n")];
+      return async () => {
+        const [lease] = await lock.acquireAndRead([["GET", n]]);
+        await lease.exec([["SET", n, "x".repeat(100)]]);
+        await lease.renew();
+        await lease.commit([["GET", n]]);
+      };
+    },
+  },
+  "run": {
+    calls: 100_000,
+    call(bench) {
+      const lock = bench.lock();
+      return () => lock.run(async () => {});
+    },
+  },
+  "a lease that is handed over and resumed": {
+    call(bench) {
+      const lock = bench.lock();
+      return async () => lock.resume((await lock.acquire()).handOver()).release();
+    },
+  },
+  "a lease that is given back in the background": {
+    call(bench) {
+      const lock = bench.lock();
+      return async () => {
+        {
+          using _lease = await lock.acquire();
+        }
+        await settled();
+      };
+    },
+  },
+  "a wait that a message ends": {
+    learn: handedOver,
+    call(bench) {
+      const lock = bench.lock({ wait: 30_000 });
+      return async () => (await lock.acquire()).release();
+    },
+  },
+  "a wait that time ends": {
+    calls: FEW,
+    lanes: LANES,
+    learn: held,
+    call(bench) {
+      const lock = bench.lock({ wait: 10 });
+      return () => vain("held", lock.acquire());
+    },
+  },
+  "a wait that its caller ends": {
+    learn: held,
+    call: (bench) => async () => {
+      const stop = new AbortController();
+      const waiting = bench.lock({ wait: 30_000, signal: stop.signal }).acquire();
+      const ended = waiting.then(() => check(false, "it waits"), (reason: unknown) => check(reason === stop, "as it was told"));
+      await (bench.instant.isLearning ? sleep(1_000) : settled());
+      stop.abort(stop);
+      await ended;
+    },
+  },
+  "try to acquire what another holds": {
+    learn: held,
+    call(bench) {
+      const lock = bench.lock();
+      return () => vain("held", lock.tryAcquire());
+    },
+  },
+  "read": { call: ({ client }) => () => client.read([["GET", { key: "x" }]]) },
+  "inspect, force a release": {
+    call(bench) {
+      const lock = bench.lock();
+      return async () => [await lock.inspect(), await lock.forceRelease()];
+    },
+  },
+  "a fetch that fails": {
+    settings: () => ({ attempts: 1, fetch: offline }),
+    call(bench) {
+      const lock = bench.lock();
+      return () => vain("unavailable", lock.tryAcquire());
+    },
+  },
+  "a fetch that fails, and is repeated": {
+    calls: FEW,
+    lanes: LANES,
+    settings(instant) {
+      let requests = 0;
+      return { attempts: 100, fetch: (url, init) => (requests++ % 2 === 0 ? offline() : instant.fetch(url, init)) };
+    },
+    call: ({ client }) => () => client.read([["GET", { key: "x" }]]),
+  },
+  "a fetch that hangs": {
+    calls: FEW,
+    lanes: LANES,
+    settings: () => ({ attempts: 1, requestTimeout: 1, fetch: endless }),
+    call: ({ client }) => () => vain("timed_out", client.read([["GET", { key: "x" }]])),
+  },
+  "acquire, release, over several bridges": {
+    call({ bridge: { url, token }, mark, instant }) {
+      // They need not be several for this.
+      const quorum = ["a", "b", "c"].map((name) => ({ url: `https://${name}.example`, token }));
+      const lock = new Client({ quorum, prefix: mark, fetch: (_, init) => instant.fetch(url, init) }).lock("a");
+      return async () => (await lock.acquire()).release();
+    },
+  },
+  "acquire, release, by a client and a lock for each call": {
+    call: ({ bridge: { url, token }, mark, instant }) => async () => {
+      const client = new Client({ url, token, prefix: mark, fetch: instant.fetch });
+      await (await client.lock("a").acquire()).release();
+    },
+  },
+};
+
+/** The kinds that need a host's finalizers: what only the garbage collector knows to be forgotten. */
+export const FINALIZED: readonly string[] = ["a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
+
+/** How many calls of each kind are made. */
+export const KINDS: ReadonlyMap<string, number> = new Map(Object.entries(kinds).map(([name, { calls = 5_000 }]) => [name, calls]));
+
+/** Makes calls of a kind, as many as are to be; ready once the first was made. */
+export async function prepare(bridge: Bridge, name: string): Promise<(count: number) => Promise<void>> {
+  const kind = kinds[name];
+  if (kind === undefined) throw new Error(`no kind of call is ${name}`);
+  const mark = `heap-${crypto.randomUUID().slice(0, 8)}:`;
+  const bench = (instant: Instant) => new Bench(bridge, mark, instant, kind.settings?.(instant));
+  const teacher = new Instant();
+  const first = bench(teacher);
+  await (kind.learn ?? ((_, call) => call()))(first, kind.call(first));
+  // What goes on behind it.
+  await sleep(100);
+  const lanes = Array.from({ length: kind.lanes ?? 1 }, () => {
+    const instant = new Instant(teacher);
+    const call = kind.call(bench(instant));
+    return { instant, call };
+  });
+  return (count) => makeAll(lanes, count, teacher.requests);
+}
+
+interface Lane {
+  readonly instant: Instant;
+  readonly call: Work;
+}
+
+async function makeAll(lanes: readonly Lane[], count: number, requests: number): Promise<void> {
+  const before = sum(lanes);
+  let made = 0;
+  await Promise.all(lanes.map(async ({ instant, call }) => {
+    while (made < count) {
+      made++;
+      instant.begin();
+      await call();
+      // As between two requests of a host: timers fire, and finalizers run.
+      if (made % 100 === 0) await sleep(0);
+    }
+  }));
+  // What goes on behind the last ones.
+  await sleep(50);
+  const each = (sum(lanes) - before) / made;
+  check(each >= requests / 2 && each <= requests * 2, `it is the call that was learned: ${each} requests, which were ${requests}`);
+}
+
+const sum = (lanes: readonly Lane[]): number => lanes.reduce((requests, { instant }) => requests + instant.requests, 0);

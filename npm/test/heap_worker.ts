@@ -1,0 +1,29 @@
+// Makes calls in workerd: `GET /<kind>?<count>`.
+import { wasmBytes } from "./memory.js";
+import { prepare } from "./calls.js";
+
+interface Env {
+  readonly EDGELOCK_BRIDGE_URL: string;
+  readonly EDGELOCK_BRIDGE_TOKEN: string;
+}
+
+const ready = new Map<string, Awaited<ReturnType<typeof prepare>>>();
+
+async function answer(url: URL, { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_TOKEN }: Env): Promise<string> {
+  const kind = decodeURIComponent(url.pathname.slice(1));
+  if (kind === "") return `${wasmBytes()}`;
+  const make = ready.get(kind) ?? (await prepare({ url: EDGELOCK_BRIDGE_URL, token: EDGELOCK_BRIDGE_TOKEN }, kind));
+  ready.set(kind, make);
+  await make(Number(url.search.slice(1)));
+  return "made";
+}
+
+export default {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    try {
+      return new Response(await answer(new URL(request.url), env));
+    } catch (error) {
+      return new Response(error instanceof Error ? `${error.stack}` : String(error), { status: 500 });
+    }
+  },
+};

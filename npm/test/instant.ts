@@ -1,0 +1,116 @@
+// A bridge that answers at once, by what the real one answered to the same call before.
+import type { FetchInit } from "edgelock";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  /** What it said, cut where the request's nonce stood. */
+  readonly parts: readonly string[];
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: unknown;
+  text(): Promise<string>;
+}
+
+export class Instant {
+  /** Of each script, in order. */
+  readonly #answers: Map<string, Answer[]>;
+  readonly #given = new Map<string, number>();
+  /** What a subscription said, cut where the channel stood. */
+  readonly #events: string[][];
+
+  /** Whether requests go to the real bridge yet. */
+  isLearning = true;
+  requests = 0;
+
+  /** One that knows nothing yet, or what another has learned. */
+  constructor(teacher?: Instant) {
+    this.#answers = teacher ? teacher.#answers : new Map();
+    this.#events = teacher ? teacher.#events : [];
+    this.isLearning = teacher === undefined;
+  }
+
+  /** Another call begins, which is answered as the one before was. */
+  begin(): void {
+    this.#given.clear();
+  }
+
+  /** How many messages were heard, besides that one listens. */
+  get heard(): number {
+    return this.#events.length - 1;
+  }
+
+  readonly fetch = async (url: string, init: FetchInit): Promise<Reply> => {
+    this.requests++;
+    const [, channel] = url.split("/subscribe/");
+    if (channel !== undefined) return this.#listen(url, init, decodeURIComponent(channel));
+    const [verb = "", script = "", keys = "", ...words] = JSON.parse(init.body ?? "[]") as string[];
+    const nonce = words[Number(keys)] ?? "";
+    // To hash the whole script would take longer than the call.
+    const key = `${verb} ${script.length} ${script.slice(-50)}`;
+    const answers = this.#answers.get(key) ?? [];
+    if (this.isLearning) {
+      answers.push(await ask(url, init, nonce));
+      this.#answers.set(key, answers);
+      return reply(answers.at(-1), nonce);
+    }
+    const at = this.#given.get(key) ?? 0;
+    this.#given.set(key, at + 1);
+    return reply(answers[Math.min(at, answers.length - 1)], nonce);
+  };
+
+  async #listen(url: string, init: FetchInit, channel: string): Promise<Reply> {
+    const headers = new Map<string, string>();
+    if (this.isLearning) {
+      const response = await fetch(url, init);
+      response.headers.forEach((value, name) => headers.set(name, value));
+      const heard = (event: string) => void this.#events.push(event.split(channel));
+      return { ...reply({ status: response.status, headers, parts: [] }, ""), body: overhear(response.body, heard) };
+    }
+    return { ...reply({ status: 200, headers, parts: [] }, ""), body: repeat(this.#events.map((event) => event.join(channel)), init.signal) };
+  }
+}
+
+async function ask(url: string, init: FetchInit, nonce: string): Promise<Answer> {
+  const response = await fetch(url, init);
+  const headers = new Map<string, string>();
+  response.headers.forEach((value, name) => headers.set(name, value));
+  return { status: response.status, headers, parts: (await response.text()).split(nonce) };
+}
+
+function reply(answer: Answer | undefined, nonce: string): Reply {
+  if (answer === undefined) throw new Error("a call that nobody knows");
+  const text = answer.parts.join(nonce);
+  const get = (name: string) => (name === "content-length" ? `${text.length}` : (answer.headers.get(name) ?? null));
+  return { status: answer.status, headers: { get }, body: undefined, text: async () => text };
+}
+
+/** The events of a stream as they come. */
+async function* overhear(body: ReadableStream<Uint8Array> | null, heard: (event: string) => void): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(piece, { stream: true });
+    for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) heard(text.slice(0, end + 2));
+    yield piece;
+  }
+}
+
+/** Waits until all that goes on without a timer has come to rest: microtasks, of which no call needs as many in a row. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 200; turns++) await undefined;
+}
+
+/** The same events again, each once the one before was heard, and nothing more until it is aborted. */
+async function* repeat(events: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for (const event of events) {
+    yield encoder.encode(event);
+    await settled();
+    signal.throwIfAborted();
+  }
+  await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+}
