@@ -103,6 +103,16 @@ impl Lock {
         })
     }
 
+    /// Whether commands can ride on an acquisition.
+    ///
+    /// # Errors
+    /// `invalid_argument` if they cannot.
+    #[wasm_bindgen(js_name = checkReads)]
+    pub fn check_reads(&self, reads: &Array) -> Result<(), JsValue> {
+        let checked = self.0.check_reads(&commands(reads));
+        checked.map_err(|error| failure(&error))
+    }
+
     /// Who holds the lock.
     pub fn inspect(&self, aborted: Option<Promise>) -> Promise {
         let lock = self.0.clone();

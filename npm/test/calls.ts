@@ -1,5 +1,5 @@
 // Each kind of call, to be made over and over without a network.
-import { Client, type ClientSettings, EdgelockError, type Lock, type LockOptions } from "edgelock";
+import { Client, type ClientSettings, EdgelockError, GroupCommit, type Lock, type LockOptions } from "edgelock";
 import { Instant, settled } from "./instant.js";
 import { type Bridge, check, eventually, sleep } from "./harness.js";
 
@@ -156,6 +156,13 @@ const kinds: Readonly<Record<string, Kind>> = {
     call(bench) {
       const lock = bench.lock();
       return () => vain("held", lock.tryAcquire());
+    },
+  },
+  "turns that callers share": {
+    call(bench) {
+      const [lock, n] = [bench.lock(), bench.key("n")];
+      const group = new GroupCommit<number, number>({ reads: () => [["GET", n]], decide: (item) => ({ answer: item, writes: [["SET", n, item]] }) });
+      return () => Promise.all([0, 1, 2].map((item) => group.submit(lock, item)));
     },
   },
   "read": { call: ({ client }) => () => client.read([["GET", { key: "x" }]]) },

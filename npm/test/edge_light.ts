@@ -2,6 +2,7 @@
 import { contract } from "./contract.js";
 import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
+import { group } from "./group.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
@@ -15,7 +16,7 @@ addEventListener("fetch", (event) => {
   const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, token }, [contract, javascript, fetches, limits, waiting, examples], (line) => lines.push(line));
+    const passed = await run({ url, token }, [contract, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line));
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

@@ -2,6 +2,7 @@
 import { contract } from "./contract.js";
 import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
+import { group } from "./group.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
@@ -15,6 +16,6 @@ interface Env {
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
     const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
-    if (!(await run(bridge, [contract, javascript, fetches, limits, waiting, examples], console.log))) throw new Error("some tests failed");
+    if (!(await run(bridge, [contract, javascript, fetches, limits, waiting, group, examples], console.log))) throw new Error("some tests failed");
   },
 };

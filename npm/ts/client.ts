@@ -5,7 +5,7 @@ import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
 import { instance, Remade } from "./instance.js";
-import { Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
+import { Lock, type LockOptions, type Maker, type ReentrantOptions } from "./lock.js";
 import type { RawClient, RawPatience, RawRoad, RawSettings, Reply } from "./raw.js";
 
 /** What a `fetch` of the caller's own is called with. */
@@ -114,12 +114,14 @@ export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | Sh
 export class Client {
   readonly #raw: Remade<RawClient>;
   readonly #prefix: string;
+  readonly #settings: ClientSettings;
 
   constructor(options: ClientOptions) {
     if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, token }");
     const roads = toRoads(options);
     const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.quarantine, "quarantine") : undefined };
     this.#prefix = settings.prefix ?? "";
+    this.#settings = options;
     this.#raw = new Remade(() => new (instance().raw.Client)(roads, "quorum" in options, settings));
   }
 
@@ -138,7 +140,8 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const { ttl, patience } = checked(options);
-    return Lock.of(name, this.#prefix + name, new Remade(() => this.#raw.get().value.lock(name, ttl, patience)), options);
+    const raw = new Remade(() => this.#raw.get().value.lock(name, ttl, patience));
+    return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
 
   /**
@@ -149,7 +152,8 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const { ttl, patience } = checked(options);
-    return Lock.of(name, this.#prefix + name, new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience)), options);
+    const raw = new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience));
+    return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
   }
 
   /**
@@ -161,6 +165,17 @@ export class Client {
     if (at !== undefined) text(at, "at");
     const { instance, value: client } = this.#raw.get();
     return instance.wait(() => client.read(commands, at));
+  }
+
+  #maker(name: string, again: (options: LockOptions) => Lock): Maker {
+    const { requestTimeout = 2_000, waitUntil, onEvent } = this.#settings;
+    return {
+      requestTimeout,
+      waitUntil,
+      tell: (event) => onEvent && hear(event, onEvent),
+      read: (reads) => this.read(reads, { at: name }),
+      again,
+    };
   }
 }
 
@@ -197,8 +212,13 @@ function toSettings(settings: ClientSettings): RawSettings {
     plainHttp: flag(settings.plainHttp, "plainHttp"),
     fetch: callable(settings.fetch, "fetch"),
     waitUntil: callable(settings.waitUntil, "waitUntil"),
-    onEvent: onEvent && ((event) => void Promise.resolve(event).then(toEvent).then(onEvent).catch(() => {})),
+    onEvent: onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
   };
+}
+
+/** Later, and whatever comes of it: what is told must not be called under who tells. */
+function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
+  void Promise.resolve(event).then(onEvent).catch(() => {});
 }
 
 function checked(options: LockOptions): { readonly ttl: number | undefined; readonly patience: RawPatience } {

@@ -34,3 +34,23 @@ function rawWord(word: Word, index: number): string | [string] {
   if (typeof word === "object" && word !== null && typeof word.key === "string") return [sendable(word.key, index)];
   throw invalidArgument(`a word of command ${index} is neither a string, nor a number, nor a { key }`);
 }
+
+/** How much commands add to a request, at most unless they are full of what JSON escapes: keys are there twice. */
+export function bytesOf(commands: readonly Command[]): number {
+  /** Quotes and a comma. */
+  const AROUND = 3;
+  let bytes = 0;
+  for (const command of commands) {
+    bytes += 2 * AROUND;
+    for (const word of command) bytes += typeof word === "object" ? 2 * (word.key.length + AROUND) : String(word).length + AROUND;
+  }
+  return bytes;
+}
+
+export function isSame(one: Command, other: Command): boolean {
+  return one.length === other.length && one.every((word, at) => isSameWord(word, other[at]!));
+}
+
+function isSameWord(one: Word, other: Word): boolean {
+  return typeof one === "object" ? typeof other === "object" && one.key === other.key : one === other;
+}

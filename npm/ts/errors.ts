@@ -355,6 +355,23 @@ export function expired(lock: string): LostError {
   return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isUnknown: false, lock });
 }
 
+/** The lock is held by others of the same process, of which so many are ahead. */
+export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
+  const message = `lock ${quoted(lock)} is held by another owner (expires in ${ttl} ms)`;
+  return new HeldError({ code: "held", message, isUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.min(ttl, wait) });
+}
+
+export function unavailable(message: string, isUnknown: boolean, cause?: unknown): UnavailableError {
+  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isUnknown, cause });
+}
+
+/** `error` of one of several commands, as whoever gave the one with this index sees it. */
+export function indexed(error: CommandFailedError, index: number): CommandFailedError {
+  const { message, isUnknown, lock, command } = error;
+  const own = message.replace(/^command \d+/, `command ${index}`);
+  return new CommandFailedError({ code: "command_failed", message: own, isUnknown, index, command, ...(lock === undefined ? {} : { lock }) });
+}
+
 const LONGEST_NAME = 100;
 
 /** As src/quoted.rs does it: cut short, and without what would change how the text around it looks. */

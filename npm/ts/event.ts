@@ -56,6 +56,16 @@ export type LockEvent = { readonly lock: string } & (
       /** Until it is sent again. */
       readonly pause: number;
     }
+  | {
+      /** A turn of a {@link GroupCommit} is over. */
+      readonly type: "grouped";
+      /** How many items were decided in it. */
+      readonly items: number;
+      /** How many others wait for the next. */
+      readonly waiting: number;
+      /** How long it took. */
+      readonly took: number;
+    }
 );
 
 export function toEvent(event: RawEvent): LockEvent {

@@ -6,7 +6,7 @@ import type { Instance } from "./instance.js";
 import type { RawLease, Reply } from "./raw.js";
 
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
  * The proof of a held lock, and what may be done under it.

@@ -1,9 +1,10 @@
 // A name that can be locked.
 import { type Command, toRaw } from "./command.js";
+import type { LockEvent } from "./event.js";
 import { text } from "./check.js";
 import type { Instance, Remade } from "./instance.js";
 import { Lease } from "./lease.js";
-import type { Inspection, RawLease, RawLock, Reply } from "./raw.js";
+import type { Inspection, RawCommands, RawLease, RawLock, Reply } from "./raw.js";
 
 /** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface LockOptions {
@@ -55,6 +56,28 @@ export interface LockOptions {
  */
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
 
+/** @internal What the client that made a lock knows. */
+export interface Maker {
+  readonly requestTimeout: number;
+  readonly waitUntil: ((promise: Promise<unknown>) => void) | undefined;
+  readonly tell: (event: LockEvent) => void;
+  readonly read: (reads: readonly Command[]) => Promise<Reply[]>;
+  /** The same lock with other options. */
+  readonly again: (options: LockOptions) => Lock;
+}
+
+/** @internal What a group commit must know of a lock. */
+export interface Home extends Maker {
+  readonly key: string;
+  readonly ttl: number;
+  readonly wait: number;
+  readonly signal: AbortSignal | undefined;
+  /** The same lock for a turn of many: it waits for so long, and heeds no caller's signal. */
+  readonly patient: (wait: number) => Lock;
+  /** Throws if these could not ride on an acquisition. */
+  readonly check: (reads: RawCommands) => void;
+}
+
 /** A name that one holder at a time may have, and how to ask for it. Made by a {@link Client}. */
 export class Lock {
   /** The name that was asked for. */
@@ -63,17 +86,34 @@ export class Lock {
   readonly #key: string;
   readonly #raw: Remade<RawLock>;
   readonly #options: LockOptions;
+  readonly #maker: Maker;
 
-  private constructor(name: string, key: string, raw: Remade<RawLock>, options: LockOptions) {
+  private constructor(name: string, key: string, raw: Remade<RawLock>, options: LockOptions, maker: Maker) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
     this.#options = options;
+    this.#maker = maker;
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Remade<RawLock>, options: LockOptions): Lock {
-    return new Lock(name, key, raw, options);
+  static of(name: string, key: string, raw: Remade<RawLock>, options: LockOptions, maker: Maker): Lock {
+    return new Lock(name, key, raw, options, maker);
+  }
+
+  /** @internal */
+  get home(): Home {
+    const { ttl = 10_000, wait = 5_000, signal } = this.#options;
+    const { instance, value: lock } = this.#raw.get();
+    return {
+      ...this.#maker,
+      key: this.#key,
+      ttl,
+      wait,
+      signal,
+      patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }),
+      check: (reads) => instance.call(() => lock.checkReads(reads)),
+    };
   }
 
   /** Takes the lock if it is free, else throws a {@link HeldError}. One request, unless requests get lost. */
@@ -127,6 +167,12 @@ export class Lock {
     const { instance, value: lock } = this.#raw.get();
     text(token, "a token");
     return Lease.of(this.name, this.#key, instance, instance.call(() => lock.resume(token)), true);
+  }
+
+  /** @internal Nobody calls it any more: some hosts do not say when JavaScript has forgotten something. */
+  free(): void {
+    const { instance, value: lock } = this.#raw.get();
+    instance.call(() => lock.free());
   }
 
   #lease({ instance, value }: { readonly instance: Instance; readonly value: RawLease }): Lease {

@@ -79,9 +79,11 @@ export interface RawLock {
   tryAcquire(aborted?: Promise<void>): Promise<RawLease>;
   acquire(aborted?: Promise<void>): Promise<RawLease>;
   acquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
+  checkReads(reads: RawCommands): void;
   inspect(aborted?: Promise<void>): Promise<Inspection>;
   forceRelease(aborted?: Promise<void>): Promise<boolean>;
   resume(token: string): RawLease;
+  free(): void;
 }
 
 export interface RawLease {

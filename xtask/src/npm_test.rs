@@ -16,7 +16,7 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 14] = [
+const BUNDLES: [(&str, &str, &str); 16] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     (
@@ -29,6 +29,8 @@ const BUNDLES: [(&str, &str, &str); 14] = [
     ("heap-node", "heap_node.ts", NODE),
     ("heap-workerd", "heap_workerd.ts", NODE),
     ("heap-worker", "heap_worker.ts", WORKERD),
+    ("turns-workerd", "turns_workerd.ts", NODE),
+    ("turns-worker", "turns_worker.ts", WORKERD),
     ("workerd", "workerd.ts", WORKERD),
     ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
@@ -109,7 +111,7 @@ pub(crate) fn prepare() -> Result<()> {
         r#"{ "type": "commonjs" }"#,
     )?;
     let variables = VARIABLES.map(str::to_owned);
-    for name in ["workerd", "heap-worker"] {
+    for name in ["workerd", "heap-worker", "turns-worker"] {
         let folder = project.join(name);
         let config = workerd_config("index.js", &workerd_modules(&folder)?, &variables)?;
         fs::write(folder.join("config.capnp"), config)?;
@@ -174,12 +176,15 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
     edge.arg(project().join("edge-light"));
     let mut heap_node = Command::new("node");
     heap_node.arg("--expose-gc").arg(bundle("heap-node"));
-    let mut heap_workerd = Command::new("node");
-    heap_workerd
-        .arg("--experimental-websocket")
-        .arg(bundle("heap-workerd"))
-        .arg(paths::workerd())
-        .arg(project().join("heap-worker"));
+    let beside_workerd = |name: &str, worker: &str| {
+        let mut command = Command::new("node");
+        command
+            .arg("--experimental-websocket")
+            .arg(bundle(name))
+            .arg(paths::workerd())
+            .arg(project().join(worker));
+        command
+    };
     let chromium = |folder: &str| {
         let mut command = script("node".into(), "chromium");
         // The browser is unpacked there, once.
@@ -215,7 +220,14 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Command)>> {
         ("npm: in Chromium, by esbuild", chromium("browser")?),
         ("npm: in Chromium, by Vite", chromium("vite")?),
         ("npm: what calls leave behind in Node", heap_node),
-        ("npm: what calls leave behind in workerd", heap_workerd),
+        (
+            "npm: what calls leave behind in workerd",
+            beside_workerd("heap-workerd", "heap-worker"),
+        ),
+        (
+            "npm: turns that requests share in workerd",
+            beside_workerd("turns-workerd", "turns-worker"),
+        ),
     ])
 }
 

@@ -1,0 +1,308 @@
+// Turns that callers of one process share: the promises of tests/it/group.rs, by the same names.
+import { CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply } from "edgelock";
+import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, thrown } from "./harness.js";
+
+interface Order {
+  readonly number: number;
+  /** What fails, if anything does. */
+  readonly bad?: "read" | "write" | "decision" | "command";
+}
+
+/** What is left behind it, and under which fence it was sold; nothing if it was not. */
+type Sold = { readonly left: number; readonly fence: number } | undefined;
+
+interface Turn {
+  left?: number;
+}
+
+/** Sells what is in `stock`. */
+class Sale {
+  readonly #stock: string;
+  readonly #orders: string;
+  readonly #text: string;
+  decided = 0;
+
+  constructor({ mark }: Stack) {
+    [this.#stock, this.#orders, this.#text] = [`${mark}stock`, `${mark}orders`, `${mark}text`];
+  }
+
+  reads({ number, bad }: Order) {
+    const orders = { key: bad === "read" ? this.#text : this.#orders };
+    return [["GET", { key: this.#stock }], [bad === "command" ? "HDEL" : "HGET", orders, number]] as const;
+  }
+
+  begin(): Turn {
+    return {};
+  }
+
+  decide({ number, bad }: Order, [stock, known]: readonly Reply[], turn: Turn, fence: number): Decision<Sold> {
+    this.decided++;
+    check(known === null, `${number} was decided before`);
+    if (bad === "decision") throw new RangeError(`${number} is refused`);
+    turn.left ??= Number(stock);
+    if (turn.left === 0) return { answer: undefined };
+    const left = --turn.left;
+    const writes = [["SET", { key: this.#stock }, left], ["HSET", { key: this.#orders }, number, fence]] as const;
+    const note = ["LPUSH", { key: this.#text }, 1] as const;
+    return { answer: { left, fence }, writes: bad === "write" ? [...writes, note] : writes };
+  }
+}
+
+const order = (number: number): Order => ({ number });
+const orders = (count: number) => Array.from({ length: count }, (_, number) => order(number));
+
+/** What comes of orders that are placed at once, each with a client of its own as requests have it. */
+function place(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, placed: readonly Order[], settings = {}, options: LockOptions = {}) {
+  const submit = (order: Order) => sale.submit(stack.client(settings).lock("a", options), order);
+  return Promise.allSettled(placed.map(submit));
+}
+
+const left = (outcomes: readonly PromiseSettledResult<Sold>[]) =>
+  outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value?.left ?? null) : String(outcome.reason)));
+
+function reason(outcome: PromiseSettledResult<Sold> | undefined): EdgelockError {
+  if (outcome?.status !== "rejected" || !(outcome.reason instanceof EdgelockError)) throw new Error("it did not fail", { cause: outcome });
+  return outcome.reason;
+}
+
+/** Has what drives show no sign of life. */
+function withoutBeats<T>(drive: () => T): T {
+  const { setInterval } = globalThis;
+  globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
+  try {
+    return drive();
+  } finally {
+    globalThis.setInterval = setInterval;
+  }
+}
+
+export const group: Suite = {
+  async whoever_comes_while_a_turn_is_under_way_shares_the_next(stack) {
+    await stack.redis("SET ~stock 100");
+    const [network, turns] = [new Network(), [] as number[]];
+    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const outcomes = await place(stack, new GroupCommit(new Sale(stack)), orders(40), { fetch: network.fetch, onEvent });
+    const fences = outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value?.fence : 0));
+    equal(new Set(fences).size, 2);
+    equal(network.seen.length, 4);
+    equal(await stack.redis("GET ~stock"), "60");
+    equal(await stack.redis("HLEN ~orders"), 40);
+    await eventually(() => turns.length === 2);
+    equal(turns, [1, 39]);
+  },
+
+  async items_are_decided_in_the_order_in_which_they_came_and_each_sees_those_before(stack) {
+    await stack.redis("SET ~stock 10");
+    const outcomes = await place(stack, new GroupCommit(new Sale(stack)), orders(30));
+    equal(left(outcomes), [...[9, 8, 7, 6, 5, 4, 3, 2, 1, 0], ...Array(20).fill(null)]);
+    equal(await stack.redis("GET ~stock"), "0");
+    equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
+  async an_item_whose_read_fails_fails_alone(stack) {
+    await stack.redis("SET ~stock 100");
+    await stack.redis("SET ~text x");
+    const sale = new GroupCommit(new Sale(stack));
+    const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "read" }, order(3), { number: 4, bad: "command" }, order(5)]);
+    const error = reason(outcomes[2]);
+    check(error instanceof CommandFailedError && error.index === 1, `${error}`);
+    // What is no read does not get as far as a turn.
+    equal(reason(outcomes[4]).code, "invalid_argument");
+    equal(left(outcomes.filter((_, at) => at !== 2 && at !== 4)), [99, 98, 97, 96]);
+  },
+
+  async a_command_that_fails_fails_its_own_item_and_no_item_before(stack) {
+    await stack.redis("SET ~stock 100");
+    await stack.redis("SET ~text x");
+    const sale = new GroupCommit(new Sale(stack));
+    const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "write" }, order(3)]);
+    equal(left(outcomes.slice(0, 2)), [99, 98]);
+    const own = reason(outcomes[2]);
+    check(own instanceof CommandFailedError && own.index === 2 && own.message.startsWith("command 2"), `${own}`);
+    // It may have failed as well: only the first failure is told.
+    check(reason(outcomes[3]).isUnknown, "it is unknown");
+    equal(await stack.redis("GET ~stock"), "96");
+  },
+
+  async an_item_is_refused_by_what_its_decision_throws_and_no_other_is(stack) {
+    await stack.redis("SET ~stock 100");
+    const sale = new GroupCommit(new Sale(stack));
+    const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "decision" }, order(3)]);
+    equal(left(outcomes), [99, 98, "RangeError: 2 is refused", 97]);
+  },
+
+  async a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(stack) {
+    for (const [fate, landed] of [["lose the request", false], ["lose the answer", true]] as const) {
+      await stack.redis("SET ~stock 100");
+      await stack.redis("DEL ~orders");
+      const network = new Network("pass", "pass", "pass", fate, fate, fate);
+      const sale = new GroupCommit(new Sale(stack));
+      const placed = [order(0), { number: 1, bad: "decision" as const }, order(2), order(3)];
+      const outcomes = await place(stack, sale, placed, { fetch: network.fetch });
+      // The second came before the first write of its turn.
+      equal(left(outcomes.slice(0, 2)), [99, "RangeError: 1 is refused"]);
+      for (const outcome of outcomes.slice(2)) check(reason(outcome).isUnknown, "it is unknown");
+      const next = await sale.submit(stack.lock("a"), order(4));
+      equal(next?.left, landed ? 96 : 98);
+    }
+  },
+
+  async what_was_never_decided_is_not_unknown(stack) {
+    await stack.redis("SET ~stock 9");
+    const sale = new Sale(stack);
+    const looking = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => undefined };
+    for (const [section, passing] of [[sale, 0], [looking, 0], [looking, 1]] as const) {
+      await stack.redis("DEL ~orders");
+      const lost = Array<"lose the answer">(3).fill("lose the answer");
+      const network = new Network(...Array<"pass">(passing).fill("pass"), ...lost);
+      const group = new GroupCommit<Order, Sold, Turn>(section);
+      const error = await fails("unavailable", group.submit(stack.client({ fetch: network.fetch }).lock("a", { wait: 0 }), order(0)));
+      check(!error.isUnknown, "nothing was done");
+      // Nobody is kept out by it.
+      check((await group.submit(stack.lock("a"), order(1))) !== undefined, "it is sold");
+    }
+  },
+
+  async what_needs_no_turn_is_answered_by_a_request_that_all_share(stack) {
+    await stack.redis("SET ~stock 0");
+    const held = await stack.lock("a").acquire();
+    const [network, sale] = [new Network(), new Sale(stack)];
+    const peek = (_: Order, [stock]: readonly Reply[]) => (Number(stock) === 0 ? { answer: undefined } : undefined);
+    const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek };
+    const outcomes = await place(stack, new GroupCommit<Order, Sold, Turn>(section), orders(20), { fetch: network.fetch });
+    equal(left(outcomes), Array(20).fill(null));
+    equal([network.seen.length, sale.decided], [2, 0]);
+    await held.release();
+  },
+
+  async an_item_waits_for_its_turn_no_longer_than_its_lock(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a").acquire();
+    const sale = new GroupCommit(new Sale(stack));
+    const first = sale.submit(stack.lock("a", { wait: 20_000 }), order(0));
+    const error = await fails("held", sale.submit(stack.lock("a", { wait: 200 }), order(1)));
+    check(error instanceof HeldError && error.ahead === 0, `${error}`);
+    await held.release();
+    equal((await first)?.left, 99);
+    equal(await stack.redis("HLEN ~orders"), 1);
+  },
+
+  async a_turn_has_no_more_items_and_bytes_than_it_may(stack) {
+    await stack.redis("SET ~stock 100");
+    const turns: number[] = [];
+    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    await place(stack, new GroupCommit(new Sale(stack), { maxItems: 4 }), orders(10), { onEvent });
+    await eventually(() => turns.length === 4);
+    equal(turns, [1, 4, 4, 1]);
+    await stack.redis("DEL ~orders");
+    const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxBytes: 150 }), orders(6), { onEvent });
+    equal(left(outcomes), [89, 88, 87, 86, 85, 84]);
+    // The reads of one are 100 bytes, and so are the writes of one below.
+    await eventually(() => turns.length === 10);
+    equal(turns.slice(4), [1, 1, 1, 1, 1, 1]);
+    const note = { key: `${stack.mark}note` };
+    const [decided, late] = [[] as number[], [] as Array<Promise<number>>];
+    const notes: GroupCommit<number, number> = new GroupCommit({
+      reads: () => [],
+      decide(number: number) {
+        decided.push(number);
+        if (number === 1) late.push(submit(4));
+        return { answer: number, writes: [["SET", note, "x".repeat(100)]] };
+      },
+    }, { maxBytes: 200 });
+    const lock = stack.client({ onEvent }).lock("a");
+    const submit = (number: number) => notes.submit(lock, number);
+    equal(await Promise.all([0, 1, 2, 3].map(submit)), [0, 1, 2, 3]);
+    equal(await Promise.all(late), [4]);
+    await eventually(() => turns.length === 13);
+    equal(turns.slice(10), [1, 2, 2]);
+    equal(decided, [0, 1, 2, 3, 4]);
+  },
+
+  async an_item_whose_signal_fires_before_its_turn_is_not_decided(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a").acquire();
+    const sale = new GroupCommit(new Sale(stack));
+    const stop = new AbortController();
+    const submit = (number: number, signal?: AbortSignal) => sale.submit(stack.lock("a", { wait: 20_000, signal }), order(number));
+    // The first drives, and its turn goes on without it.
+    const hangUp = [thrown(submit(0, stop.signal)), thrown(submit(1, stop.signal))];
+    const third = submit(2);
+    await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+    const reason = new Error("the client hung up");
+    stop.abort(reason);
+    for (const error of await Promise.all(hangUp)) check(error === reason, `${error}`);
+    await held.release();
+    equal((await third)?.left, 98);
+    equal(await stack.redis("HKEYS ~orders"), ["0", "2"]);
+  },
+
+  async an_item_that_left_while_its_turn_was_under_way_is_in_no_later_one(stack) {
+    await stack.redis("SET ~stock 100");
+    await stack.redis("SET ~text x");
+    const sale = new GroupCommit(new Sale(stack));
+    const stop = new AbortController();
+    let requests = 0;
+    const client = stack.client({
+      // The third is the second turn's acquisition, of which a read will fail.
+      fetch: async (url, init) => {
+        if (++requests === 3) stop.abort();
+        return fetch(url, init);
+      },
+    });
+    const submit = (order: Order, signal?: AbortSignal) => sale.submit(client.lock("a", { signal }), order);
+    const placed = [order(0), order(1), { number: 2, bad: "read" as const }, order(3)];
+    const outcomes = await Promise.allSettled(placed.map((order) => submit(order, order.number === 1 ? stop.signal : undefined)));
+    equal(outcomes.map(({ status }) => status), ["fulfilled", "rejected", "rejected", "fulfilled"]);
+    equal(await stack.redis("HKEYS ~orders"), ["0", "3"]);
+  },
+
+  async a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next(stack) {
+    await stack.redis("SET ~stock 100");
+    const sale = new Sale(stack);
+    const group = new GroupCommit(sale);
+    // Nothing happens for it until the host goes on with it.
+    let goOn = () => {};
+    const stood = new Promise<void>((resolve) => (goOn = resolve));
+    const network = new Network();
+    const client = stack.client({ requestTimeout: 60_000, fetch: (url, init) => stood.then(() => network.fetch(url, init)) });
+    const driver = thrown(withoutBeats(() => group.submit(client.lock("a"), order(0))));
+    equal((await group.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
+    const error = await driver;
+    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isUnknown, `${error}`);
+    // What it does then is to give the lock back.
+    goOn();
+    await eventually(async () => network.seen.length === 2 && (await stack.redis("EXISTS ~a")) === 0);
+    equal(await stack.redis("HKEYS ~orders"), ["1"]);
+    equal(sale.decided, 1);
+  },
+
+  async a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone(stack) {
+    await stack.redis("SET ~stock 100");
+    const sale = new GroupCommit(new Sale(stack));
+    const gone = new Network("pass", "hang", "hang");
+    const client = stack.client({ fetch: gone.fetch, requestTimeout: 60_000 });
+    const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
+    await eventually(() => gone.seen.length === 2);
+    // It waits for less than the ttl of 10 s, to which the lock is not left.
+    equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
+    const error = await driver;
+    check(error instanceof EdgelockError && error.isUnknown, `${error}`);
+  },
+
+  async what_is_no_section_is_told_so(stack) {
+    const reads = () => [];
+    const decide = () => ({ answer: 1 });
+    for (const section of [null, 1, {}, { reads }, { decide }, { reads, decide, peek: 1 }, { reads, decide, begin: {} }]) {
+      await fails("invalid_argument", () => new GroupCommit(section as never));
+    }
+    await fails("invalid_argument", () => new GroupCommit({ reads, decide }, { maxItems: -1 }));
+    const group = new GroupCommit({ reads, decide });
+    await fails("invalid_argument", group.submit({} as never, 1));
+    equal(await group.submit(stack.lock("a"), 1), 1);
+    const broken = new GroupCommit({ reads, decide, begin: () => { throw new RangeError("no state"); } });
+    check((await thrown(broken.submit(stack.lock("a"), 1))) instanceof RangeError, "it is told what is wrong");
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+    await sleep(0);
+  },
+};

@@ -1,0 +1,178 @@
+// Turns that requests to a Worker share, in workerd, where each goes on only by what is its own, and is gone when its caller hangs up.
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { check, equal, eventually, runTests, Stack } from "./harness.js";
+import { serve } from "./serve.js";
+import type { Asked, Told } from "./turns_worker.js";
+
+const [, , workerd = "", folder = ""] = process.argv;
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
+const { worker } = await serve(workerd, folder);
+
+/** The bridge, and what holds requests to it up. */
+class Gate {
+  seen = 0;
+  /** Those from this one on do not arrive until it is opened. */
+  #closedAt = Infinity;
+  #opened: Array<() => void> = [];
+  readonly #server = createServer((request, response) => void this.#pass(request, response));
+
+  async listen(): Promise<string> {
+    await once(this.#server.listen(0, "127.0.0.1"), "listening");
+    return `http://127.0.0.1:${(this.#server.address() as { readonly port: number }).port}`;
+  }
+
+  closeAt(request: number): void {
+    this.#closedAt = request;
+  }
+
+  /** Lets all pass, up to that one. */
+  open(closedAt = Infinity): void {
+    this.#closedAt = closedAt;
+    for (const go of this.#opened.splice(0)) go();
+  }
+
+  async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    if (++this.seen >= this.#closedAt) await new Promise<void>((go) => this.#opened.push(go));
+    const { authorization = "" } = request.headers;
+    const answer = await fetch(url + request.url, { method: "POST", headers: { authorization }, body: Buffer.concat(pieces) });
+    const text = await answer.text();
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** A sale that the Worker holds, of a stock of 1,000. */
+class Sale {
+  readonly stack = new Stack({ url, token });
+  readonly gate = new Gate();
+  #url = "";
+
+  async open(): Promise<this> {
+    this.#url = await this.gate.listen();
+    await this.stack.redis("SET ~stock 1000");
+    return this;
+  }
+
+  /** Places an order, and waits until the Worker has it. What comes of it. */
+  async place(order: number, background: boolean, signal?: AbortSignal): Promise<{ readonly told: Promise<Told> }> {
+    const before = await arrived();
+    const asked: Asked = { url: this.#url, token, prefix: this.stack.mark, background };
+    const told = post(`${worker}${order}`, JSON.stringify(asked), signal);
+    told.catch(() => {});
+    await eventually(async () => (await arrived()) > before);
+    return { told };
+  }
+
+  /** Places orders one after the other, of which the first drives the first turn and the second the next, with all others in it. */
+  async placeAll(count: number, background: boolean, signals: ReadonlyMap<number, AbortSignal> = new Map()): Promise<Array<Promise<Told>>> {
+    const told: Array<Promise<Told>> = [];
+    for (let order = 0; order < count; order++) told.push((await this.place(order, background, signals.get(order))).told);
+    return told;
+  }
+
+  /** No order is decided twice, and none of those that are known to be sold is missing. */
+  async check(sold: number): Promise<void> {
+    const [stock, orders] = [Number(await this.stack.redis("GET ~stock")), Number(await this.stack.redis("HLEN ~orders"))];
+    equal(stock + orders, 1_000);
+    check(orders >= sold, `${sold} were told that they are sold, of ${orders}`);
+    this.gate.close();
+  }
+}
+
+/** What the Worker answers. To hang up is to reset the connection, as of one that is merely closed workerd goes on with the request. */
+async function post(url: string, body: string, hangUp?: AbortSignal): Promise<Told> {
+  const sent = request(url, { method: "POST", agent: false });
+  hangUp?.addEventListener("abort", () => sent.socket?.resetAndDestroy());
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const piece of response) text += String(piece);
+  if (response.statusCode !== 200) throw new Error(text);
+  return JSON.parse(text) as Told;
+}
+
+const arrived = async (): Promise<number> => Number(await (await fetch(worker)).text());
+const lefts = (told: readonly Told[]) => told.map((told) => ("left" in told ? told.left : told.code));
+
+async function a_hundred_requests_at_once_share_two_turns(): Promise<void> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(1);
+  const told = await sale.placeAll(100, true);
+  sale.gate.open();
+  const answers = await Promise.all(told);
+  equal(lefts(answers), Array.from({ length: 100 }, (_, order) => 999 - order));
+  equal(new Set(answers.map((told) => "fence" in told && told.fence)).size, 2);
+  equal(sale.gate.seen, 4);
+  await sale.check(100);
+}
+
+async function callers_that_hang_up_while_they_wait_cost_the_others_nothing(): Promise<void> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(1);
+  const stop = new AbortController();
+  const stays = (order: number) => order % 3 !== 2;
+  const signals = new Map(Array.from({ length: 30 }, (_, order) => order).filter((order) => !stays(order)).map((order) => [order, stop.signal]));
+  const told = await sale.placeAll(30, true, signals);
+  stop.abort();
+  sale.gate.open();
+  const answers = await Promise.all(told.filter((_, order) => stays(order)));
+  check(answers.every((told) => "left" in told), JSON.stringify(answers));
+  await sale.check(20);
+}
+
+/** Has the caller that drives the second turn, of 9, hang up while that turn's first or second request is on its way, and stays there. */
+async function hangUp(request: 3 | 4, background: boolean): Promise<{ readonly sale: Sale; readonly others: Promise<Told[]> }> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(2);
+  const stop = new AbortController();
+  const told = await sale.placeAll(10, background, new Map([[1, stop.signal]]));
+  sale.gate.open(request);
+  equal(lefts([await told[0]!]), [999]);
+  await eventually(() => sale.gate.seen >= request);
+  stop.abort();
+  return { sale, others: Promise.all(told.slice(2)) };
+}
+
+async function a_driver_that_hangs_up_goes_on_in_the_background(): Promise<void> {
+  for (const request of [3, 4] as const) {
+    const { sale, others } = await hangUp(request, true);
+    sale.gate.open();
+    equal(lefts(await others), [997, 996, 995, 994, 993, 992, 991, 990]);
+    equal(sale.gate.seen, 4);
+    await sale.check(10);
+  }
+}
+
+async function a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next(): Promise<void> {
+  const { sale, others } = await hangUp(3, false);
+  // By the next driver.
+  await eventually(() => sale.gate.seen > 3);
+  sale.gate.open();
+  equal(lefts(await others), [998, 997, 996, 995, 994, 993, 992, 991]);
+  await sale.check(9);
+}
+
+async function a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone(): Promise<void> {
+  const { sale, others } = await hangUp(4, false);
+  for (const unknown of await others) check("isUnknown" in unknown && unknown.isUnknown, JSON.stringify(unknown));
+  sale.gate.open();
+  const next = await (await sale.place(10, false)).told;
+  check("left" in next, JSON.stringify(next));
+  await sale.check(2);
+}
+
+const tests = {
+  a_hundred_requests_at_once_share_two_turns,
+  callers_that_hang_up_while_they_wait_cost_the_others_nothing,
+  a_driver_that_hangs_up_goes_on_in_the_background,
+  a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next,
+  a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone,
+};
+runTests(Object.entries(tests), console.log).then((passed) => process.exit(passed ? 0 : 1));

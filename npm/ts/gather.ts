@@ -1,0 +1,162 @@
+// Which items of one name are decided in which turn, and by whose work. It decides; it neither sends, nor waits, nor knows the
+// time. The twin of src/group/gather.rs, which says why.
+
+/** A caller that waits with its item. */
+export interface Entry<Item, Answer> {
+  readonly item: Item;
+  /** Of its reads. */
+  readonly bytes: number;
+  outcome?: Outcome<Answer>;
+  /** Its caller does not want to know any more: it is decided in the turn that it is in, or never. */
+  hasLeft?: boolean;
+  /** Has the caller look. Its own promise is settled by that, so that its host goes on with it where it waits. */
+  call(): void;
+}
+
+export type Outcome<Answer> = { readonly answer: Answer } | { readonly error: unknown };
+
+/** A turn under way: first come, first decided. */
+export interface Turn<Item, Answer> {
+  readonly driver: Entry<Item, Answer>;
+  readonly items: readonly Item[];
+  entries: readonly Entry<Item, Answer>[];
+  /** What proves its lease, once its commit is on its way. */
+  proof?: string;
+}
+
+/** What a turn takes at most. */
+export interface Bound {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+export class Gather<Item, Answer> {
+  #waiting: Entry<Item, Answer>[] = [];
+  #turn: Turn<Item, Answer> | undefined;
+  #signs = 0;
+  /** What proves a lease whose driver went away, for the next driver to give it back. */
+  #orphan: string | undefined;
+  readonly #gone: (mayHaveRun: boolean) => unknown;
+
+  /** `gone` makes the error for those whose driver went away. */
+  constructor(gone: (mayHaveRun: boolean) => unknown) {
+    this.#gone = gone;
+  }
+
+  /** Whether nobody asks for this name. */
+  get isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#turn === undefined;
+  }
+
+  /** How often there was a sign of life. */
+  get signs(): number {
+    return this.#signs;
+  }
+
+  /** How many wait for a turn. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  arrive(entry: Entry<Item, Answer>): void {
+    if (this.isIdle) this.#signs++;
+    this.#waiting.push(entry);
+  }
+
+  /** How many wait before this one; -1 once its turn has begun. */
+  ahead(entry: Entry<Item, Answer>): number {
+    return this.#waiting.indexOf(entry);
+  }
+
+  /** Goes on without the driver of the turn that is under way, if it has shown nothing since `signs`. */
+  passOver(signs: number): void {
+    if (this.#turn && this.#signs === signs) this.abandon(this.#turn);
+  }
+
+  /** A turn for this caller to drive, if none is under way and it is the first that waits, or whoever is has shown nothing since `signs`. */
+  drive(entry: Entry<Item, Answer>, signs: number | undefined, bound: Bound): Turn<Item, Answer> | undefined {
+    const ahead = this.ahead(entry);
+    if (this.#turn || ahead < 0 || (ahead > 0 && signs !== this.#signs)) return undefined;
+    this.#signs++;
+    let count = 0;
+    for (let bytes = 0; count < Math.min(bound.items, this.#waiting.length); count++) {
+      bytes += this.#waiting[count]!.bytes;
+      if (bytes > bound.bytes) break;
+    }
+    // One that is too large for any turn has one to itself.
+    const entries = this.#waiting.splice(0, Math.max(count, 1));
+    return (this.#turn = { driver: entry, items: entries.map(({ item }) => item), entries });
+  }
+
+  /** A lease that whoever drives is to give back first. */
+  takeOrphan(): string | undefined {
+    const orphan = this.#orphan;
+    this.#orphan = undefined;
+    return orphan;
+  }
+
+  /** The driver of this turn is alive. Whether it still drives it. */
+  beat(turn: Turn<Item, Answer>): boolean {
+    if (this.#turn !== turn) return false;
+    this.#signs++;
+    return true;
+  }
+
+  /** Tells the first of those in the turn what they come to. */
+  answer(turn: Turn<Item, Answer>, outcomes: readonly Outcome<Answer>[]): void {
+    if (this.#turn !== turn) return;
+    const told = turn.entries.slice(0, outcomes.length);
+    turn.entries = turn.entries.slice(outcomes.length);
+    told.forEach((entry, at) => tell(entry, outcomes[at]!));
+  }
+
+  /** Lets items of the turn wait again, before all others: those that are not kept, by their places in it. */
+  putBack(turn: Turn<Item, Answer>, keeps: (at: number) => boolean): void {
+    if (this.#turn !== turn) return;
+    this.#waiting.unshift(...turn.entries.filter(({ hasLeft }, at) => !keeps(at) && !hasLeft));
+    turn.entries = turn.entries.filter((_, at) => keeps(at));
+  }
+
+  /** The commit of what is left in the turn is to be sent now. Whether it may: not once somebody found the driver gone. */
+  commit(turn: Turn<Item, Answer>, proof: string): boolean {
+    if (!this.beat(turn)) return false;
+    turn.proof = proof;
+    return true;
+  }
+
+  /** Ends the turn, and tells those that are left in it. */
+  end(turn: Turn<Item, Answer>, outcomes: readonly Outcome<Answer>[]): void {
+    if (!this.beat(turn)) return;
+    this.#turn = undefined;
+    // The next turn first: it has a way before it.
+    this.#waiting[0]?.call();
+    turn.entries.forEach((entry, at) => tell(entry, outcomes[at]!));
+  }
+
+  /** The driver of this turn has gone away, if the turn is not over. */
+  abandon(turn: Turn<Item, Answer>): void {
+    if (this.#turn !== turn) return;
+    this.#turn = undefined;
+    const { proof, driver, entries } = turn;
+    if (proof === undefined) this.#waiting.unshift(...entries.filter((entry) => entry !== driver && !entry.hasLeft));
+    this.#orphan = proof ?? this.#orphan;
+    for (const entry of entries) {
+      // The driver too, or a host that lets no turn come to an end would begin one for ever.
+      if (proof !== undefined || entry === driver) tell(entry, { error: this.#gone(proof !== undefined) });
+    }
+    this.#waiting[0]?.call();
+  }
+
+  /** This caller does not want to know any more: its item is not decided, unless its turn has begun. */
+  leave(entry: Entry<Item, Answer>): void {
+    entry.hasLeft = true;
+    const at = this.ahead(entry);
+    if (at >= 0) this.#waiting.splice(at, 1);
+    if (at === 0 && this.#turn === undefined) this.#waiting[0]?.call();
+  }
+}
+
+function tell<Answer>(entry: Entry<unknown, Answer>, outcome: Outcome<Answer>): void {
+  entry.outcome ??= outcome;
+  entry.call();
+}

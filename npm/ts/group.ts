@@ -1,0 +1,243 @@
+// Many callers, one turn of the lock.
+import { callable, count } from "./check.js";
+import { bytesOf, type Command, isSame, toRaw } from "./command.js";
+import { CommandFailedError, EdgelockError, indexed, invalidArgument, unavailable } from "./errors.js";
+import type { Outcome } from "./gather.js";
+import { type Driven, Lines } from "./lines.js";
+import { Lock } from "./lock.js";
+import type { Reply } from "./raw.js";
+
+/** What an item comes to. */
+export interface Decision<Answer> {
+  readonly answer: Answer;
+  /** What is written for it: all of these, and then it is answered. */
+  readonly writes?: readonly Command[] | undefined;
+}
+
+/**
+ * What is read for an item, and how the items of a turn are decided. Nothing of it may wait. What it throws, its item is refused
+ * with; nothing is written for it.
+ *
+ * All that the items of one turn read is read before the first of them is decided. So whatever a decision changes that a later item
+ * looks at must be carried along in the turn's state, which `begin` makes: how much is left, who has had how many.
+ */
+export interface Section<Item, Answer, State = undefined> {
+  /** What must be known to decide `item`. What all items read should come first, in the same order: then it is read once for all. */
+  reads(item: Item): readonly Command[];
+  /** What the items of one turn share, made anew for each. */
+  begin?(): State;
+  /** Decides `item`, given what its reads found before the turn, what the items before it made of `state`, and the turn's fence. */
+  decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;
+  /** What is written once for all items of a turn, behind what was written for each. */
+  end?(state: State): readonly Command[];
+  /**
+   * What an item comes to by what its reads found without the lock, if that is for good: a sale that is over, an order that was
+   * placed before. All items are looked at first, in a request that those of one moment share; one that is not answered by it, as
+   * `undefined` says, gets its turn, and costs one round trip more.
+   */
+  peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
+}
+
+/** How large a turn may be. */
+export interface GroupCommitOptions {
+  /** How many items it has at most. 256 by itself. */
+  readonly maxItems?: number | undefined;
+  /** About how large a request may become by what it carries. 262,144 by itself. The last item of a turn may exceed it by its writes. */
+  readonly maxBytes?: number | undefined;
+}
+
+interface Asked<Item> {
+  readonly item: Item;
+  readonly reads: readonly Command[];
+}
+
+/**
+ * Shares turns of a lock between callers of one process, or isolate: group commit.
+ *
+ * While a turn is under way, callers gather for the next. One of them acquires the lock for all, reads what all need in that same
+ * request, decides them one after the other, and writes for all in a second request. First in, first decided; each caller gets its
+ * own answer. Make one at module level for each kind of section, and have all requests use it, each with a lock of its own client.
+ */
+export class GroupCommit<Item, Answer, State = undefined> {
+  readonly #section: Section<Item, Answer, State>;
+  readonly #turns: Lines<Asked<Item>, Answer>;
+  readonly #looks: Lines<Asked<Item>, { readonly answer: Answer } | undefined>;
+  readonly #maxBytes: number;
+
+  constructor(section: Section<Item, Answer, State>, options: GroupCommitOptions = {}) {
+    if (typeof section !== "object" || section === null) throw invalidArgument("a section is { reads, decide }");
+    for (const name of ["reads", "decide"] as const) if (typeof section[name] !== "function") throw invalidArgument(`${name} is a function`);
+    for (const name of ["begin", "end", "peek"] as const) callable(section[name], name);
+    this.#section = section;
+    this.#maxBytes = count(options.maxBytes, "maxBytes") ?? 256 * 1024;
+    const bound = { items: count(options.maxItems, "maxItems") ?? 256, bytes: this.#maxBytes };
+    this.#turns = new Lines(bound, (driven) => this.#turn(driven));
+    this.#looks = new Lines(bound, (driven) => this.#look(driven));
+  }
+
+  /**
+   * What comes of `item` in the next turn of `lock` that has room for it. It waits for the lock's `wait` at most until its turn has
+   * the lock; the lock's `signal` takes it out, unless its turn has begun.
+   *
+   * A turn is driven by one of its callers, and goes on by that one's `waitUntil` when it is gone. One that is gone with all its host
+   * is passed over after a request's time-out at most; the lock is free then at the latest after its ttl, so that should be short.
+   *
+   * An error of the turn is thrown to each of its items. It `isUnknown` for exactly those whose answers rest on a commit that cannot
+   * be learned; they are not decided again.
+   */
+  async submit(lock: Lock, item: Item): Promise<Answer> {
+    if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
+    const reads = this.#section.reads(item);
+    // One's bad reads must not fail the others.
+    lock.home.check(toRaw(reads));
+    const asked = { item, reads };
+    const bytes = bytesOf(reads);
+    const giveUp = performance.now() + lock.home.wait;
+    if (this.#section.peek) {
+      const seen = await this.#looks.submit(lock, asked, bytes, giveUp);
+      if (seen) return seen.answer;
+    }
+    return this.#turns.submit(lock, asked, bytes, giveUp);
+  }
+
+  async #look({ line, turn, home }: Driven<Asked<Item>, { readonly answer: Answer } | undefined>): Promise<void> {
+    const reads = new Reads(turn.items);
+    let replies: readonly Reply[];
+    try {
+      replies = await home.read(reads.commands);
+    } catch (error) {
+      return fail({ line, turn }, reads, error);
+    }
+    const seen = turn.items.map(({ item }, at) => attempt(() => this.#section.peek?.(item, reads.replies(at, replies))));
+    line.end(turn, seen);
+  }
+
+  async #turn({ line, turn, lock, home }: Driven<Asked<Item>, Answer>): Promise<void> {
+    const begunAt = performance.now();
+    const reads = new Reads(turn.items);
+    let lease, replies;
+    try {
+      [lease, replies] = await lock.acquireAndRead(reads.commands);
+    } catch (error) {
+      return fail({ line, turn }, reads, error);
+    }
+    let isOver = false;
+    try {
+      // Whoever was passed over while it waited must not even decide.
+      if (!line.beat(turn)) return;
+      const { outcomes, writes, owners, firstWrite } = this.#decide(turn.items, reads, replies, lease.fence);
+      const items = outcomes.length;
+      line.putBack(turn, (at) => at < items);
+      // What rests on no write is true whatever becomes of the commit.
+      line.answer(turn, outcomes.slice(0, firstWrite));
+      if (writes.length === 0) {
+        // Only the next turn waits for it, and whether it failed shows there.
+        isOver = await lease.release().then(() => true, () => false);
+        line.end(turn, []);
+      } else {
+        if (!line.commit(turn, lease.token)) return;
+        const behind = outcomes.slice(firstWrite);
+        const committed = await lease.commit(writes).then(
+          () => behind,
+          (error: unknown) => failed(behind, owners, firstWrite, error),
+        );
+        isOver = true;
+        if (committed !== behind) lease.giveBack();
+        line.end(turn, committed);
+      }
+      home.tell({ type: "grouped", lock: home.key, items, waiting: line.waiting, took: performance.now() - begunAt });
+    } finally {
+      if (!isOver) lease.giveBack();
+    }
+  }
+
+  /** What the items come to, up to the one with which the writes have become too many for a request. */
+  #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], fence: number) {
+    const state = this.#section.begin?.() as State;
+    const outcomes: Outcome<Answer>[] = [];
+    const writes: Command[] = [];
+    const owners: number[] = [];
+    let written = 0;
+    let firstWrite = Infinity;
+    for (let at = 0; at < items.length && written < this.#maxBytes; at++) {
+      outcomes.push(
+        attempt(() => {
+          const { answer, writes: own = [] } = this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence);
+          toRaw(own);
+          if (own.length > 0) firstWrite = Math.min(firstWrite, at);
+          written += bytesOf(own);
+          for (const write of own) owners.push(at), writes.push(write);
+          return answer;
+        }),
+      );
+    }
+    const end = this.#section.end?.(state) ?? [];
+    if (end.length > 0) firstWrite = 0;
+    writes.push(...end);
+    return { outcomes, writes, owners, firstWrite };
+  }
+}
+
+/** The reads of several items. What all of them read at the same place is there once. */
+class Reads {
+  readonly commands: Command[] = [];
+  /** For each item, where its reads are. */
+  readonly #places: number[][] = [];
+
+  constructor(items: readonly Asked<unknown>[]) {
+    for (const { reads } of items) {
+      const first = this.#places[0];
+      const place = (read: Command, at: number) => {
+        const shared = first?.[at];
+        return shared !== undefined && isSame(this.commands[shared]!, read) ? shared : this.commands.push(read) - 1;
+      };
+      this.#places.push(reads.map(place));
+    }
+  }
+
+  /** The replies to one item's reads. */
+  replies(item: number, replies: readonly Reply[]): Reply[] {
+    return this.#places[item]!.map((place) => replies[place] ?? null);
+  }
+
+  /** Which of an item's reads is the one at `place`; -1 if none is. */
+  indexOf(item: number, place: number): number {
+    return this.#places[item]!.indexOf(place);
+  }
+}
+
+/** Nothing could be read: each item is told why. Where one read failed, only those that have it are; the others are decided next. */
+function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, reads: Reads, error: unknown): void {
+  const own = turn.items.map((_, at) => {
+    if (!(error instanceof CommandFailedError)) return { error: undecided(error) };
+    const index = reads.indexOf(at, error.index);
+    return index < 0 ? undefined : { error: indexed(error, index) };
+  });
+  line.putBack(turn, (at) => own[at] !== undefined);
+  line.end(turn, own.filter((outcome) => outcome !== undefined));
+}
+
+/** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
+function undecided(error: unknown): unknown {
+  return error instanceof EdgelockError && error.isUnknown ? unavailable(error.message, false, error) : error;
+}
+
+/** What those come to whose answers rest on a commit that failed with `error`, of which `first` is the first. */
+function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly number[], first: number, error: unknown): Outcome<Answer>[] {
+  const owner = error instanceof CommandFailedError ? owners[error.index] : undefined;
+  if (!(error instanceof CommandFailedError) || owner === undefined) return outcomes.map(() => ({ error }));
+  // All commands were executed, but only of the first that failed is it said.
+  return outcomes.map((outcome, at) => {
+    if (first + at < owner) return outcome;
+    if (first + at === owner) return { error: indexed(error, error.index - owners.indexOf(owner)) };
+    return { error: unavailable("a command for another item of the same turn failed", true) };
+  });
+}
+
+function attempt<T>(act: () => T): Outcome<T> {
+  try {
+    return { answer: act() };
+  } catch (error) {
+    return { error };
+  }
+}

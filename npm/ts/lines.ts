@@ -1,0 +1,123 @@
+// All names that are asked for, and the callers that wait for each.
+import { heldBehind, unavailable } from "./errors.js";
+import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
+import { LONGEST_TIMER } from "./lease.js";
+import type { Home, Lock } from "./lock.js";
+
+/** A turn, its line, and the lock to drive it with. */
+export interface Driven<Item, Answer> {
+  readonly line: Gather<Item, Answer>;
+  readonly turn: Turn<Item, Answer>;
+  readonly lock: Lock;
+  readonly home: Home;
+}
+
+/** What waits, by name. Nothing is kept of a name that nobody asks for. */
+export class Lines<Item, Answer> {
+  readonly #byName = new Map<string, Gather<Item, Answer>>();
+  readonly #bound: Bound;
+  readonly #work: (driven: Driven<Item, Answer>) => Promise<void>;
+
+  /** `work` drives a turn to its end. */
+  constructor(bound: Bound, work: (driven: Driven<Item, Answer>) => Promise<void>) {
+    this.#bound = bound;
+    this.#work = work;
+  }
+
+  /** What comes of `item` in the name of `lock`, whose turn must begin before `giveUp`. */
+  async submit(lock: Lock, item: Item, bytes: number, giveUp: number): Promise<Answer> {
+    const { home } = lock;
+    const { key, signal } = home;
+    let isCalled = false;
+    let wake = () => {};
+    const entry: Entry<Item, Answer> = {
+      item,
+      bytes,
+      call: () => {
+        isCalled = true;
+        wake();
+      },
+    };
+    const line = this.#line(key);
+    line.arrive(entry);
+    signal?.addEventListener("abort", entry.call, { once: true });
+    const { look } = pace(home);
+    try {
+      for (let seen: number | undefined; ; ) {
+        if (seen !== undefined) line.passOver(seen);
+        if (entry.outcome) return settled(entry.outcome);
+        if (signal?.aborted) throw signal.reason;
+        const left = Math.max(giveUp - performance.now(), 0);
+        const turn = line.drive(entry, seen, this.#bound);
+        if (turn) this.#drive({ line, turn, lock: home.patient(left), home });
+        const ahead = line.ahead(entry);
+        if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
+        const { signs } = line;
+        const nap = ahead < 0 ? look : Math.min(look, left);
+        let timer;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          // A request that waits for another one alone is cancelled as hung.
+          timer = setTimeout(resolve, nap);
+          if (isCalled) resolve();
+        });
+        // Here, and not where it was woken: that may be in another request.
+        clearTimeout(timer);
+        seen = isCalled || nap < look ? undefined : signs;
+        isCalled = false;
+      }
+    } finally {
+      signal?.removeEventListener("abort", entry.call);
+      line.leave(entry);
+      if (line.isIdle) this.#forget(key, line);
+    }
+  }
+
+  #drive(driven: Driven<Item, Answer>): void {
+    const { line, turn, home } = driven;
+    const beat = setInterval(() => line.beat(turn) || clearInterval(beat), pace(home).beat);
+    const orphan = line.takeOrphan();
+    // Whatever became of its commit, nobody needs that lease any more.
+    if (orphan !== undefined) driven.lock.resume(orphan).giveBack();
+    const done = this.#work(driven)
+      .catch((error: unknown) => {
+        if (turn.proof === undefined) line.end(turn, turn.entries.map(() => ({ error })));
+      })
+      .finally(() => {
+        clearInterval(beat);
+        line.abandon(turn);
+        if (line.isIdle) this.#forget(home.key, line);
+        driven.lock.free();
+      });
+    // It goes on when its caller is gone.
+    home.waitUntil?.(done);
+  }
+
+  #line(key: string): Gather<Item, Answer> {
+    let line = this.#byName.get(key);
+    if (line === undefined) {
+      line = new Gather((mayHaveRun) => unavailable("whoever drove this turn of the group went away", mayHaveRun));
+      this.#byName.set(key, line);
+    }
+    return line;
+  }
+
+  /** Unless it was forgotten before, and there is another by now. */
+  #forget(key: string, line: Gather<Item, Answer>): void {
+    if (this.#byName.get(key) === line) this.#byName.delete(key);
+  }
+}
+
+/**
+ * How often a driver shows that it is alive, and how often the others look. A driver that is gone costs them no more than the time-out
+ * of a request: they look twice within it.
+ */
+function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {
+  const limit = Math.min(Math.max(requestTimeout, 100), LONGEST_TIMER);
+  return { beat: limit / 8, look: limit / 2 };
+}
+
+function settled<Answer>(outcome: { readonly answer: Answer } | { readonly error: unknown }): Answer {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.answer;
+}
