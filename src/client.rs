@@ -227,7 +227,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.call_at(node, &call, &session, until).await.outcome
     }
 
-    pub(crate) fn runtime(&self) -> &R {
+    /// The host that it was made for: its clock, its timers, its background.
+    pub fn runtime(&self) -> &R {
         &self.host.runtime
     }
 

@@ -1,6 +1,7 @@
 //! Many callers, one turn of the lock.
 
 mod gather;
+mod habits;
 mod lines;
 mod look;
 mod reads;
@@ -9,18 +10,21 @@ mod slot;
 mod turn;
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::lock::Lock;
+use crate::race::{First, race};
 use crate::runtime::{Runtime, Task};
 use crate::transport::Transport;
 
 pub use section::{Decision, Section};
 
 use gather::Bound;
+use habits::Habits;
 use lines::Lines;
-use look::Peek;
+use look::{Looks, Peek};
 use reads::Asked;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
@@ -77,34 +81,38 @@ pub struct GroupCommit<S: Section> {
 
 struct Shared<S: Section> {
     section: S,
-    turns: Queue<S, S::Answer>,
-    looks: Queue<S, Option<S::Answer>>,
+    turns: Arc<Lines<Asked<S::Item>, S::Answer>>,
+    looks: Arc<Looks<S::Item, S::Answer>>,
+    habits: Habits,
 }
 
-/// Items of `S` that wait for an `A` each.
-type Queue<S, A> = Arc<Lines<Asked<<S as Section>::Item>, A>>;
-
 impl<S: Section> GroupCommit<S> {
-    /// Turns of up to 256 items, and requests of up to 256 KiB.
+    /// Turns of up to 256 items, requests of up to 256 KiB, and up to 10,000 that wait for a name.
     pub fn new(section: S) -> Self {
         Self {
             shared: Arc::new(Shared {
                 section,
                 turns: Arc::new(Lines::new()),
-                looks: Arc::new(Lines::new()),
+                looks: Arc::new(Looks::new()),
+                habits: Habits::new(),
             }),
             bound: Bound {
                 items: 256,
                 bytes: 256 * 1024,
+                waiting: 10_000,
             },
             peek: None,
         }
     }
 
-    /// Has all items looked at without the lock first, in a request that those of one moment share:
-    /// what `peek` answers needs no turn. That is for refusals which stay true, as of a sale that
-    /// is over, and for what was decided before; an item that it does not answer costs one round
-    /// trip more. By default no item is looked at.
+    /// Has all items looked at without the lock, in a request that those of one moment share: what
+    /// `peek` answers needs no turn, and does not wait for one. That is for refusals which stay
+    /// true, as of a sale that is over, and for what was decided before.
+    ///
+    /// Where most items lately took a turn, they wait for it while they are looked at; else the look
+    /// comes first, and an item that it does not answer has a round trip more. Looks do not wait for
+    /// each other, but for a quarter of a round trip at most. Where a look fails, the turn decides. By
+    /// default no item is looked at.
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
@@ -123,6 +131,14 @@ impl<S: Section> GroupCommit<S> {
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.bound.bytes = bytes;
+        self
+    }
+
+    /// How many items of a name may wait for a turn, or for a look. Who comes when there are so many
+    /// gets [`Error::Held`] at once.
+    #[must_use]
+    pub const fn max_waiting(mut self, items: usize) -> Self {
+        self.bound.waiting = items;
         self
     }
 
@@ -152,33 +168,62 @@ impl<S: Section> GroupCommit<S> {
         // One's bad reads must not fail the others.
         lock.check_reads(&reads)?;
         let bytes = reads::bytes(&reads);
-        let item = Arc::new(Asked { item, reads });
-        let (shared, bound) = (&self.shared, self.bound);
-        let begun_at = lock.client().runtime().now();
-        if let Some(peek) = self.peek {
-            let begin = |look, lock: Lock<T, R>| -> Task {
-                let shared = shared.clone();
-                Box::pin(async move { look::drive(&shared.section, peek, look, &lock).await })
+        let item = Arc::new(Asked::new(item, reads));
+        let Some(peek) = self.peek else {
+            return self.take_turn(lock, item, bytes).await;
+        };
+        if self.shared.habits.takes_turns(lock.key()) {
+            let mut turn = pin!(self.take_turn(lock, item.clone(), bytes));
+            let look = self.look(peek, lock, item.clone(), bytes);
+            return match race(turn.as_mut(), look).await {
+                First::Left(outcome) => outcome,
+                // What its own turn writes, it could take for what was there before.
+                First::Right(Ok(Some(answer))) if !item.has_begun() => Ok(answer),
+                First::Right(_) => turn.await,
             };
-            let looks = &shared.looks;
-            if let Some(answer) = looks
-                .submit(lock, item.clone(), bytes, bound, begin)
-                .await?
-            {
-                return Ok(answer);
-            }
         }
+        let begun_at = lock.client().runtime().now();
+        if let Some(answer) = self.look(peek, lock, item.clone(), bytes).await? {
+            return Ok(answer);
+        }
+        let waited = lock.client().runtime().now().since(begun_at);
+        let left = lock.patience().saturating_sub(waited);
+        self.take_turn(&lock.clone().wait(left), item, bytes).await
+    }
+
+    async fn take_turn<T: Transport, R: Runtime>(
+        &self,
+        lock: &Lock<T, R>,
+        item: Arc<Asked<S::Item>>,
+        bytes: usize,
+    ) -> Result<S::Answer, Error> {
+        let (shared, bound) = (&self.shared, self.bound);
         let begin = |turn, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
-            Box::pin(async move { turn::drive(&shared.section, turn, &lock, bound.bytes).await })
+            Box::pin(async move {
+                turn::drive(&shared.section, turn, &lock, bound.bytes, &shared.habits).await;
+            })
         };
-        let waited = lock.client().runtime().now().since(begun_at);
-        let lock = lock.clone();
-        let left = lock.patience().saturating_sub(waited);
-        let lock = lock.wait(left);
-        (shared.turns)
-            .submit(&lock, item, bytes, bound, begin)
-            .await
+        let turns = &shared.turns;
+        turns.submit(lock, item, bytes, bound, begin).await
+    }
+
+    async fn look<T: Transport, R: Runtime>(
+        &self,
+        peek: Peek<S>,
+        lock: &Lock<T, R>,
+        item: Arc<Asked<S::Item>>,
+        bytes: usize,
+    ) -> Result<Option<S::Answer>, Error> {
+        let (shared, bound) = (&self.shared, self.bound);
+        let begin = |look, lock: Lock<T, R>| -> Task {
+            let shared = shared.clone();
+            Box::pin(async move {
+                look::drive(&shared.section, peek, look, &lock, &shared.habits).await;
+            })
+        };
+        let looks = &shared.looks;
+        looks.submit(lock, item, bytes, bound, begin).await
     }
 }
 

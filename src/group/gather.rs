@@ -41,11 +41,12 @@ struct Turn<I, C, P> {
     commit: Option<P>,
 }
 
-/// What a turn takes at most.
+/// What a turn takes at most, and how many may wait for one.
 #[derive(Clone, Copy)]
 pub(super) struct Bound {
     pub(super) items: usize,
     pub(super) bytes: usize,
+    pub(super) waiting: usize,
 }
 
 /// A turn to drive.

@@ -50,6 +50,10 @@ impl<I, A> Lines<I, A> {
         let runtime = lock.client().runtime();
         let give_up = runtime.now() + lock.patience();
         let pace = Pace::of(lock);
+        let waiting = (self.with(lock.key(), |line| line.waiting())).unwrap_or_default();
+        if waiting >= bound.waiting {
+            return Err(held(lock, waiting));
+        }
         let ticket = Ticket::new(self, lock.key(), item, bytes);
         let mut seen = None;
         loop {
@@ -120,7 +124,7 @@ impl<I, A> Lines<I, A> {
 /// costs them no more than the time-out of a request: they look twice within it.
 pub(super) struct Pace {
     pub(super) beat: Duration,
-    look: Duration,
+    pub(super) look: Duration,
 }
 
 impl Pace {
@@ -134,8 +138,8 @@ impl Pace {
     }
 }
 
-/// It has waited for as long as it was willing to, behind others of its own process.
-fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
+/// It has waited for as long as it was willing to, behind others of its own process, or there are too many.
+pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
     Error::Held {
         lock: lock.key().to_owned(),
         remaining: Some(lock.lasts()),

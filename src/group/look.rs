@@ -1,38 +1,299 @@
-//! One look for all items that want one: what needs no turn is answered by it.
+//! Looks without the lock: items of one moment share a request, and what needs no turn is answered by it.
+//!
+//! Looks need no order, so several may be under way at once. One leaves at once if none left lately, and else
+//! takes along what comes until it may: that is a quarter of what the last one took behind that one.
 
-use super::lines::Driver;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::gather::Bound;
+use super::habits::Habits;
+use super::lines::{Pace, held};
 use super::reads::{Asked, Reads};
 use super::section::Section;
-use super::turn::{alive, fail};
+use super::slot::Slot;
 use crate::command::Reply;
+use crate::error::Error;
 use crate::lock::Lock;
-use crate::runtime::Runtime;
+use crate::race::{First, race};
+use crate::runtime::{Moment, Runtime, Task};
 use crate::transport::Transport;
-
-/// Items that are looked at together, and what they come to without a turn.
-pub(super) type Look<S> = Driver<Asked<<S as Section>::Item>, Option<<S as Section>::Answer>>;
 
 /// What an item comes to by what its reads found without the lock, if that is for good.
 pub(super) type Peek<S> = fn(&S, &<S as Section>::Item, &[Reply]) -> Option<<S as Section>::Answer>;
+
+/// Before the first look of a name was answered.
+const FIRST_PAUSE: Duration = Duration::from_millis(4);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// Of one name. Only a bridge that became slow lets that many come together.
+const MOST_UNDER_WAY: usize = 8;
+
+/// What is to be looked at, by name. Nothing is kept of a name that nobody asks for.
+pub(super) struct Looks<I, A>(Mutex<BTreeMap<String, Gathering<I, A>>>);
+
+struct Gathering<I, A> {
+    waiting: Vec<Waiting<I, A>>,
+    /// For each until when it counts: whoever sent it may be gone without a word.
+    under_way: Vec<Moment>,
+    /// When the next may leave.
+    next_at: Moment,
+    pause: Duration,
+}
+
+struct Waiting<I, A> {
+    item: Arc<Asked<I>>,
+    bytes: usize,
+    slot: Arc<Slot<Option<A>>>,
+}
+
+/// What a caller is to do.
+enum Step<I, A> {
+    Send(Look<I, A>),
+    /// It sends when this is over.
+    Pause(Duration),
+    /// Others do something for it.
+    Wait,
+}
+
+/// Items that are looked at together. Dropping it has each go its way without a look.
+pub(super) struct Look<I, A> {
+    looks: Arc<Looks<I, A>>,
+    name: String,
+    items: Vec<Waiting<I, A>>,
+    /// What it is in [`Gathering::under_way`].
+    until: Moment,
+    took: Option<Duration>,
+}
+
+impl<I, A> Looks<I, A> {
+    pub(super) const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// For how many names items are looked at.
+    pub(super) fn names(&self) -> usize {
+        self.state().len()
+    }
+
+    /// What a look says of `item`. `None` if it says nothing, or fails, or does not come to its end. Whoever is to send one does
+    /// so by `begin`.
+    pub(super) async fn submit<T: Transport, R: Runtime>(
+        self: &Arc<Self>,
+        lock: &Lock<T, R>,
+        item: Arc<Asked<I>>,
+        bytes: usize,
+        bound: Bound,
+        begin: impl Fn(Look<I, A>, Lock<T, R>) -> Task,
+    ) -> Result<Option<A>, Error> {
+        let runtime = lock.client().runtime();
+        let longest = Pace::of(lock).look;
+        let place = Place::new(self, lock, item, bytes, bound)?;
+        let mut is_late = false;
+        loop {
+            if let Some(outcome) = place.slot.take() {
+                return outcome;
+            }
+            let nap = match place.step(is_late, bound) {
+                Step::Send(look) => {
+                    runtime.spawn(begin(look, lock.clone()));
+                    longest
+                }
+                Step::Pause(pause) => pause,
+                // Whoever was to send is gone, or has sent and is: nothing is lost but the look.
+                Step::Wait if is_late => return Ok(None),
+                Step::Wait => longest,
+            };
+            let called = place.slot.called(runtime);
+            let rang = matches!(race(called, runtime.sleep(nap)).await, First::Right(()));
+            is_late = rang && nap == longest;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, BTreeMap<String, Gathering<I, A>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the first that waits find out what it is to do.
+    fn call_first(&self, name: &str) {
+        let first = self.with(name, |gathering| {
+            gathering.waiting.first().map(|first| first.slot.clone())
+        });
+        if let Some(slot) = first.flatten() {
+            slot.call();
+        }
+    }
+
+    /// Does `act` to what is gathered for `name`, and forgets it if nothing is.
+    fn with<O>(&self, name: &str, act: impl FnOnce(&mut Gathering<I, A>) -> O) -> Option<O> {
+        let mut state = self.state();
+        let gathering = state.get_mut(name)?;
+        let output = act(gathering);
+        if gathering.waiting.is_empty() && gathering.under_way.is_empty() {
+            state.remove(name);
+        }
+        Some(output)
+    }
+}
+
+impl<I, A> Gathering<I, A> {
+    const fn new(now: Moment) -> Self {
+        Self {
+            waiting: Vec::new(),
+            under_way: Vec::new(),
+            next_at: now,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// For how long none may leave: not at all if that is zero, and until one ends without a time.
+    fn pause(&self, now: Moment, bound: Bound) -> Option<Duration> {
+        if self.under_way.len() >= MOST_UNDER_WAY {
+            return None;
+        }
+        let is_full = self.waiting.len() >= bound.items;
+        Some(if is_full {
+            Duration::ZERO
+        } else {
+            self.next_at.since(now)
+        })
+    }
+
+    /// The first of those that wait, as many as a request has room for, and at least one.
+    fn take(&mut self, bound: Bound) -> Vec<Waiting<I, A>> {
+        let mut bytes = 0_usize;
+        let fitting = self.waiting.iter().take(bound.items).take_while(|waiting| {
+            bytes = bytes.saturating_add(waiting.bytes);
+            bytes <= bound.bytes
+        });
+        let count = fitting.count().max(1).min(self.waiting.len());
+        self.waiting.drain(..count).collect()
+    }
+}
+
+/// A caller that waits for a look. Dropping it takes its item out.
+struct Place<'a, I, A, T: Transport, R: Runtime> {
+    looks: &'a Arc<Looks<I, A>>,
+    lock: &'a Lock<T, R>,
+    slot: Arc<Slot<Option<A>>>,
+}
+
+impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
+    fn new(
+        looks: &'a Arc<Looks<I, A>>,
+        lock: &'a Lock<T, R>,
+        item: Arc<Asked<I>>,
+        bytes: usize,
+        bound: Bound,
+    ) -> Result<Self, Error> {
+        let now = lock.client().runtime().now();
+        let slot = Arc::new(Slot::new());
+        let mut state = looks.state();
+        let gathering = state.entry(lock.key().to_owned());
+        let gathering = gathering.or_insert_with(|| Gathering::new(now));
+        if gathering.waiting.len() >= bound.waiting {
+            return Err(held(lock, gathering.waiting.len()));
+        }
+        gathering.waiting.push(Waiting {
+            item,
+            bytes,
+            slot: slot.clone(),
+        });
+        drop(state);
+        Ok(Self { looks, lock, slot })
+    }
+
+    /// The first sends for all; so does any other for which nothing was done for too long.
+    fn step(&self, is_late: bool, bound: Bound) -> Step<I, A> {
+        let now = self.lock.client().runtime().now();
+        let until = now + Pace::of(self.lock).look;
+        let step = self.looks.with(self.lock.key(), |gathering| {
+            gathering.under_way.retain(|until| now < *until);
+            let place = self.of(&gathering.waiting)?;
+            if !is_late {
+                match gathering.pause(now, bound) {
+                    Some(Duration::ZERO) if place == 0 => {}
+                    Some(pause) if place == 0 => return Some(Step::Pause(pause)),
+                    _ => return Some(Step::Wait),
+                }
+            }
+            gathering.under_way.push(until);
+            gathering.next_at = now + gathering.pause;
+            Some(Step::Send(Look {
+                looks: self.looks.clone(),
+                name: self.lock.key().to_owned(),
+                items: gathering.take(bound),
+                until,
+                took: None,
+            }))
+        });
+        let step = step.flatten().unwrap_or(Step::Wait);
+        if let Step::Send(_) = step {
+            self.looks.call_first(self.lock.key());
+        }
+        step
+    }
+
+    fn of(&self, waiting: &[Waiting<I, A>]) -> Option<usize> {
+        let is_own = |waiting: &Waiting<I, A>| Arc::ptr_eq(&waiting.slot, &self.slot);
+        waiting.iter().position(is_own)
+    }
+}
+
+impl<I, A, T: Transport, R: Runtime> Drop for Place<'_, I, A, T, R> {
+    fn drop(&mut self) {
+        let now = self.lock.client().runtime().now();
+        let was_first = self.looks.with(self.lock.key(), |gathering| {
+            gathering.under_way.retain(|until| now < *until);
+            let place = self.of(&gathering.waiting)?;
+            gathering.waiting.remove(place);
+            Some(place == 0)
+        });
+        if was_first.flatten() == Some(true) {
+            self.looks.call_first(self.lock.key());
+        }
+    }
+}
+
+impl<I, A> Drop for Look<I, A> {
+    fn drop(&mut self) {
+        self.looks.with(&self.name, |gathering| {
+            let mut under_way = gathering.under_way.iter();
+            if let Some(at) = under_way.position(|until| *until == self.until) {
+                gathering.under_way.swap_remove(at);
+            }
+            if let Some(took) = self.took {
+                gathering.pause = (took / 4).min(LONGEST_PAUSE);
+            }
+        });
+        // There may have been too many under way.
+        self.looks.call_first(&self.name);
+        for waiting in &self.items {
+            // The first answer counts.
+            waiting.slot.put(Ok(None));
+        }
+    }
+}
 
 /// Reads what all items of `look` read, in one request, and tells each what comes of it.
 pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     section: &S,
     peek: Peek<S>,
-    look: Look<S>,
+    mut look: Look<S::Item, S::Answer>,
     lock: &Lock<T, R>,
+    habits: &Habits,
 ) {
-    let work = async {
-        let reads = Reads::of(look.items.iter().map(|item| &**item));
-        let replies = match lock.client().read(&reads.commands).await {
-            Ok(replies) => replies,
-            Err(error) => return fail(&look, &reads, &error),
-        };
-        let seen = look.items.iter().enumerate().map(|(place, asked)| {
-            let replies = reads.replies(place, &replies)?;
-            Ok(peek(section, &asked.item, &replies))
-        });
-        look.end(seen.collect());
-    };
-    alive(&look, lock, work).await;
+    let asked_at = lock.client().runtime().now();
+    let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));
+    let found = lock.client().read(&reads.commands).await;
+    look.took = Some(lock.client().runtime().now().since(asked_at));
+    let mut answered = 0;
+    for (place, waiting) in look.items.iter().enumerate() {
+        // Whatever went wrong, the turn finds out whether it still does.
+        let replies = (found.as_ref().ok()).and_then(|found| reads.replies(place, found).ok());
+        let seen = replies.and_then(|replies| peek(section, &waiting.item.item, &replies));
+        answered += usize::from(seen.is_some());
+        waiting.slot.put(Ok(seen));
+    }
+    habits.learn(lock.key(), 2 * answered <= look.items.len());
 }

@@ -1,5 +1,7 @@
 //! What the items of a turn read, in one request.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::command::{Command, Reply};
 use crate::error::Error;
 
@@ -7,6 +9,27 @@ use crate::error::Error;
 pub(super) struct Asked<I> {
     pub(super) item: I,
     pub(super) reads: Vec<Command>,
+    has_begun: AtomicBool,
+}
+
+impl<I> Asked<I> {
+    pub(super) const fn new(item: I, reads: Vec<Command>) -> Self {
+        Self {
+            item,
+            reads,
+            has_begun: AtomicBool::new(false),
+        }
+    }
+
+    /// Its turn has the lock, and decides it.
+    pub(super) fn begin(&self) {
+        self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a turn has begun to decide it.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
+    }
 }
 
 /// The reads of several items. What all of them read at the same place is there once.
@@ -74,10 +97,7 @@ mod tests {
 
     fn asked(keys: &[&str]) -> Asked<()> {
         let reads = keys.iter().map(|key| Command::new("GET").key(key));
-        Asked {
-            item: (),
-            reads: reads.collect(),
-        }
+        Asked::new((), reads.collect())
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One turn of the lock, for all items in it.
 
+use super::habits::Habits;
 use super::lines::{Driver, Pace};
 use super::reads::{Asked, Reads, bytes};
 use super::section::{Decision, Section};
@@ -20,23 +21,16 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     turn: Turn<S>,
     lock: &Lock<T, R>,
     max_bytes: usize,
+    habits: &Habits,
 ) {
-    alive(&turn, lock, work(section, &turn, lock, max_bytes)).await;
-}
-
-/// Drives a turn by `work`, and shows that it does, for as long as nobody finds it gone.
-pub(super) async fn alive<I, A, T: Transport, R: Runtime>(
-    turn: &Driver<I, A>,
-    lock: &Lock<T, R>,
-    work: impl Future<Output = ()>,
-) {
+    // It shows that it drives, for as long as nobody finds it gone.
     let beat = Pace::of(lock).beat;
     let beats = async {
         while turn.beat() {
             lock.client().runtime().sleep(beat).await;
         }
     };
-    race(work, beats).await;
+    race(work(section, &turn, lock, max_bytes, habits), beats).await;
 }
 
 async fn work<S: Section, T: Transport, R: Runtime>(
@@ -44,6 +38,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     turn: &Turn<S>,
     lock: &Lock<T, R>,
     max_bytes: usize,
+    habits: &Habits,
 ) {
     let begun_at = lock.client().runtime().now();
     let reads = Reads::of(turn.items.iter().map(|item| &**item));
@@ -56,8 +51,10 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     if !turn.beat() {
         return;
     }
+    turn.items.iter().for_each(|item| item.begin());
     let decided = decide(section, turn, &reads, &replies, lease.fence(), max_bytes);
     let count = decided.answers.len();
+    habits.learn(lock.key(), 2 * decided.writers() >= count);
     turn.put_back(|place| place < count);
     let mut answers = decided.answers;
     let behind = answers.split_off(decided.first_write.min(count));
@@ -90,6 +87,13 @@ struct Decided<A> {
     owners: Vec<usize>,
     /// The first item whose answer rests on a write.
     first_write: usize,
+}
+
+impl<A> Decided<A> {
+    /// How many items write.
+    fn writers(&self) -> usize {
+        self.owners.chunk_by(|left, right| left == right).count()
+    }
 }
 
 fn decide<S: Section>(
@@ -136,7 +140,7 @@ fn decide<S: Section>(
 
 /// Nothing could be read: each item is told why. Where one read failed, only those that have it
 /// are; the others are decided next.
-pub(super) fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &Reads, error: &Error) {
+fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &Reads, error: &Error) {
     let told: Vec<_> = (0..turn.items.len())
         .filter_map(|item| of_item(item, reads, error))
         .collect();

@@ -6,6 +6,7 @@ type Letters = Gather<char, char, &'static str>;
 const BOUND: Bound = Bound {
     items: 3,
     bytes: 100,
+    waiting: 10,
 };
 
 /// Each of `letters` waits; their tickets.

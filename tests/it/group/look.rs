@@ -3,9 +3,10 @@
 use edgelock::{Error, GroupCommit, Reply};
 
 use super::sale::{self, Answer, Order, Sale, order};
-use crate::support::faulty::Fault::{LoseReply, Pass};
+use crate::support::faulty::Fault::{Delay, LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Stack, ms, run};
+use crate::support::watched::watch;
+use crate::support::{Stack, eventually, ms, run};
 
 /// A sale whose refusals need no turn.
 fn looking() -> GroupCommit<Sale> {
@@ -70,19 +71,108 @@ fn an_item_whose_read_fails_fails_alone_when_it_is_looked_at() {
 #[test]
 fn what_was_never_decided_is_not_unknown() {
     run(async {
-        for (sale, passing) in [(GroupCommit::new(Sale), 0), (looking(), 0), (looking(), 1)] {
+        for (sale, passing) in [(GroupCommit::new(Sale), 0), (looking(), 1)] {
             let mut stack = Stack::spawn();
             let _: () = stack.redis("SET stock 9");
-            // The look, or the acquisition, whose reply never comes.
+            // The acquisition, whose reply never comes.
             let faults = [Pass; 1].into_iter().take(passing);
             let proxy = Proxy::before(&stack, faults.chain([LoseReply; 3])).await;
-            // A bridge that is away is waited for, too.
-            let lock = proxy.client.lock("a").unwrap().wait(ms(1));
-            let error = sale.submit(&lock, order(0)).await.unwrap_err();
+            let lock = proxy.client.lock("a").unwrap();
+            // One that waits would ask again.
+            let hasty = lock.clone().wait(ms(0));
+            let error = sale.submit(&hasty, order(0)).await.unwrap_err();
             assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
             // Nobody is kept out by it.
             let answer = sale.submit(&lock, order(1)).await.unwrap();
             assert_eq!(answer.left(), Some(8));
         }
+    });
+}
+
+#[test]
+fn a_look_that_fails_costs_an_item_nothing_but_time() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let proxy = Proxy::before(&stack, [LoseReply; 3]).await;
+        let lock = proxy.client.lock("a").unwrap();
+        let answer = looking().submit(&lock, order(0)).await.unwrap();
+        assert_eq!(answer.left(), Some(8));
+    });
+}
+
+#[test]
+fn looks_do_not_wait_for_each_other() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 0");
+        // The answer to the first is on its way for very long.
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let (client, seen) = watch(stack.route_by(&proxy.url));
+        let lock = client.lock("a").unwrap();
+        let sale = looking();
+        let others = async {
+            eventually(|| seen.sent() == 1).await;
+            let answers = sale::answers(&sale, &lock, (1..20).map(order)).await;
+            assert_eq!(answers, [Answer::SoldOut; 19]);
+            // One may have been earlier than the others.
+            assert!(seen.sent() <= 3, "{}", seen.sent());
+        };
+        tokio::select! {
+            answer = sale.submit(&lock, order(0)) => panic!("{answer:?}"),
+            () = others => {}
+        }
+    });
+}
+
+#[test]
+fn where_items_take_turns_they_wait_for_no_look() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        // A look and a turn, from which it is known.
+        let proxy = Proxy::before(&stack, [Pass, Pass, Pass, Delay, Delay]).await;
+        let client = proxy.client.clone().request_timeout(ms(60_000));
+        let lock = client.lock("a").unwrap();
+        let sale = looking();
+        assert_eq!(sale.submit(&lock, order(0)).await.unwrap().left(), Some(8));
+        let second = sale.submit(&lock, order(1));
+        let sent = async {
+            eventually(|| proxy.seen().len() == 5).await;
+            proxy.deliver().await;
+            proxy.deliver().await;
+        };
+        let (second, ()) = tokio::join!(second, sent);
+        assert_eq!(second.unwrap().left(), Some(7));
+        // What cannot succeed does not wait for a turn all the same.
+        let _: () = stack.redis("SET stock 0");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let answer = sale.submit(&lock, order(2)).await.unwrap();
+        assert_eq!(answer, Answer::SoldOut);
+        held.release().await.unwrap();
+    });
+}
+
+#[test]
+fn who_comes_when_too_many_wait_is_told_so_at_once() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        for sale in [GroupCommit::new(Sale), looking()] {
+            let sale = sale.max_waiting(2).max_items(1);
+            let lock = stack.lock("a").wait(ms(200));
+            let outcomes = sale::outcomes(&sale, &lock, (0..4).map(order)).await;
+            // One is in its turn, and two wait.
+            let error = outcomes[3].as_ref().unwrap_err();
+            let Error::Held {
+                ahead, requests, ..
+            } = error
+            else {
+                panic!("{error}")
+            };
+            assert_eq!((*ahead, *requests), (2, 0));
+        }
+        held.release().await.unwrap();
     });
 }

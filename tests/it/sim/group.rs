@@ -74,9 +74,15 @@ impl Market {
         case.dialect.set(Dialect::draw(rng));
         let mut machines = Vec::new();
         let groups: Vec<_> = (0..rng.between(1, 2))
-            .map(|_| {
+            .enumerate()
+            .map(|(process, _)| {
                 let max_items = rng.pick(&[1, 2, 4, 256]);
-                GroupCommit::new(Sale).max_items(max_items)
+                let group = GroupCommit::new(Sale).max_items(max_items);
+                if rng.chance(500) {
+                    return group;
+                }
+                self.books.expect_no_order(process);
+                group.peek(Sale::peek)
             })
             .collect();
         for (process, group) in groups.iter().enumerate() {
