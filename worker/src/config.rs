@@ -6,6 +6,7 @@ use subtle::ConstantTimeEq;
 use crate::problem::Problem;
 
 /// Where the bridge is, and who may do what.
+#[derive(Clone)]
 pub struct Config {
     pub(crate) bridge: Bridge,
     pub(crate) admin: Credential,
@@ -50,6 +51,7 @@ fn not_configured(detail: String) -> Problem {
 }
 
 /// What a caller must know. Without one nobody is let in.
+#[derive(Clone)]
 pub(crate) struct Credential(Option<String>);
 
 impl Credential {

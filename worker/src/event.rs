@@ -1,14 +1,13 @@
 //! The host's request, clock, variables and response. The only room that knows JavaScript.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use edgelock::{Task, web};
-use worker::js_sys::{Reflect, Uint8Array};
-use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::{Promise, Reflect, Uint8Array};
+use worker::wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{
-    Headers, ReadableStream, ReadableStreamDefaultReader, Response as HostResponse, ResponseInit,
-};
+use worker::web_sys::{Request as HostRequest, Response as HostResponse};
 use worker::{Context, Env, ScheduleContext, ScheduledEvent, console_error, console_log, event};
 
 use crate::config::Config;
@@ -20,16 +19,22 @@ use crate::shop::{Isolate, Shop};
 
 thread_local! {
     static ISOLATE: Isolate = Isolate::default();
+    /// An isolate's variables do not change.
+    static CONFIG: OnceCell<Config> = const { OnceCell::new() };
+}
+
+#[wasm_bindgen(wasm_bindgen = worker::wasm_bindgen, module = "/src/event.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = body)]
+    fn body_of(request: &HostRequest, limit: usize) -> Promise;
+    #[wasm_bindgen(js_name = response)]
+    fn host_response(status: u16, text: &str, headers: Vec<String>) -> HostResponse;
 }
 
 const BODY_LIMIT: usize = 16 * 1024;
 
 #[event(fetch)]
-async fn fetch(
-    request: worker::Request,
-    env: Env,
-    context: Context,
-) -> worker::Result<HostResponse> {
+async fn fetch(request: HostRequest, env: Env, context: Context) -> worker::Result<HostResponse> {
     let timing = Rc::default();
     let host = host(move |task| context.wait_until(task), &timing);
     let answer = answer(request, &env, host).await;
@@ -39,7 +44,13 @@ async fn fetch(
     });
     let timing = timing.header().map(|value| ("server-timing", value));
     response.headers.extend(timing);
-    Ok(host_response(response)?)
+    let headers = response.headers.into_iter();
+    let headers = headers.flat_map(|(name, value)| [name.to_owned(), value]);
+    Ok(host_response(
+        response.status,
+        &response.body,
+        headers.collect(),
+    ))
 }
 
 /// A lottery's noon, on all Workers at once.
@@ -76,64 +87,46 @@ async fn draw(event: &ScheduledEvent, env: &Env, host: web::Host) -> Result<Draw
         .await
 }
 
-async fn answer(request: worker::Request, env: &Env, host: web::Host) -> Result<Response, Problem> {
+async fn answer(request: HostRequest, env: &Env, host: web::Host) -> Result<Response, Problem> {
     let shop = shop(env, host)?;
-    let body = match request.inner().body() {
-        Some(stream) => read_body(stream).await?,
-        None => Vec::new(),
-    };
     let request = Request {
-        // As it was sent: `worker::Method` takes a method that it does not know for GET.
-        method: request.inner().method(),
-        path: request.path(),
+        method: request.method(),
+        path: path(&request.url()),
         authorization: request.headers().get("authorization").ok().flatten(),
-        body,
+        body: read_body(&request).await?,
     };
     shop.answer(&request).await
 }
 
+/// Of an address as hosts write it: with a path, and what follows that behind `?` or `#`.
+fn path(url: &str) -> String {
+    let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = behind_scheme
+        .find('/')
+        .map_or("/", |at| &behind_scheme[at..]);
+    path.split(['?', '#']).next().unwrap_or(path).to_owned()
+}
+
 fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Problem> {
     let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
-    let config = Config::from_variables(variable)?;
+    let config = CONFIG.with(|known| match known.get() {
+        Some(config) => Ok(config.clone()),
+        None => Config::from_variables(variable).map(|config| known.get_or_init(|| config).clone()),
+    })?;
     let isolate = ISOLATE.with(Isolate::clone);
     Ok(Shop::new(config, isolate, web::Fetch::default(), host))
 }
 
-/// The body, which is not read on once it is too long.
-async fn read_body(stream: ReadableStream) -> Result<Vec<u8>, Problem> {
-    let reader: ReadableStreamDefaultReader = stream.get_reader().unchecked_into();
-    let mut body = Vec::new();
-    while let Some(chunk) = read_chunk(&reader)
+async fn read_body(request: &HostRequest) -> Result<Vec<u8>, Problem> {
+    let body = JsFuture::from(body_of(request, BODY_LIMIT))
         .await
-        .map_err(|_| Problem::new(400, "broken_body", "the body broke off"))?
-    {
-        if body.len() + chunk.length() as usize > BODY_LIMIT {
-            return Err(Problem::new(
-                413,
-                "body_too_large",
-                format!("a body may have {BODY_LIMIT} bytes"),
-            ));
-        }
-        body.extend(chunk.to_vec());
+        .map_err(|_| Problem::new(400, "broken_body", "the body broke off"))?;
+    if body.is_undefined() {
+        return Err(Problem::new(
+            413,
+            "body_too_large",
+            format!("a body may have {BODY_LIMIT} bytes"),
+        ));
     }
-    Ok(body)
-}
-
-async fn read_chunk(reader: &ReadableStreamDefaultReader) -> Result<Option<Uint8Array>, JsValue> {
-    let read = JsFuture::from(reader.read()).await?;
-    let done = Reflect::get(&read, &"done".into())?.is_truthy();
-    let chunk = Reflect::get(&read, &"value".into())?;
-    Ok((!done).then(|| chunk.unchecked_into()))
-}
-
-/// Not through `worker::Response`, which brings streams and WebSockets along.
-fn host_response(response: Response) -> Result<HostResponse, JsValue> {
-    let headers = Headers::new()?;
-    for (name, value) in &response.headers {
-        headers.set(name, value)?;
-    }
-    let init = ResponseInit::new();
-    init.set_status(response.status);
-    init.set_headers(&headers);
-    HostResponse::new_with_opt_str_and_init(Some(&response.body), &init)
+    Ok(body.unchecked_into::<Uint8Array>().to_vec())
 }

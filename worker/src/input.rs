@@ -102,7 +102,7 @@ fn bad_json(detail: String) -> Problem {
 }
 
 /// A sku, an order's number, a buyer: what can be part of a key and of a record without being quoted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Id(String);
 
 impl Id {

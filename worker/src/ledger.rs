@@ -3,6 +3,9 @@
 //! `sale:{sku}` is a hash of the terms and what remains, `sale:{sku}:orders` one of order → record, `sale:{sku}:buyers` one of
 //! buyer → how many. All share the sku as hash tag, and with it the slot of a cluster; all expire a week after the sale's end.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use edgelock::{Command, Reply};
 
 use crate::input::{Id, Order, Terms};
@@ -54,6 +57,13 @@ pub(crate) struct OrderNow {
     pub(crate) bought: u64,
 }
 
+/// What [`Ledger::read_sold_out`] found of a sale that is not over and of which nothing is left.
+pub(crate) struct SoldOutNow {
+    /// All that were ever sold something, by their ids.
+    pub(crate) orders: BTreeSet<String>,
+    pub(crate) ends_in: Duration,
+}
+
 impl Ledger {
     pub(crate) fn of(sku: &Id) -> Self {
         Self {
@@ -79,6 +89,16 @@ impl Ledger {
         let mut reads = self.read_sale();
         reads.push(field("HGET", &self.orders, &order.order_id));
         reads.push(field("HGET", &self.buyers, &order.buyer));
+        reads
+    }
+
+    pub(crate) fn count_orders(&self) -> Command {
+        Command::new("HLEN").key(&self.orders)
+    }
+
+    pub(crate) fn read_sold_out(&self) -> Vec<Command> {
+        let mut reads = self.read_sale();
+        reads.push(Command::new("HKEYS").key(&self.orders));
         reads
     }
 
@@ -153,6 +173,21 @@ impl OrderNow {
             at: SaleNow::parse(replies)?,
             sold,
             bought: bought.ok_or_else(Problem::corrupt)?,
+        })
+    }
+}
+
+impl SoldOutNow {
+    /// Nothing if the sale is in another state.
+    pub(crate) fn parse(replies: &[Reply]) -> Option<Self> {
+        let found = SaleNow::parse(replies).ok()?;
+        let sale = found.sale.filter(|sale| sale.remaining == 0)?;
+        let ends_in = sale.ends_at_ms.checked_sub(found.now_ms)?;
+        let orders = replies.last()?.array()?.iter();
+        let orders: Option<_> = orders.map(|id| Some(id.text()?.to_owned())).collect();
+        Some(Self {
+            orders: orders?,
+            ends_in: Duration::from_millis(ends_in),
         })
     }
 }
@@ -263,6 +298,21 @@ mod tests {
         ] {
             assert_eq!(Sold::parse(nonsense), None, "{nonsense}");
         }
+    }
+
+    #[test]
+    fn a_sale_is_sold_out_until_its_end_if_nothing_is_left() {
+        let ids = Reply::Array(vec![text("o1"), text("o2")]);
+        let found = |left, end| {
+            let terms = terms(["5", left, "3", end]);
+            SoldOutNow::parse(&[terms, time(), ids.clone()])
+        };
+        let sold_out = found("0", "1010").unwrap();
+        assert_eq!(sold_out.ends_in, Duration::from_millis(8));
+        assert_eq!(sold_out.orders, ["o1", "o2"].map(str::to_owned).into());
+        assert!(found("1", "1010").is_none());
+        assert!(found("0", "1001").is_none());
+        assert!(SoldOutNow::parse(&[terms(["5", "0", "3", "1010"]), time()]).is_none());
     }
 
     #[test]

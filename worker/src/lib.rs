@@ -23,6 +23,7 @@ mod route;
 mod sales;
 mod section;
 mod shop;
+mod sold_out;
 mod tickets;
 
 pub use config::Config;

@@ -16,6 +16,10 @@ use crate::shop::Shop;
 impl<T: Transport, R: Runtime> Shop<T, R> {
     pub(crate) async fn place_order(&self, sku: &Id, body: &[u8]) -> Result<Response, Problem> {
         let order: Order = input::parse(body)?;
+        let now = self.client.runtime().now();
+        if self.isolate.sold_out.refuses(sku, &order, now) {
+            return Err(Problem::sold_out());
+        }
         let ledger = Ledger::of(sku);
         let lock = self.section_lock(&ledger.lock_name())?.wait(WAIT);
         let lock = lock.ttl(TTL).map_err(Problem::of)?;
@@ -24,7 +28,11 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             order: order.clone(),
         };
         let outcome = self.isolate.orders.submit(&lock, placed).await;
-        let (sold, status) = outcome.map_err(Problem::of_write)??;
+        let outcome = outcome.map_err(Problem::of_write)?;
+        if outcome.as_ref().is_err_and(Problem::is_sold_out) {
+            self.isolate.sold_out.notice(sku, &self.client);
+        }
+        let (sold, status) = outcome?;
         Ok(Response::json(status, &Receipt::of(sku, &order, &sold)))
     }
 }
@@ -183,7 +191,7 @@ fn place(order: &Order, found: &OrderNow, fence: u64) -> Result<Placement, Probl
         return Err(Problem::new(410, "sale_over", "the sale is over"));
     }
     if sale.remaining == 0 {
-        return Err(Problem::new(409, "sold_out", "nothing is left").remaining(0));
+        return Err(Problem::sold_out());
     }
     let Some(remaining) = sale.remaining.checked_sub(quantity) else {
         return Err(

@@ -13,6 +13,8 @@ use crate::http::Response;
 const SHORTEST_STAY: Duration = Duration::from_secs(1);
 const LONGEST_STAY: Duration = Duration::from_secs(30);
 
+const SOLD_OUT: &str = "sold_out";
+
 /// An answer that says no. Its `code` is for programs and does not change; its `detail` is for people.
 #[derive(Debug)]
 pub struct Problem(Box<Parts>);
@@ -82,6 +84,14 @@ impl Problem {
 
     pub(crate) fn no_such_sale() -> Self {
         Self::new(404, "no_such_sale", "there is no sale of this sku")
+    }
+
+    pub(crate) fn sold_out() -> Self {
+        Self::new(409, SOLD_OUT, "nothing is left").remaining(0)
+    }
+
+    pub(crate) fn is_sold_out(&self) -> bool {
+        self.0.code == SOLD_OUT
     }
 
     /// Redis holds something that this Worker did not write.

@@ -7,6 +7,7 @@ use crate::http::{Request, Response};
 use crate::orders::Orders;
 use crate::problem::Problem;
 use crate::route::Route;
+use crate::sold_out::SoldOut;
 
 /// Sells, draws lots, and hands out locks.
 pub struct Shop<T, R> {
@@ -20,12 +21,14 @@ pub struct Shop<T, R> {
 #[derive(Clone)]
 pub struct Isolate {
     pub(crate) orders: GroupCommit<Orders>,
+    pub(crate) sold_out: SoldOut,
 }
 
 impl Default for Isolate {
     fn default() -> Self {
         Self {
             orders: GroupCommit::new(Orders).peek(Orders::peek),
+            sold_out: SoldOut::default(),
         }
     }
 }

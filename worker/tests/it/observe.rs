@@ -61,8 +61,8 @@ async fn an_answer_says_what_its_lock_cost() {
     let again = again.refuses(409, "sale_exists");
     again.tells("acquired", &TAKEN);
     stack.until_released("42").await;
-    // A refusal needs no lock.
-    let refused = caller.order("42", "o2", "ann", 1).await.answers(409);
+    // A refusal needs no lock, unless it comes behind orders that do.
+    let refused = caller.order("43", "o2", "ann", 1).await.answers(404);
     assert!(refused.timing().is_empty(), "{refused:?}");
     let sale = caller.sale("42").await.answers(200);
     assert!(sale.timing().is_empty(), "{sale:?}");
