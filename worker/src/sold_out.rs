@@ -87,11 +87,8 @@ async fn find_out<T: Transport, R: Runtime>(
 ) -> Result<Option<SoldOutNow>, Error> {
     let ledger = Ledger::of(sku);
     let count = client.read(&[ledger.count_orders()]).await?;
-    if !count
-        .first()
-        .and_then(whole)
-        .is_some_and(|orders| orders <= MOST_ORDERS)
-    {
+    let orders = count.first().and_then(whole);
+    if orders.is_none_or(|orders| orders > MOST_ORDERS) {
         return Ok(None);
     }
     let replies = client.read(&ledger.read_sold_out()).await?;
