@@ -183,7 +183,10 @@ impl SoldOutNow {
         let found = SaleNow::parse(replies).ok()?;
         let sale = found.sale.filter(|sale| sale.remaining == 0)?;
         let ends_in = sale.ends_at_ms.checked_sub(found.now_ms)?;
-        let orders = replies.last()?.array()?.iter();
+        let [_, _, orders] = replies else {
+            return None;
+        };
+        let orders = orders.array()?.iter();
         let orders: Option<_> = orders.map(|id| Some(id.text()?.to_owned())).collect();
         Some(Self {
             orders: orders?,
