@@ -23,6 +23,7 @@ pub(crate) struct Atlas {
     named: Server,
     start: Place,
     timeout: Duration,
+    waits: usize,
     known: Mutex<Known>,
 }
 
@@ -55,7 +56,7 @@ impl Place {
 
 impl Atlas {
     /// `None` if the node has no address that others could have, too.
-    pub(crate) fn from(named: Server, timeout: Duration) -> Option<Self> {
+    pub(crate) fn from(named: Server, timeout: Duration, waits: usize) -> Option<Self> {
         let (host, port) = named.place()?;
         let start = Place {
             host: host.to_owned(),
@@ -70,6 +71,7 @@ impl Atlas {
             named,
             start,
             timeout,
+            waits,
             known: Mutex::new(known),
         })
     }
@@ -78,9 +80,13 @@ impl Atlas {
         let mut known = self.known();
         let node = known.nodes.entry(place.clone()).or_insert_with(|| {
             let server = self.named.elsewhere(&place.host, place.port);
-            Arc::new(Node::new(server, self.timeout))
+            Arc::new(Node::new(server, self.timeout, self.waits))
         });
         Arc::clone(node)
+    }
+
+    pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
+        self.known().nodes.values().cloned().collect()
     }
 
     /// Whether it is one of the cluster's, as far as is known.

@@ -6,14 +6,17 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use redis::aio::PubSub;
 use redis::cluster_routing::Slot;
-use redis::{Arg, Cmd, Pipeline, Value, cmd};
+use redis::{Cmd, Pipeline, Value, cmd};
 use tokio::time::{Instant, sleep};
 
 use crate::atlas::{Atlas, Place, places};
 use crate::dial::Server;
-use crate::node::{Lost, Node};
+use crate::lost::Lost;
+use crate::node::Node;
+use crate::pace::{name, word};
 use crate::redirect::{Told, cross_slot, told};
 use crate::refuse;
 use crate::reply::Failure;
@@ -48,14 +51,18 @@ enum Step {
 }
 
 impl Cluster {
-    pub(crate) fn behind(node: Server, timeout: Duration) -> Result<Self, &'static str> {
+    pub(crate) fn behind(
+        node: Server,
+        timeout: Duration,
+        waits: usize,
+    ) -> Result<Self, &'static str> {
         Ok(Self {
-            atlas: Atlas::from(node, timeout).ok_or("a cluster is not on a unix socket")?,
+            atlas: Atlas::from(node, timeout, waits).ok_or("a cluster is not on a unix socket")?,
         })
     }
 
     /// One command after the other, since each may go to another node; only what waits for replicas goes along with the write before it.
-    pub(crate) async fn run(&self, commands: &Pipeline, alone: bool) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
         let mut replies = Vec::with_capacity(commands.len());
         let mut commands = commands.cmd_iter().peekable();
         while let Some(first) = commands.next() {
@@ -65,7 +72,7 @@ impl Cluster {
             {
                 piece.add_command(waits.clone());
             }
-            let answered = self.piece(&piece, slot(first), alone).await;
+            let answered = self.piece(&piece, slot(first)).await;
             replies.extend(answered.map_err(|lost| match replies.is_empty() {
                 true => lost,
                 // Those before it were executed.
@@ -76,12 +83,7 @@ impl Cluster {
     }
 
     /// A command and what follows it on its connection.
-    async fn piece(
-        &self,
-        commands: &Pipeline,
-        slot: Option<Slot>,
-        alone: bool,
-    ) -> Result<Vec<Value>, Lost> {
+    async fn piece(&self, commands: &Pipeline, slot: Option<Slot>) -> Result<Vec<Value>, Lost> {
         let mut way = self.way(slot);
         let mut asking = Pipeline::new();
         asking.add_command(cmd("ASKING"));
@@ -91,11 +93,11 @@ impl Cluster {
         loop {
             let node = self.atlas.node(&way.to);
             let sent = match way.asking {
-                true => node.run(&asking, alone).await.map(|mut replies| {
+                true => node.run(&asking).await.map(|mut replies| {
                     replies.remove(0);
                     replies
                 }),
-                false => node.run(commands, alone).await,
+                false => node.run(commands).await,
             };
             let Some(replies) = self.sent(&mut way, sent)? else {
                 continue;
@@ -148,7 +150,7 @@ impl Cluster {
                 // A stale memory is corrected by the answer, whatever else it says.
                 let mut question = Pipeline::new();
                 question.cmd("EXISTS").arg(channel);
-                let _ = self.piece(&question, Some(slot), false).await;
+                let _ = self.piece(&question, Some(slot)).await;
                 Some(slot)
             }
             Topic::Pattern(_) => None,
@@ -161,9 +163,23 @@ impl Cluster {
         self.entry().reads_only(name).await
     }
 
-    pub(crate) async fn answers(&self) -> bool {
-        let pong = self.run(redis::pipe().cmd("PING"), false).await;
-        matches!(pong.as_deref(), Ok([Value::SimpleString(pong)]) if pong == "PONG")
+    pub(crate) async fn trouble(&self) -> Option<&'static str> {
+        let entry = self.atlas.owner(None);
+        let trouble = self.atlas.node(&entry).trouble().await;
+        if trouble.is_some() {
+            self.atlas.shun(&entry);
+        }
+        trouble
+    }
+
+    pub(crate) async fn end_overdue_scripts(&self) {
+        join_all(
+            self.atlas
+                .nodes()
+                .iter()
+                .map(|node| node.end_overdue_scripts()),
+        )
+        .await;
     }
 
     /// Learns which nodes there are, so that the loss of one is not the loss of the way to the others.
@@ -174,7 +190,7 @@ impl Cluster {
     async fn look_around(&self, from: &Place) {
         let mut question = Pipeline::new();
         question.cmd("CLUSTER").arg("NODES");
-        match self.atlas.node(from).run(&question, false).await {
+        match self.atlas.node(from).run(&question).await {
             Ok(replies) => self.atlas.keep(&places(&replies, from)),
             Err(_) => self.atlas.shun(from),
         }
@@ -213,7 +229,9 @@ impl Cluster {
             Ok(replies) => return Ok(Some(replies)),
             Err(lost) => lost,
         };
-        self.atlas.shun(&way.to);
+        if !matches!(lost, Lost::NoTurn | Lost::TooManyWaits) {
+            self.atlas.shun(&way.to);
+        }
         let Lost::Unreachable = lost else {
             return Err(lost);
         };
@@ -280,17 +298,6 @@ fn slot(command: &Cmd) -> Option<Slot> {
     key.map(Slot::for_key)
 }
 
-fn name(command: &Cmd) -> Vec<u8> {
-    word(command, 0).unwrap_or_default().to_ascii_uppercase()
-}
-
-fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
-    command.args_iter().nth(index).and_then(|word| match word {
-        Arg::Simple(word) => Some(word),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +306,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_command_that_was_held_back_often_is_redirected_all_the_same() {
         let server = Server::at("redis://127.0.0.1:7000", None).unwrap();
-        let cluster = Cluster::behind(server, Duration::from_secs(1)).unwrap();
+        let cluster = Cluster::behind(server, Duration::from_secs(1), 1).unwrap();
         let here = Place::parse("127.0.0.1:7000").unwrap();
         cluster.atlas.node(&here);
         let slot = Slot::for_key(b"a");

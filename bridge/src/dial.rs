@@ -24,6 +24,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::frames::Frames;
+use crate::reused::Reusable;
 
 /// Where Redis is, and what to tell it first.
 pub(crate) struct Server {
@@ -201,9 +202,10 @@ impl Connection {
             .send_packed_commands(commands, 0, commands.len())
             .await
     }
+}
 
-    /// As far as this side has heard.
-    pub(crate) fn is_open(&self) -> bool {
+impl Reusable for Connection {
+    fn is_open(&self) -> bool {
         !self.driver.0.is_finished()
     }
 }

@@ -16,14 +16,6 @@ enum Verdict {
     Sent(Option<String>),
 }
 
-/// The commands that go to Redis.
-#[derive(Default)]
-struct Batch {
-    commands: Pipeline,
-    /// Needs a connection to itself.
-    alone: bool,
-}
-
 impl Bridge {
     pub(crate) async fn single(
         &self,
@@ -31,12 +23,12 @@ impl Bridge {
         command: Command<'_>,
         encoding: Encoding,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
-        let mut batch = Batch::default();
+        let mut batch = Pipeline::new();
         let verdict = self.admit(access, command, &mut batch).await?;
         if let Verdict::Refused(reason) = verdict {
             return Err(Failure::bad_request(reason));
         }
-        let replies = self.upstream.run(&batch.commands, batch.alone).await?;
+        let replies = self.upstream.run(&batch).await?;
         let mut out = Vec::new();
         let status = match replies.first() {
             Some(Value::ServerError(refused)) => match reply::is_passing(refused) {
@@ -56,14 +48,14 @@ impl Bridge {
         commands: Vec<Command<'_>>,
         encoding: Encoding,
     ) -> Result<Vec<u8>, Failure> {
-        let mut batch = Batch::default();
+        let mut batch = Pipeline::new();
         let mut verdicts = Vec::with_capacity(commands.len());
         for command in commands {
             verdicts.push(self.admit(access, command, &mut batch).await?);
         }
-        let replies = match batch.commands.is_empty() {
+        let replies = match batch.is_empty() {
             true => Vec::new(),
-            false => self.upstream.run(&batch.commands, batch.alone).await?,
+            false => self.upstream.run(&batch).await?,
         };
         Ok(list(verdicts, replies, encoding))
     }
@@ -75,7 +67,7 @@ impl Bridge {
         commands: Vec<Command<'_>>,
         encoding: Encoding,
     ) -> Result<Vec<u8>, Failure> {
-        let mut batch = Batch::default();
+        let mut batch = Pipeline::new();
         let mut verdicts = Vec::with_capacity(commands.len());
         for command in commands {
             match self.admit(access, command, &mut batch).await? {
@@ -86,7 +78,7 @@ impl Bridge {
         if verdicts.is_empty() {
             return Ok(b"[]".to_vec());
         }
-        let mut replies = self.upstream.transact(batch.commands).await?;
+        let mut replies = self.upstream.transact(batch).await?;
         match replies.pop() {
             Some(Value::Array(results)) => Ok(list(verdicts, results, encoding)),
             Some(Value::ServerError(aborted)) => Err(discarded(&replies, &reply::raw(&aborted))),
@@ -101,11 +93,11 @@ impl Bridge {
         &self,
         access: Access,
         mut command: Command<'_>,
-        batch: &mut Batch,
+        batch: &mut Pipeline,
     ) -> Result<Verdict, Failure> {
         let mut allowed = refuse::check(&command, self.timeout);
         if self.upstream.is_cluster() {
-            let is_first = batch.commands.is_empty();
+            let is_first = batch.is_empty();
             allowed = allowed.and_then(|()| refuse::check_in_cluster(&command, is_first));
         }
         if let Err(reason) = allowed {
@@ -118,8 +110,7 @@ impl Bridge {
             )));
         }
         let answer = self.scripts.adapt(&mut command);
-        batch.alone |= refuse::waits_for_replicas(&command.name());
-        command.append_to(&mut batch.commands);
+        command.append_to(batch);
         Ok(Verdict::Sent(answer))
     }
 

@@ -11,12 +11,17 @@ mod command;
 mod dial;
 mod execute;
 mod frames;
+mod lost;
 mod node;
 mod options;
+mod overdue;
+mod pace;
+mod rarely;
 mod redirect;
 mod refuse;
 mod reply;
 mod request;
+mod reused;
 mod script;
 mod server;
 mod spawn;
@@ -77,8 +82,12 @@ async fn run(options: Options) -> Result<(), Error> {
     }
     .with_largest_reply(options.max_reply);
     let upstream = match options.cluster {
-        true => Upstream::Cluster(Cluster::behind(server, options.timeout())?),
-        false => Upstream::One(Node::new(server, options.timeout())),
+        true => Upstream::Cluster(Cluster::behind(
+            server,
+            options.timeout(),
+            options.max_waits,
+        )?),
+        false => Upstream::One(Node::new(server, options.timeout(), options.max_waits)),
     };
     let (stop, stopping) = watch::channel(());
     let bridge = Arc::new(Bridge::new(
@@ -94,6 +103,7 @@ async fn run(options: Options) -> Result<(), Error> {
     announce(&listener, private.as_ref())?;
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
+    tokio::spawn(mind_scripts(Arc::clone(&bridge)));
     let serving = tokio::spawn(serve(listener, bridge, stop.subscribe()));
 
     let outcome = tokio::select! {
@@ -143,6 +153,14 @@ async fn keep_watch(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.keep_watch().await;
         tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// A script that keeps Redis busy is found out soon after Redis says so.
+async fn mind_scripts(bridge: Arc<Bridge>) {
+    loop {
+        bridge.upstream.end_overdue_scripts().await;
+        tokio::time::sleep(Duration::from_millis(250)).await;
     }
 }
 

@@ -1,28 +1,36 @@
 //! One Redis server.
 //!
-//! One connection carries the commands of all requests, pipelined. Commands that would hold up the
-//! others travel on a connection that is theirs alone while they run, and every subscription has
-//! its own.
+//! One connection carries the commands of all requests, pipelined. Scripts that are not known to be
+//! quick take turns on another. Commands that make Redis hold back what follows travel on a
+//! connection that is theirs alone while they run; there is one for all who listen to messages, and
+//! one for questions about Redis' health.
 //!
 //! A command is sent once. When its outcome was not learned, that is the answer: to send it again
 //! might do it twice.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
-use axum::http::StatusCode;
 use redis::aio::PubSub;
 use redis::{Pipeline, Value};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::dial::{Connection, NoConnection, Server};
+use crate::lost::Lost;
+use crate::overdue::Overdue;
+use crate::pace::{self, Load, Pace};
+use crate::rarely::Rarely;
 use crate::reply::Failure;
+use crate::reused::{Reusable as _, Reused};
 use crate::subscribe::Topic;
 
 /// A connection that takes longer to open is a failure, so that a dead Redis is reported soon.
 const DIAL: Duration = Duration::from_secs(1);
+
+/// How many transactions run at once. Others wait for their turn.
+const TRANSACTIONS: usize = 16;
 
 /// How many idle connections are kept for the next commands that need one to themselves.
 const SPARES: usize = 16;
@@ -30,101 +38,122 @@ const SPARES: usize = 16;
 pub(crate) struct Node {
     server: Server,
     timeout: Duration,
-    shared: RwLock<Option<Shared>>,
-    dialled: AtomicU64,
-    /// Held while dialling; knows when the last attempt failed, and how.
-    dialling: tokio::sync::Mutex<Option<(Instant, Lost)>>,
+    commands: Reused<Connection>,
+    scripts: Reused<Connection>,
+    health: Reused<Connection>,
     spares: Mutex<Vec<Connection>>,
-    away: AtomicBool,
+    /// For the script that runs apart from other commands.
+    turn: Semaphore,
+    waits: Semaphore,
+    transactions: Semaphore,
+    pace: Pace,
+    overdue: Overdue,
+    /// Why Redis cannot be reached, if it cannot.
+    away: Mutex<Option<String>>,
     read_only: RwLock<HashSet<Vec<u8>>>,
 }
 
-#[derive(Clone)]
-struct Shared {
-    number: u64,
-    connection: Connection,
-}
-
-/// Redis gave no answer.
-#[derive(Clone, Copy)]
-pub(crate) enum Lost {
-    /// No connection: nothing was sent.
-    Unreachable,
-    /// Redis does not let the bridge in: nothing was sent.
-    NotLetIn,
-    /// The connection broke: Redis may have carried out what was sent.
-    Broken,
-    /// The answer did not come in time: Redis may have carried out what was sent, or may yet.
-    Late,
-}
-
-impl Lost {
-    /// Of a request whose other part was executed.
-    pub(crate) fn of_a_part(self) -> Self {
-        match self {
-            Self::Unreachable | Self::NotLetIn => Self::Broken,
-            lost => lost,
-        }
-    }
-}
-
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
-        let (status, text) = match lost {
-            Lost::Unreachable => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "ERR Redis cannot be reached; nothing was executed",
-            ),
-            Lost::NotLetIn => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "ERR Redis wants a password that the bridge does not have; nothing was executed",
-            ),
-            Lost::Broken => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "ERR the connection to Redis was lost; whether the command was executed is unknown",
-            ),
-            Lost::Late => (
-                StatusCode::GATEWAY_TIMEOUT,
-                "ERR Redis did not answer in time; whether the command was executed is unknown",
-            ),
-        };
-        let failure = Self::new(status, text);
-        match lost {
-            Lost::Unreachable | Lost::NotLetIn => failure.not_executed(),
-            Lost::Broken | Lost::Late => failure,
-        }
-    }
-}
-
 impl Node {
-    pub(crate) fn new(server: Server, timeout: Duration) -> Self {
+    /// `waits` of its requests may wait for replicas at once.
+    pub(crate) fn new(server: Server, timeout: Duration, waits: usize) -> Self {
         Self {
             server,
             timeout,
-            shared: RwLock::default(),
-            dialled: AtomicU64::default(),
-            dialling: tokio::sync::Mutex::default(),
+            commands: Reused::default(),
+            scripts: Reused::default(),
+            health: Reused::default(),
             spares: Mutex::default(),
-            away: AtomicBool::default(),
+            turn: Semaphore::new(1),
+            waits: Semaphore::new(waits),
+            transactions: Semaphore::new(TRANSACTIONS),
+            pace: Pace::default(),
+            overdue: Overdue::default(),
+            away: Mutex::default(),
             read_only: RwLock::default(),
         }
     }
 
-    /// Sends the commands in one piece and returns a reply for each. `alone` gives them a
-    /// connection to themselves.
-    pub(crate) async fn run(&self, commands: &Pipeline, alone: bool) -> Result<Vec<Value>, Lost> {
-        if alone {
-            let mut connection = self.spare().await?;
-            let replies = ask(&mut connection, commands).await?;
-            self.keep(connection);
-            return Ok(replies);
-        }
-        let mut shared = self.shared().await?;
-        let replies = ask(&mut shared.connection, commands).await;
+    /// Sends the commands in one piece, and returns a reply for each.
+    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
+        let load = self.pace.load(commands);
+        let under_way = self.overdue.under_way(&load);
+        let answered = match load {
+            Load {
+                waits_from: Some(first),
+                ..
+            } => self.wait_for_replicas(commands, first, load.is_quick).await,
+            Load { is_quick: true, .. } => self.together(commands, load).await,
+            _ => self.apart(commands, load).await,
+        };
+        under_way.ended(&answered);
+        answered
+    }
+
+    /// With everybody else's.
+    async fn together(&self, commands: &Pipeline, load: Load) -> Result<Vec<Value>, Lost> {
+        let mut shared = self.commands.get(self.dial()).await?;
+        let replies = ask(&mut shared.value, commands).await;
         if replies.is_err() {
-            self.forget(shared.number);
+            self.pace.doubt(&load.scripts);
+            if self.commands.forget(&shared) {
+                self.spares().clear();
+            }
         }
         replies
+    }
+
+    /// One script at a time.
+    async fn apart(&self, commands: &Pipeline, load: Load) -> Result<Vec<Value>, Lost> {
+        let _turn = self.within_time(&self.turn, Lost::NoTurn).await?;
+        let mut apart = self.scripts.get(self.dial()).await?;
+        let replies = self.measured(&mut apart.value, commands, load).await;
+        if replies.is_err() {
+            self.scripts.forget(&apart);
+        }
+        replies
+    }
+
+    /// Alone, from the command `first` on, which waits.
+    async fn wait_for_replicas(
+        &self,
+        commands: &Pipeline,
+        first: usize,
+        is_quick: bool,
+    ) -> Result<Vec<Value>, Lost> {
+        let _place = (self.waits.try_acquire()).map_err(|_| Lost::TooManyWaits)?;
+        let mut connection = self.spare().await?;
+        let mut replies = Vec::new();
+        let mut waiting = commands;
+        let (before, after) = split(commands, first);
+        if !is_quick {
+            let turn = self.within_time(&self.turn, Lost::NoTurn).await?;
+            let load = self.pace.load(&before);
+            replies = self.measured(&mut connection, &before, load).await?;
+            waiting = &after;
+            // The next one may run while this one waits.
+            drop(turn);
+        }
+        let answered = ask(&mut connection, waiting).await;
+        replies.extend(answered.map_err(|lost| match replies.is_empty() {
+            true => lost,
+            false => lost.of_a_part(),
+        })?);
+        self.keep(connection);
+        Ok(replies)
+    }
+
+    async fn measured(
+        &self,
+        connection: &mut Connection,
+        commands: &Pipeline,
+        load: Load,
+    ) -> Result<Vec<Value>, Lost> {
+        let timed = pace::timed(commands.cmd_iter());
+        let mut replies = ask(connection, &timed).await?;
+        if let Some(lasted) = pace::taken(&mut replies) {
+            self.pace.ran(load.scripts, lasted);
+        }
+        Ok(replies)
     }
 
     /// Runs the commands between MULTI and EXEC. The replies are those of the commands when they
@@ -133,12 +162,21 @@ impl Node {
     /// MULTI's own answer is awaited first: where Redis refuses it, to an account that may not, the
     /// commands that follow would be carried out one by one.
     pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, Lost> {
+        let load = self.pace.load(&commands);
+        let under_way = self.overdue.under_way(&load);
+        let _place = self.within_time(&self.transactions, Lost::NoTurn).await?;
+        let _turn = match load.is_quick {
+            true => None,
+            false => Some(self.within_time(&self.turn, Lost::NoTurn).await?),
+        };
         let mut connection = self.spare().await?;
         let begun = ask(&mut connection, redis::pipe().cmd("MULTI")).await?;
         if !matches!(begun[..], [Value::Okay]) {
             return Ok(begun);
         }
-        let replies = ask(&mut connection, commands.cmd("EXEC")).await?;
+        let answered = ask(&mut connection, commands.cmd("EXEC")).await;
+        under_way.ended(&answered);
+        let replies = answered?;
         self.keep(connection);
         Ok(replies)
     }
@@ -178,7 +216,7 @@ impl Node {
         }
         let mut question = Pipeline::new();
         question.cmd("COMMAND").arg("INFO").arg(name);
-        let reads = flagged_read_only(&self.run(&question, false).await?);
+        let reads = flagged_read_only(&self.run(&question).await?);
         if reads {
             let mut known = self
                 .read_only
@@ -189,72 +227,62 @@ impl Node {
         Ok(reads)
     }
 
-    /// Whether Redis answers, now.
-    pub(crate) async fn answers(&self) -> bool {
-        match timeout(DIAL, self.ping()).await {
-            Ok(Ok(replies)) => {
-                matches!(&replies[..], [Value::SimpleString(pong)] if pong == "PONG")
+    /// What keeps Redis from its work, if it does not answer now, or answers that it is busy.
+    pub(crate) async fn trouble(&self) -> Option<&'static str> {
+        match timeout(DIAL, self.asked_for_health()).await {
+            Ok(Ok((Value::SimpleString(pong), _))) if pong == "PONG" => None,
+            Ok(Ok((Value::ServerError(refused), _))) if refused.code() == "BUSY" => {
+                Some("ERR a script keeps Redis busy")
             }
-            _ => false,
+            _ => Some("ERR Redis does not answer"),
+        }
+    }
+
+    /// Ends a script that keeps Redis busy, if it is one of the bridge's.
+    ///
+    /// Redis says that it is busy once the script has run for its `busy-reply-threshold`, and is the
+    /// one who judges: before that, and of a script that has written, it ends none.
+    pub(crate) async fn end_overdue_scripts(&self) {
+        let Ok((answer, mut connection)) = self.asked_for_health().await else {
+            return;
+        };
+        if let Some(kill) = self.overdue.to_be_ended(&answer) {
+            let told = connection.ask(&kill).await;
+            self.overdue.told(told.as_deref());
+        }
+    }
+
+    async fn asked_for_health(&self) -> Result<(Value, Connection), Lost> {
+        let mut health = self.health.get(self.dial()).await?;
+        let answered = health.value.ask(redis::pipe().cmd("PING")).await;
+        match answered.map(|mut replies| replies.pop()) {
+            Ok(Some(answer)) => Ok((answer, health.value)),
+            _ => {
+                self.health.forget(&health);
+                Err(Lost::Broken)
+            }
         }
     }
 
     /// A connection that fails at this is let go, and the next one to ask opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, Lost> {
-        self.run(redis::pipe().cmd("PING"), false).await
+        self.run(redis::pipe().cmd("PING")).await
     }
 
-    async fn shared(&self) -> Result<Shared, Lost> {
-        if let Some(shared) = self.current() {
-            return Ok(shared);
-        }
-        let asked = Instant::now();
-        let mut failed = self.dialling.lock().await;
-        if let Some(shared) = self.current() {
-            return Ok(shared);
-        }
-        // Whoever queued behind an attempt shares its outcome: a thousand requests must not dial
-        // one after the other.
-        if let Some((_, lost)) = failed.filter(|(at, _)| *at > asked) {
-            return Err(lost);
-        }
-        let connection = self
-            .dial()
-            .await
-            .inspect_err(|lost| *failed = Some((Instant::now(), *lost)))?;
-        let number = self.dialled.fetch_add(1, Ordering::Relaxed);
-        let shared = Shared { number, connection };
-        *self.shared.write().unwrap_or_else(PoisonError::into_inner) = Some(shared.clone());
-        Ok(shared)
-    }
-
-    fn current(&self) -> Option<Shared> {
-        let shared = self.shared.read().unwrap_or_else(PoisonError::into_inner);
-        shared
-            .as_ref()
-            .filter(|shared| shared.connection.is_open())
-            .cloned()
-    }
-
-    /// Lets connection `number` go, unless a newer one took its place. Requests that still wait on
-    /// it may yet be answered.
-    fn forget(&self, number: u64) {
-        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
-        if shared
-            .as_ref()
-            .is_some_and(|shared| shared.number == number)
-        {
-            *shared = None;
-            self.spares
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clear();
+    async fn within_time<'a>(
+        &self,
+        places: &'a Semaphore,
+        otherwise: Lost,
+    ) -> Result<SemaphorePermit<'a>, Lost> {
+        match timeout(self.timeout, places.acquire()).await {
+            Ok(Ok(place)) => Ok(place),
+            _ => Err(otherwise),
         }
     }
 
     async fn spare(&self) -> Result<Connection, Lost> {
         let kept = {
-            let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut spares = self.spares();
             spares.retain(Connection::is_open);
             spares.pop()
         };
@@ -265,7 +293,7 @@ impl Node {
     }
 
     fn keep(&self, connection: Connection) {
-        let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spares = self.spares();
         if spares.len() < SPARES {
             spares.push(connection);
         }
@@ -280,17 +308,20 @@ impl Node {
         opening: impl Future<Output = Result<T, NoConnection>>,
     ) -> Result<T, Lost> {
         let opened = timeout(DIAL, opening).await;
-        let opened = opened.unwrap_or_else(|_| Err(NoConnection::Other("time-out".to_owned())));
+        let opened = opened
+            .unwrap_or_else(|_| Err(NoConnection::Other(format!("no answer within {DIAL:?}"))));
         let opened = opened.map_err(|reason| self.unreachable(&reason))?;
-        if self.away.swap(false, Ordering::Relaxed) {
+        if self.away().take().is_some() {
             tracing::info!("redis is back");
         }
         Ok(opened)
     }
 
-    /// Says so in the log, once until Redis is back.
+    /// Says so in the log, once for each reason until Redis is back.
     fn unreachable(&self, reason: &NoConnection) -> Lost {
-        if !self.away.swap(true, Ordering::Relaxed) {
+        let text = reason.to_string();
+        let known = self.away().replace(text.clone());
+        if known.as_ref() != Some(&text) {
             tracing::error!(%reason, "redis cannot be reached");
         }
         match reason {
@@ -298,11 +329,35 @@ impl Node {
             NoConnection::Other(_) => Lost::Unreachable,
         }
     }
+
+    fn spares(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn away(&self) -> MutexGuard<'_, Option<String>> {
+        self.away.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// At the command `first`.
+fn split(commands: &Pipeline, first: usize) -> (Pipeline, Pipeline) {
+    let mut pieces = (Pipeline::new(), Pipeline::new());
+    for (index, command) in commands.cmd_iter().enumerate() {
+        let piece = match index < first {
+            true => &mut pieces.0,
+            false => &mut pieces.1,
+        };
+        piece.add_command(command.clone());
+    }
+    pieces
 }
 
 async fn ask(connection: &mut Connection, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
     connection.ask(commands).await.map_err(|error| {
-        tracing::warn!(reason = %error, "no answer from redis");
+        static SAID: Rarely = Rarely::new();
+        if let Some(left_out) = SAID.due() {
+            tracing::warn!(reason = %error, left_out, "no answer from redis");
+        }
         match error.is_timeout() {
             true => Lost::Late,
             false => Lost::Broken,

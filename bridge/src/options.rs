@@ -88,6 +88,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_reply: usize,
 
+    /// How many requests may wait for replicas at once (`WAIT`); others get a 503
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "EDGELOCK_BRIDGE_MAX_WAITS",
+        default_value_t = 64
+    )]
+    pub(crate) max_waits: usize,
+
     /// How long a request may wait for its body, and for Redis, in milliseconds
     #[arg(
         long,

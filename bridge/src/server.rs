@@ -150,12 +150,9 @@ impl Bridge {
     }
 
     async fn health(&self) -> Result<Response, Failure> {
-        match self.upstream.answers().await {
-            true => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.to_vec())),
-            false => Err(Failure::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "ERR Redis does not answer",
-            )),
+        match self.upstream.trouble().await {
+            None => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.to_vec())),
+            Some(trouble) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, trouble)),
         }
     }
 }

@@ -128,6 +128,8 @@ fn command(program: &Path, directory: &Path) -> Command {
         "",
     ]);
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
+    // How long a script may keep the others waiting. Redis 6 knows only this name of it.
+    command.args(["--lua-time-limit", "1000"]);
     for (option, value) in [
         ("--dir", ""),
         ("--unixsocket", "redis.sock"),

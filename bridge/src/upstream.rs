@@ -4,7 +4,8 @@ use redis::aio::PubSub;
 use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
-use crate::node::{Lost, Node};
+use crate::lost::Lost;
+use crate::node::Node;
 use crate::reply::Failure;
 use crate::subscribe::Topic;
 
@@ -14,11 +15,11 @@ pub(crate) enum Upstream {
 }
 
 impl Upstream {
-    /// Sends the commands and returns a reply for each. `alone` gives them a connection to themselves.
-    pub(crate) async fn run(&self, commands: &Pipeline, alone: bool) -> Result<Vec<Value>, Lost> {
+    /// Sends the commands and returns a reply for each.
+    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
         match self {
-            Self::One(node) => node.run(commands, alone).await,
-            Self::Cluster(cluster) => cluster.run(commands, alone).await,
+            Self::One(node) => node.run(commands).await,
+            Self::Cluster(cluster) => cluster.run(commands).await,
         }
     }
 
@@ -49,11 +50,19 @@ impl Upstream {
         matches!(self, Self::Cluster(_))
     }
 
-    /// Whether Redis answers, now.
-    pub(crate) async fn answers(&self) -> bool {
+    /// What keeps Redis from answering now, if anything does.
+    pub(crate) async fn trouble(&self) -> Option<&'static str> {
         match self {
-            Self::One(node) => node.answers().await,
-            Self::Cluster(cluster) => cluster.answers().await,
+            Self::One(node) => node.trouble().await,
+            Self::Cluster(cluster) => cluster.trouble().await,
+        }
+    }
+
+    /// Ends scripts of the bridge's that keep Redis busy.
+    pub(crate) async fn end_overdue_scripts(&self) {
+        match self {
+            Self::One(node) => node.end_overdue_scripts().await,
+            Self::Cluster(cluster) => cluster.end_overdue_scripts().await,
         }
     }
 

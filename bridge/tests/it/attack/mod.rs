@@ -2,6 +2,8 @@
 
 mod commands;
 mod replies;
+mod scripts;
+mod waits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +20,18 @@ pub(crate) struct Beside {
 
 impl Beside {
     pub(crate) async fn of(bridge: &Bridge) -> Self {
+        Self::asking(bridge, r#"["GET","beside"]"#).await
+    }
+
+    /// What asks for the value of the key `beside`.
+    pub(crate) async fn asking(bridge: &Bridge, command: &'static str) -> Self {
         assert_eq!(bridge.run(r#"["SET","beside","well"]"#).await.0, 200);
         let over = Arc::new(AtomicBool::new(false));
         let (other, ends) = (bridge.another_client(), over.clone());
         let asks = tokio::spawn(async move {
             let mut answers = Vec::new();
             while !ends.load(Ordering::Relaxed) || answers.is_empty() {
-                answers.push(other.run(r#"["GET","beside"]"#).await);
+                answers.push(other.run(command).await);
             }
             answers
         });
@@ -34,19 +41,42 @@ impl Beside {
     /// Ends the attack, and fails if it was refused anything.
     #[track_caller]
     pub(crate) fn got_all(self) -> impl Future<Output = ()> {
+        self.got(|_| false)
+    }
+
+    /// Ends the attack, and fails if it was left without knowing what became of a command.
+    #[track_caller]
+    pub(crate) fn got_all_or_was_told(self) -> impl Future<Output = ()> {
+        self.got(executed_nothing)
+    }
+
+    #[track_caller]
+    fn got(self, or: impl Fn(&(u16, String)) -> bool) -> impl Future<Output = ()> {
         let caller = std::panic::Location::caller();
         async move {
             self.over.store(true, Ordering::Relaxed);
             let answers = self.asks.await.expect("no panic");
-            let served = (200, r#"{"result":"well"}"#.to_owned());
-            let refused: Vec<_> = answers.iter().filter(|answer| **answer != served).collect();
+            let is_served = |answer: &(u16, String)| {
+                (answer.0, answer.1.as_str()) == (200, r#"{"result":"well"}"#)
+            };
             assert!(
-                refused.is_empty(),
+                answers.iter().any(is_served),
+                "{caller}: nothing was served"
+            );
+            let wrong = |answer: &&(u16, String)| !is_served(answer) && !or(answer);
+            let wrong: Vec<_> = answers.iter().filter(wrong).collect();
+            assert!(
+                wrong.is_empty(),
                 "{caller}: {} of {} were not served, first {:?}",
-                refused.len(),
+                wrong.len(),
                 answers.len(),
-                refused[0]
+                wrong[0]
             );
         }
     }
+}
+
+/// It is worth asking again soon, and safe.
+pub(crate) fn executed_nothing((status, body): &(u16, String)) -> bool {
+    *status == 503 && body.ends_with(r#""executed":false}"#)
 }

@@ -1,0 +1,62 @@
+//! Commands to which Redis gave no answer.
+
+use axum::http::StatusCode;
+
+use crate::reply::Failure;
+
+#[derive(Clone, Copy)]
+pub(crate) enum Lost {
+    /// No connection: nothing was sent.
+    Unreachable,
+    /// Redis does not let the bridge in: nothing was sent.
+    NotLetIn,
+    /// Others were before it for as long as a request may wait: nothing was sent.
+    NoTurn,
+    /// As many as may wait for replicas already do: nothing was sent.
+    TooManyWaits,
+    /// The connection broke: Redis may have carried out what was sent.
+    Broken,
+    /// The answer did not come in time: Redis may have carried out what was sent, or may yet.
+    Late,
+}
+
+impl Lost {
+    /// Of a request whose other part was executed.
+    pub(crate) fn of_a_part(self) -> Self {
+        match self.was_sent() {
+            true => self,
+            false => Self::Broken,
+        }
+    }
+
+    const fn was_sent(self) -> bool {
+        matches!(self, Self::Broken | Self::Late)
+    }
+}
+
+impl From<Lost> for Failure {
+    fn from(lost: Lost) -> Self {
+        let text = match lost {
+            Lost::Unreachable => "ERR Redis cannot be reached; nothing was executed",
+            Lost::NotLetIn => {
+                "ERR Redis wants a password that the bridge does not have; nothing was executed"
+            }
+            Lost::NoTurn => "ERR too many scripts or transactions wait; nothing was executed",
+            Lost::TooManyWaits => "ERR too many requests wait for replicas; nothing was executed",
+            Lost::Broken => {
+                "ERR the connection to Redis was lost; whether the command was executed is unknown"
+            }
+            Lost::Late => {
+                "ERR Redis did not answer in time; whether the command was executed is unknown"
+            }
+        };
+        match lost {
+            Lost::NoTurn | Lost::TooManyWaits => Self::refused_for_now(text),
+            Lost::Unreachable | Lost::NotLetIn => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed()
+            }
+            Lost::Broken => Self::new(StatusCode::SERVICE_UNAVAILABLE, text),
+            Lost::Late => Self::new(StatusCode::GATEWAY_TIMEOUT, text),
+        }
+    }
+}

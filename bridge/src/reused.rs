@@ -1,0 +1,86 @@
+//! A connection that many use: opened when it is first needed, and again when it was lost.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+use std::time::Instant;
+
+use tokio::sync::Mutex;
+
+use crate::lost::Lost;
+
+/// What can be used by many at once, each through its own clone.
+pub(crate) trait Reusable: Clone {
+    /// As far as this side has heard.
+    fn is_open(&self) -> bool;
+}
+
+pub(crate) struct Reused<T> {
+    current: RwLock<Option<Numbered<T>>>,
+    opened: AtomicU64,
+    /// Held while opening; knows when the last attempt failed, and how.
+    opening: Mutex<Option<(Instant, Lost)>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Numbered<T> {
+    number: u64,
+    pub(crate) value: T,
+}
+
+impl<T> Default for Reused<T> {
+    fn default() -> Self {
+        Self {
+            current: RwLock::default(),
+            opened: AtomicU64::default(),
+            opening: Mutex::default(),
+        }
+    }
+}
+
+impl<T: Reusable> Reused<T> {
+    /// The one that is open, or what `open` makes.
+    pub(crate) async fn get(
+        &self,
+        open: impl Future<Output = Result<T, Lost>>,
+    ) -> Result<Numbered<T>, Lost> {
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        let asked = Instant::now();
+        let mut failed = self.opening.lock().await;
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        // Whoever queued behind an attempt shares its outcome: a thousand requests must not dial
+        // one after the other.
+        if let Some((_, lost)) = failed.filter(|(at, _)| *at > asked) {
+            return Err(lost);
+        }
+        let value = open
+            .await
+            .inspect_err(|lost| *failed = Some((Instant::now(), *lost)))?;
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let opened = Numbered { number, value };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// Lets it go, unless a newer one took its place. Says whether it did. Whoever still uses it may
+    /// yet be answered.
+    pub(crate) fn forget(&self, used: &Numbered<T>) -> bool {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let is_current = (current.as_ref()).is_some_and(|current| current.number == used.number);
+        if is_current {
+            *current = None;
+        }
+        is_current
+    }
+
+    fn current(&self) -> Option<Numbered<T>> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current
+            .as_ref()
+            .filter(|current| current.value.is_open())
+            .cloned()
+    }
+}

@@ -1,0 +1,129 @@
+//! Scripts that keep Redis from everybody.
+
+use futures_util::future::join_all;
+use reqwest::Method;
+
+use super::{Beside, executed_nothing};
+use crate::support::{Bridge, READ_ONLY_TOKEN, answer, header, until};
+
+/// Runs for so many milliseconds.
+fn lasting(ms: u32) -> String {
+    let clock =
+        "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end";
+    let script =
+        format!("{clock} local start = now() while now() < start + {ms} do end return 'done'");
+    serde_json::to_string(&["EVAL", &script, "0"]).expect("text")
+}
+
+/// Nobody is left without knowing what became of a command.
+#[tokio::test]
+async fn a_script_without_an_end_is_ended_and_everybody_told() {
+    let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
+    let beside = Beside::of(&bridge).await;
+    for command in ["EVAL_RO", "EVAL"] {
+        let asked = bridge
+            .request(Method::POST, "/")
+            .bearer_auth(match command {
+                "EVAL_RO" => READ_ONLY_TOKEN,
+                _ => crate::support::TOKEN,
+            });
+        let endless = format!(r#"["{command}","while true do end",0]"#);
+        let (status, body) = answer(asked.body(endless)).await;
+        assert!(
+            status == 400 && body.contains("killed by user"),
+            "{status} {body}"
+        );
+    }
+    beside.got_all_or_was_told().await;
+    assert!(bridge.log().contains("was ended"), "{}", bridge.log());
+    assert_eq!(answer(bridge.request(Method::GET, "/health")).await.0, 200);
+}
+
+/// Only `SHUTDOWN NOSAVE` would end it, and throw away what was written since the last save: that is for people to decide.
+#[tokio::test]
+async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "3000"]).await;
+    let endless = r#"["EVAL","redis.call('SET','k',1) while true do end",0]"#;
+    let (status, body) = bridge.run(endless).await;
+    assert!(status == 504 && body.contains("unknown"), "{status} {body}");
+    until("it is told", async || {
+        bridge.log().contains("cannot be ended")
+    })
+    .await;
+    let health = answer(bridge.request(Method::GET, "/health")).await;
+    let busy = r#"{"error":"ERR a script keeps Redis busy"}"#;
+    assert_eq!(health, (503, busy.to_owned()));
+    let refused = bridge
+        .post("/", r#"["GET","k"]"#)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(refused.status(), 503);
+    assert_eq!(header(&refused, "retry-after"), "1");
+    assert!(
+        refused
+            .text()
+            .await
+            .expect("a body")
+            .contains(r#""executed":false"#)
+    );
+    // Told once, not four times a second.
+    assert_eq!(bridge.log().matches("cannot be ended").count(), 1);
+}
+
+/// Whoever waits is served between two of them, and so is a script that is known to be quick.
+#[tokio::test]
+async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
+    assert_eq!(bridge.run(quick).await.0, 200);
+    let beside = [
+        Beside::of(&bridge).await,
+        Beside::asking(&bridge, quick).await,
+    ];
+    let scripts = (0..40).map(|_| {
+        let script = lasting(100);
+        let bridge = &bridge;
+        async move { bridge.run(&script).await }
+    });
+    let (answers, health) = tokio::join!(join_all(scripts), async {
+        let mut health = Vec::new();
+        for _ in 0..20 {
+            health.push(answer(bridge.request(Method::GET, "/health")).await.0);
+        }
+        health
+    });
+    for beside in beside {
+        beside.got_all().await;
+    }
+    assert_eq!(health, [200; 20]);
+    let done = answers.iter().filter(|answer| answer.0 == 200).count();
+    assert!(done > 0);
+    let refused = answers
+        .iter()
+        .filter(|answer| executed_nothing(answer))
+        .count();
+    assert_eq!(done + refused, answers.len(), "{answers:?}");
+}
+
+/// The same by a transaction, and in front of a wait for replicas.
+#[tokio::test]
+async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let beside = Beside::of(&bridge).await;
+    let script = lasting(100);
+    for (path, body) in [
+        ("/multi-exec", format!("[{script}]")),
+        ("/pipeline", format!(r#"[{script},["WAIT",0,1]]"#)),
+        ("/pipeline", format!(r#"[["PING"],{script}]"#)),
+    ] {
+        let asked = (0..20).map(|_| answer(bridge.post(path, body.clone())));
+        for answer in join_all(asked).await {
+            assert!(
+                answer.0 == 200 || executed_nothing(&answer),
+                "{path}: {answer:?}"
+            );
+        }
+    }
+    beside.got_all().await;
+}

@@ -1,0 +1,48 @@
+//! Requests that hold a connection to Redis.
+
+use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+
+use super::{Beside, executed_nothing};
+use crate::support::{Bridge, answer, connect};
+
+/// How many were ever opened to the bridge's Redis.
+async fn connections(bridge: &Bridge) -> u32 {
+    let mut direct = connect(bridge.socket()).await;
+    let info: String = redis::cmd("INFO")
+        .arg("stats")
+        .query_async(&mut direct)
+        .await
+        .expect("redis answers");
+    let count = (info.lines()).find_map(|line| line.strip_prefix("total_connections_received:"));
+    count.expect("a line").parse().expect("a number")
+}
+
+#[tokio::test]
+async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
+    let options = ["--timeout", "600000", "--max-waits", "4"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let beside = Beside::of(&bridge).await;
+    let wait = r#"[["SET","k","v"],["WAIT",1,600000]]"#;
+    let mut waits: FuturesUnordered<_> = (0..200)
+        .map(|_| answer(bridge.post("/pipeline", wait)))
+        .collect();
+    for _ in 0..196 {
+        let refused = waits.next().await.expect("one of them");
+        assert!(executed_nothing(&refused), "{refused:?}");
+    }
+    assert!(connections(&bridge).await < 16);
+    beside.got_all().await;
+}
+
+#[tokio::test]
+async fn transactions_share_a_few_connections() {
+    let bridge = Bridge::spawn().await;
+    let beside = Beside::of(&bridge).await;
+    let asked = (0..200).map(|_| answer(bridge.post("/multi-exec", r#"[["PING"]]"#)));
+    for answer in join_all(asked).await {
+        assert_eq!(answer, (200, r#"[{"result":"PONG"}]"#.to_owned()));
+    }
+    assert!(connections(&bridge).await < 32);
+    beside.got_all().await;
+}
