@@ -23,8 +23,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::frames::Frames;
+use crate::frames::{Awaited, Frames};
 use crate::reused::Reusable;
+
+/// How many requests may be about to be sent: more than ever are, so that none waits for that, and all are sent in the order in
+/// which they were asked for.
+const UNSENT: usize = 64 * 1024;
 
 /// Where Redis is, and what to tell it first.
 pub(crate) struct Server {
@@ -44,6 +48,7 @@ enum Address {
 pub(crate) struct Connection {
     commands: MultiplexedConnection,
     driver: Arc<Driver>,
+    awaited: Awaited,
 }
 
 /// Why there is no connection.
@@ -127,13 +132,17 @@ impl Server {
     }
 
     pub(crate) async fn connection(&self, timeout: Duration) -> Result<Connection, NoConnection> {
-        let config = AsyncConnectionConfig::new().set_response_timeout(Some(timeout));
-        let wire = self.open().await?;
+        let config = AsyncConnectionConfig::new()
+            .set_response_timeout(Some(timeout))
+            .set_pipeline_buffer_size(UNSENT);
+        let awaited = Awaited::default();
+        let wire = self.open(awaited.clone()).await?;
         let (commands, driver) =
             MultiplexedConnection::new_with_config(&self.settings, wire, config).await?;
         let mut connection = Connection {
             commands,
             driver: Arc::new(Driver(tokio::spawn(driver))),
+            awaited,
         };
         // A server that hangs still accepts: only an answer, whatever it says, shows that there is somebody.
         let answer = connection.ask(redis::pipe().cmd("PING")).await?;
@@ -147,10 +156,10 @@ impl Server {
 
     /// A connection for one subscriber.
     pub(crate) async fn messages(&self) -> Result<PubSub, NoConnection> {
-        Ok(PubSub::new(&self.settings, self.open().await?).await?)
+        Ok(PubSub::new(&self.settings, self.open(Awaited::default()).await?).await?)
     }
 
-    async fn open(&self) -> io::Result<Frames<Box<dyn Wire>>> {
+    async fn open(&self, awaited: Awaited) -> io::Result<Frames<Box<dyn Wire>>> {
         let wire: Box<dyn Wire> = match &self.address {
             Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
             Address::Tcp(host, port) => Box::new(tcp(host, *port).await?),
@@ -159,7 +168,7 @@ impl Server {
                 Box::new(tls.connect(name, tcp(host, *port).await?).await?)
             }
         };
-        Ok(Frames::new(wire, self.largest_reply))
+        Ok(Frames::new(wire, self.largest_reply, awaited))
     }
 }
 
@@ -198,6 +207,7 @@ impl fmt::Display for NoConnection {
 impl Connection {
     /// Sends the commands in one piece, and returns a reply for each.
     pub(crate) async fn ask(&mut self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
+        self.awaited.expect(commands.len());
         self.commands
             .send_packed_commands(commands, 0, commands.len())
             .await

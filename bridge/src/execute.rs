@@ -95,7 +95,7 @@ impl Bridge {
         mut command: Command<'_>,
         batch: &mut Pipeline,
     ) -> Result<Verdict, Failure> {
-        let mut allowed = refuse::check(&command, self.timeout);
+        let mut allowed = refuse::check(&command, self.settings.timeout);
         if self.upstream.is_cluster() {
             let is_first = batch.is_empty();
             allowed = allowed.and_then(|()| refuse::check_in_cluster(&command, is_first));
@@ -119,7 +119,7 @@ impl Bridge {
     async fn readable(&self, command: &Command<'_>) -> Result<bool, Failure> {
         let name = command.name();
         Ok(!matches!(name.as_slice(), b"KEYS" | b"SCAN")
-            && (self.read_only_scripts || !refuse::runs_script(&name))
+            && (self.settings.read_only_scripts || !refuse::runs_script(&name))
             && self.upstream.reads_only(&name).await?)
     }
 }

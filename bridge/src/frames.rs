@@ -3,10 +3,13 @@
 //! Redis cuts long arguments when it quotes them in an error, through the middle of a character if need be; scripts put any bytes
 //! they like into errors and status replies, and nest their replies as deep as they like. The library gives a connection up on
 //! which it reads such a thing. And a reply may be larger than all memory. Connections are shared: one client's reply would cost
-//! all others theirs. So a reply passes as a whole or not at all, and an error takes the place of one that does not.
+//! all others theirs. So a reply passes as a whole or not at all, and an error takes the place of one that does not. The replies of
+//! one request are held together, and count together.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -21,12 +24,16 @@ const ELEMENT: usize = 64;
 const KEPT: usize = 64 * 1024;
 
 /// Passes replies on as they are, but for errors and status replies, where U+FFFD replaces what is not UTF-8, and for those that are
-/// nested too deep, or of more than `largest` bytes.
+/// nested too deep, or of more than `largest` bytes with those of the same request.
 pub(crate) struct Frames<S> {
     inner: S,
     sieve: Sieve,
     given: usize,
 }
+
+/// How many replies each request awaits, in the order in which they were sent. What no request awaits counts for itself.
+#[derive(Clone, Default)]
+pub(crate) struct Awaited(Arc<Mutex<VecDeque<usize>>>);
 
 #[derive(Default)]
 struct Sieve {
@@ -39,9 +46,10 @@ struct Sieve {
     pending: u64,
     /// How many of them each array around the next one has, outermost first.
     open: Vec<u64>,
-    /// What the reply under way cost so far.
+    awaited: Awaited,
+    /// What the replies to the request under way cost so far.
     cost: usize,
-    /// Why it is left away.
+    /// Why the reply under way is left away.
     refused: Option<Refused>,
     ready: Vec<u8>,
     /// How much of `ready` are whole replies.
@@ -55,15 +63,44 @@ enum Refused {
 }
 
 impl<S> Frames<S> {
-    pub(crate) fn new(inner: S, largest: usize) -> Self {
+    pub(crate) fn new(inner: S, largest: usize, awaited: Awaited) -> Self {
         Self {
             inner,
             sieve: Sieve {
                 largest,
+                awaited,
                 ..Sieve::default()
             },
             given: 0,
         }
+    }
+}
+
+impl Awaited {
+    /// To be called right before the request is sent.
+    pub(crate) fn expect(&self, replies: usize) {
+        if replies > 0 {
+            self.requests().push_back(replies);
+        }
+    }
+
+    /// Whether the reply that arrived was the last one to its request.
+    fn arrived(&self) -> bool {
+        let mut requests = self.requests();
+        match requests.front_mut() {
+            Some(left) if *left > 1 => {
+                *left -= 1;
+                false
+            }
+            _ => {
+                requests.pop_front();
+                true
+            }
+        }
+    }
+
+    fn requests(&self) -> MutexGuard<'_, VecDeque<usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,7 +192,9 @@ impl Sieve {
         if let Some(refused) = self.refused.take() {
             self.ready.extend_from_slice(refused.reply());
         }
-        self.cost = 0;
+        if self.awaited.arrived() {
+            self.cost = 0;
+        }
         self.whole = self.ready.len();
     }
 
@@ -182,7 +221,7 @@ impl Refused {
     const fn reply(self) -> &'static [u8] {
         match self {
             Self::TooDeep => b"-TOODEEP the reply is nested deeper than the bridge passes on; the command was executed\r\n",
-            Self::TooLarge => b"-TOOLARGE the reply is larger than --max-reply allows; the command was executed\r\n",
+            Self::TooLarge => b"-TOOLARGE the answer is larger than --max-reply allows; the command was executed\r\n",
         }
     }
 }
@@ -314,6 +353,29 @@ mod tests {
         }
         let kept = sieve.ready.capacity() + sieve.line.capacity() + 8 * sieve.open.capacity();
         assert!(kept < 100_000, "{kept}");
+    }
+
+    #[test]
+    fn replies_to_one_request_count_together() {
+        let piece = text("x".repeat(4_000));
+        let refused = Refused::TooLarge.reply();
+        let mut sieve = Sieve {
+            largest: 10_000,
+            ..Sieve::default()
+        };
+        for replies in [2, 4, 1] {
+            sieve.awaited.expect(replies);
+        }
+        sieve.take(&piece.repeat(8));
+        let passed = [
+            piece.repeat(4),
+            [refused, refused].concat(),
+            piece.repeat(2),
+        ];
+        assert_eq!(
+            sieve.ready.escape_ascii().to_string(),
+            passed.concat().escape_ascii().to_string()
+        );
     }
 
     #[test]

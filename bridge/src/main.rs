@@ -6,6 +6,7 @@
 
 mod atlas;
 mod auth;
+mod budget;
 mod cluster;
 mod command;
 mod dial;
@@ -42,6 +43,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::dial::Server;
 use crate::node::Node;
@@ -93,9 +95,8 @@ async fn run(options: Options) -> Result<(), Error> {
     let bridge = Arc::new(Bridge::new(
         credentials,
         upstream,
-        options.read_only_scripts,
-        options.max_body,
-        options.timeout(),
+        options.settings(),
+        Budget::of(options.max_in_flight),
         stopping,
     ));
     let mut terminate = signal(SignalKind::terminate())?;

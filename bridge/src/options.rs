@@ -7,6 +7,7 @@ use clap::Parser;
 
 use crate::auth::Credentials;
 use crate::dial::Server;
+use crate::server::Settings;
 
 /// 16 hexadecimal digits are 64 random bits, too many to try over a network.
 const SHORTEST_TOKEN: usize = 16;
@@ -78,15 +79,30 @@ pub(crate) struct Options {
     /// Lets the read-only credential run scripts that only read, too: one can keep Redis from everybody while it runs
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_SCRIPTS", value_name = "YES", num_args = 0..=1, require_equals = true,
         default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
-    pub(crate) read_only_scripts: bool,
+    read_only_scripts: bool,
 
     /// Largest request body, in bytes
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
-    pub(crate) max_body: usize,
+    max_body: usize,
 
-    /// Largest reply of Redis that is passed on, in bytes; each element of a list counts for 64 more
+    /// Most commands in a pipeline or a transaction
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "EDGELOCK_BRIDGE_MAX_COMMANDS",
+        default_value_t = 10_000
+    )]
+    max_commands: usize,
+
+    /// Largest answer of Redis to a request that is passed on, in bytes; each element of a list, and each command, counts for 64
+    /// more
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_reply: usize,
+
+    /// Most bytes of requests and answers that are held at once; others get a 503. A request counts four times, for it is held so
+    /// often until Redis has it; what is smaller than 64 KiB does not count
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_IN_FLIGHT", default_value_t = 128 * 1024 * 1024)]
+    pub(crate) max_in_flight: usize,
 
     /// How many requests may wait for replicas at once (`WAIT`); others get a 503
     #[arg(
@@ -125,6 +141,15 @@ pub(crate) enum Target {
 impl Options {
     pub(crate) fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout)
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            read_only_scripts: self.read_only_scripts,
+            timeout: self.timeout(),
+            max_body: self.max_body,
+            max_commands: self.max_commands,
+        }
     }
 
     pub(crate) fn target(&self) -> Result<Target, &'static str> {

@@ -1,30 +1,59 @@
 //! From HTTP to commands.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::StatusCode;
 use futures_util::{Stream, StreamExt as _};
 use percent_encoding::percent_decode_str;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::budget::{Full, Share};
 use crate::command::Command;
 use crate::reply::Failure;
 
-/// The whole body, up to `limit` bytes.
-pub(crate) async fn body(body: Body, limit: usize) -> Result<Vec<u8>, Failure> {
+/// The most arguments of all commands of a request.
+const ARGUMENTS: usize = 128 * 1024;
+
+/// So often is a body held until Redis has it: as it arrived, as commands, and as it is sent.
+const COPIES: usize = 4;
+
+const TOO_MANY: &str = "ERR too many commands, or arguments, in one request";
+
+/// The whole body, up to `limit` bytes, with its `share` of what the bridge holds.
+pub(crate) async fn body(
+    body: Body,
+    limit: usize,
+    mut share: Share,
+) -> Result<(Vec<u8>, Share), Failure> {
+    let known = body.size_hint().exact().unwrap_or_default();
+    let mut bytes = Vec::with_capacity(usize::try_from(known).unwrap_or(limit).min(limit));
     let mut chunks = body.into_data_stream();
-    let mut bytes = Vec::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| Failure::bad_request("ERR the request's body broke off"))?;
-        if bytes.len() + chunk.len() > limit {
-            drain(chunks, limit).await;
-            let text = format!("ERR max request size exceeded. Limit: {limit} bytes");
-            return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text));
-        }
-        bytes.extend_from_slice(&chunk);
+        let length = bytes.len() + chunk.len();
+        let refused = match share.grow(length.saturating_mul(COPIES)) {
+            _ if length > limit => {
+                let text = format!("ERR max request size exceeded. Limit: {limit} bytes");
+                Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+            }
+            Err(Full) => Failure::refused_for_now(
+                "ERR the bridge holds as much as it may of large requests and answers; nothing was executed",
+            ),
+            Ok(()) => {
+                bytes.extend_from_slice(&chunk);
+                continue;
+            }
+        };
+        drop((bytes, share));
+        drain(chunks, limit).await;
+        return Err(refused);
     }
-    Ok(bytes)
+    Ok((bytes, share))
 }
 
 /// Reads on and throws away, within bounds: a connection that is closed on a client that still writes is reset, and the
@@ -44,17 +73,19 @@ pub(crate) async fn drain(
 
 /// `["SET","key","value"]`
 pub(crate) fn command(body: &[u8]) -> Result<Command<'_>, Failure> {
-    let elements: Vec<&RawValue> = serde_json::from_slice(body).map_err(|_| {
-        Failure::bad_request("ERR the body must be a JSON array: a command and its arguments")
-    })?;
+    let left = Cell::new(ARGUMENTS);
+    let elements = parse(body, at_most(&left), ": a command and its arguments")?;
     one(&elements)
 }
 
-/// `[["SET","key","value"],["GET","key"]]`
-pub(crate) fn commands(body: &[u8]) -> Result<Vec<Command<'_>>, Failure> {
-    let lists: Vec<Vec<&RawValue>> = serde_json::from_slice(body).map_err(|_| {
-        Failure::bad_request("ERR the body must be a JSON array of arrays: one for each command")
-    })?;
+/// `[["SET","key","value"],["GET","key"]]`, at most `most` of them.
+pub(crate) fn commands(body: &[u8], most: usize) -> Result<Vec<Command<'_>>, Failure> {
+    let (commands, arguments) = (Cell::new(most), Cell::new(ARGUMENTS));
+    let lists = AtMost {
+        left: &commands,
+        element: at_most(&arguments),
+    };
+    let lists = parse(body, lists, " of arrays: one for each command")?;
     lists.iter().map(|elements| one(elements)).collect()
 }
 
@@ -90,6 +121,61 @@ pub(crate) fn decoded(text: &str) -> Cow<'_, [u8]> {
 
 pub(crate) fn empty_command() -> Failure {
     Failure::bad_request("ERR empty command")
+}
+
+/// A list of as many elements as are left, each read by `element`.
+#[derive(Clone, Copy)]
+struct AtMost<'l, S> {
+    left: &'l Cell<usize>,
+    element: S,
+}
+
+const fn at_most<'a>(left: &Cell<usize>) -> AtMost<'_, PhantomData<&'a RawValue>> {
+    AtMost {
+        left,
+        element: PhantomData,
+    }
+}
+
+fn parse<'a, S: DeserializeSeed<'a>>(
+    body: &'a [u8],
+    seed: S,
+    what: &str,
+) -> Result<S::Value, Failure> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let parsed = seed.deserialize(&mut json);
+    let parsed = parsed.and_then(|parsed| json.end().map(|()| parsed));
+    parsed.map_err(|error| match error.to_string().starts_with(TOO_MANY) {
+        true => Failure::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_MANY),
+        false => Failure::bad_request(format!("ERR the body must be a JSON array{what}")),
+    })
+}
+
+impl<'a, S: DeserializeSeed<'a> + Copy> DeserializeSeed<'a> for AtMost<'_, S> {
+    type Value = Vec<S::Value>;
+
+    fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_seq(self)
+    }
+}
+
+impl<'a, S: DeserializeSeed<'a> + Copy> Visitor<'a> for AtMost<'_, S> {
+    type Value = Vec<S::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element_seed(self.element)? {
+            let left = self.left.get().checked_sub(1);
+            self.left
+                .set(left.ok_or_else(|| A::Error::custom(TOO_MANY))?);
+            elements.push(element);
+        }
+        Ok(elements)
+    }
 }
 
 fn one<'a>(elements: &[&'a RawValue]) -> Result<Command<'a>, Failure> {

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::auth::{Access, Credentials};
+use crate::budget::{Budget, Full};
 use crate::reply::{Encoding, Failure, json};
 use crate::request;
 use crate::script::Scripts;
@@ -23,15 +24,23 @@ use crate::upstream::Upstream;
 pub(crate) struct Bridge {
     pub(crate) upstream: Upstream,
     pub(crate) scripts: Scripts,
+    pub(crate) settings: Settings,
+    pub(crate) budget: Budget,
+    /// Its other end is dropped when the bridge stops.
+    pub(crate) stopping: watch::Receiver<()>,
+    credentials: Credentials,
+    sync_tokens: SyncTokens,
+}
+
+pub(crate) struct Settings {
     /// Whether the read-only credential may run scripts.
     pub(crate) read_only_scripts: bool,
     /// Bounds the wait for a body, for Redis, and for replicas.
     pub(crate) timeout: Duration,
-    /// Its other end is dropped when the bridge stops.
-    pub(crate) stopping: watch::Receiver<()>,
-    credentials: Credentials,
-    max_body: usize,
-    sync_tokens: SyncTokens,
+    /// In bytes.
+    pub(crate) max_body: usize,
+    /// In one request.
+    pub(crate) max_commands: usize,
 }
 
 pub(crate) fn router(bridge: Arc<Bridge>) -> Router {
@@ -67,20 +76,18 @@ impl Bridge {
     pub(crate) fn new(
         credentials: Credentials,
         upstream: Upstream,
-        read_only_scripts: bool,
-        max_body: usize,
-        timeout: Duration,
+        settings: Settings,
+        budget: Budget,
         stopping: watch::Receiver<()>,
     ) -> Self {
         let scripts = Scripts::default();
         Self {
             upstream,
             scripts,
-            read_only_scripts,
-            timeout,
+            settings,
+            budget,
             stopping,
             credentials,
-            max_body,
             sync_tokens: SyncTokens::new(),
         }
     }
@@ -88,6 +95,11 @@ impl Bridge {
     async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Failure> {
         let path = parts.uri.path();
         let query = parts.uri.query().unwrap_or_default();
+        let Settings {
+            max_body,
+            max_commands,
+            ..
+        } = self.settings;
         if path == "/health" {
             return self.health().await;
         }
@@ -95,8 +107,8 @@ impl Bridge {
             Ok(entered) => entered,
             Err(refused) => {
                 // Or the client, still writing, would find its connection reset instead of an answer.
-                let rest = request::drain(body.into_data_stream(), self.max_body);
-                let _ = timeout(self.timeout, rest).await;
+                let rest = request::drain(body.into_data_stream(), max_body);
+                let _ = timeout(self.settings.timeout, rest).await;
                 return Err(refused);
             }
         };
@@ -104,8 +116,9 @@ impl Bridge {
             let text = "ERR the request's body did not arrive in time";
             Failure::new(StatusCode::REQUEST_TIMEOUT, text)
         };
-        let body = timeout(self.timeout, request::body(body, self.max_body));
-        let body = body.await.map_err(late)??;
+        let share = self.budget.clone().share();
+        let body = timeout(self.settings.timeout, request::body(body, max_body, share));
+        let (body, _share) = body.await.map_err(late)??;
 
         if let Some(topic) = Topic::of(path) {
             return self.subscription(access, topic).await;
@@ -119,12 +132,12 @@ impl Bridge {
             }
             "/pipeline" => (
                 StatusCode::OK,
-                self.pipeline(access, request::commands(&body)?, encoding)
+                self.pipeline(access, request::commands(&body, max_commands)?, encoding)
                     .await?,
             ),
             "/multi-exec" => (
                 StatusCode::OK,
-                self.transaction(access, request::commands(&body)?, encoding)
+                self.transaction(access, request::commands(&body, max_commands)?, encoding)
                     .await?,
             ),
             _ => {
@@ -133,6 +146,11 @@ impl Bridge {
                     .await?
             }
         };
+        let body = self.budget.carry(body).map_err(|Full| {
+            let text =
+                "ERR the bridge holds as much as it may of large answers; the command was executed";
+            Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)
+        })?;
         Ok(json(status, body))
     }
 
@@ -151,7 +169,7 @@ impl Bridge {
 
     async fn health(&self) -> Result<Response, Failure> {
         match self.upstream.trouble().await {
-            None => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.to_vec())),
+            None => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.as_slice())),
             Some(trouble) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, trouble)),
         }
     }

@@ -103,7 +103,7 @@ impl Bridge {
             topic,
             pings: interval_at(Instant::now() + PING_EVERY, PING_EVERY),
             stopping: self.stopping.clone(),
-            timeout: self.timeout,
+            timeout: self.settings.timeout,
         };
         let begun = subscription.topic.begun();
         let events = stream::once(async { begun })

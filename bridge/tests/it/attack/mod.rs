@@ -3,6 +3,7 @@
 mod commands;
 mod replies;
 mod scripts;
+mod sizes;
 mod waits;
 
 use std::sync::Arc;

@@ -1,0 +1,80 @@
+//! What the bridge holds of requests and answers, bounded in all.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What is smaller does not count, so that small requests are served whatever others do: there is one for each connection at most.
+const SMALL: usize = 64 * 1024;
+
+/// A bound that all requests and answers share.
+#[derive(Clone)]
+pub(crate) struct Budget(Arc<Semaphore>);
+
+/// A part of it, given back when it is dropped.
+pub(crate) struct Share {
+    budget: Budget,
+    bytes: usize,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+/// There is no place.
+pub(crate) struct Full;
+
+struct Carried {
+    bytes: Vec<u8>,
+    _share: Share,
+}
+
+impl Budget {
+    pub(crate) fn of(bytes: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
+    }
+
+    /// A share of no bytes yet.
+    pub(crate) const fn share(self) -> Share {
+        Share {
+            budget: self,
+            bytes: 0,
+            permit: None,
+        }
+    }
+
+    /// The same bytes, which have their share until they have left.
+    pub(crate) fn carry(&self, bytes: Vec<u8>) -> Result<Bytes, Full> {
+        if bytes.len() <= SMALL {
+            return Ok(bytes.into());
+        }
+        let mut share = self.clone().share();
+        share.grow(bytes.len())?;
+        Ok(Bytes::from_owner(Carried {
+            bytes,
+            _share: share,
+        }))
+    }
+}
+
+impl Share {
+    /// To so many bytes.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+        if bytes <= SMALL || bytes <= self.bytes {
+            return Ok(());
+        }
+        let more = u32::try_from(bytes - self.bytes).map_err(|_| Full)?;
+        let places = Arc::clone(&self.budget.0);
+        let more = places.try_acquire_many_owned(more).map_err(|_| Full)?;
+        match &mut self.permit {
+            Some(permit) => permit.merge(more),
+            None => self.permit = Some(more),
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl AsRef<[u8]> for Carried {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}

@@ -1,0 +1,120 @@
+//! Requests and answers that together are larger than memory.
+
+use futures_util::future::join_all;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use super::{Beside, executed_nothing};
+use crate::support::{Bridge, TOKEN, answer, until};
+
+const MEGABYTE: usize = 1024 * 1024;
+
+/// What of all that is sent and not read may be held, and some more for what is under way.
+const HELD: u64 = 256 * MEGABYTE as u64;
+
+#[tokio::test]
+async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
+    let bridge = Bridge::spawn().await;
+    let beside = Beside::of(&bridge).await;
+    let before = bridge.memory();
+    let value = "x".repeat(9 * MEGABYTE);
+    let body: &'static str = Box::leak(format!(r#"["SET","large","{value}"]"#).into_boxed_str());
+    let answers = join_all((0..80).map(|_| answer(bridge.post("/", body)))).await;
+    beside.got_all().await;
+    let done = answers.iter().filter(|answer| answer.0 == 200).count();
+    let refused = answers
+        .iter()
+        .filter(|answer| executed_nothing(answer))
+        .count();
+    assert_eq!(done + refused, answers.len());
+    assert!(done > 0);
+    let grown = bridge.memory() - before;
+    assert!(grown < HELD, "{grown}");
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
+    let bridge = Bridge::spawn().await;
+    let value = "x".repeat(9 * MEGABYTE);
+    assert_eq!(
+        bridge.run(&format!(r#"["SET","large","{value}"]"#)).await.0,
+        200
+    );
+    let beside = Beside::of(&bridge).await;
+    let before = bridge.memory();
+    let mut silent = Vec::new();
+    for _ in 0..60 {
+        let mut stream = TcpStream::connect(bridge.address())
+            .await
+            .expect("a connection");
+        let head =
+            format!("GET /get/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        silent.push(stream);
+    }
+    until("all are answered", async || {
+        let mut first = [0; 12];
+        let mut answered = 0;
+        for stream in &silent {
+            answered += usize::from(stream.peek(&mut first).await.is_ok_and(|read| read == 12));
+        }
+        answered == silent.len()
+    })
+    .await;
+    beside.got_all().await;
+    let grown = bridge.memory() - before;
+    assert!(grown < HELD, "{grown}");
+    // What they held is free again once they are gone.
+    drop(silent);
+    until("others are served", async || {
+        bridge.run(r#"["GET","large"]"#).await.0 == 200
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
+    let bridge = Bridge::start(["--redis", "spawn", "--max-commands", "1000"]).await;
+    let beside = Beside::of(&bridge).await;
+    let pings = |count| format!("[{}]", vec![r#"["PING"]"#; count].join(","));
+    let before = bridge.memory();
+    let refused = r#"{"error":"ERR too many commands, or arguments, in one request"}"#;
+    for path in ["/pipeline", "/multi-exec"] {
+        assert_eq!(answer(bridge.post(path, pings(1000))).await.0, 200);
+        for count in [1001, MEGABYTE] {
+            let (status, body) = answer(bridge.post(path, pings(count))).await;
+            assert_eq!((status, body.as_str()), (413, refused), "{path} {count}");
+        }
+    }
+    let many = format!(r#"["DEL"{}]"#, ",1".repeat(4 * MEGABYTE));
+    assert_eq!(bridge.run(&many).await, (413, refused.to_owned()));
+    let many = format!("[{many}]");
+    assert_eq!(
+        answer(bridge.post("/pipeline", many)).await,
+        (413, refused.to_owned())
+    );
+    beside.got_all().await;
+    let grown = bridge.memory() - before;
+    assert!(grown < 80 * MEGABYTE as u64, "{grown}");
+}
+
+/// Each of them alone is not too large.
+#[tokio::test]
+async fn the_answers_to_one_pipeline_count_together() {
+    let bridge = Bridge::spawn().await;
+    let value = "x".repeat(MEGABYTE);
+    assert_eq!(
+        bridge.run(&format!(r#"["SET","large","{value}"]"#)).await.0,
+        200
+    );
+    let beside = Beside::of(&bridge).await;
+    let before = bridge.memory();
+    let gets = format!("[{}]", vec![r#"["GET","large"]"#; 300].join(","));
+    let (status, body) = answer(bridge.post("/pipeline", gets)).await;
+    assert_eq!(status, 200);
+    assert_eq!(body.matches("TOOLARGE").count(), 291);
+    assert!(body.len() < 11 * MEGABYTE);
+    beside.got_all().await;
+    let grown = bridge.memory() - before;
+    assert!(grown < 80 * MEGABYTE as u64, "{grown}");
+}
