@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use redis::Value;
 use redis::cluster_routing::Slot;
 
 use crate::dial::Server;
-use crate::node::Node;
+use crate::node::{Limits, Node};
 
 /// Where a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,8 +21,7 @@ pub(crate) struct Atlas {
     /// The one that the operator named. How it is spoken to, the others are too.
     named: Server,
     start: Place,
-    timeout: Duration,
-    waits: usize,
+    limits: Limits,
     known: Mutex<Known>,
 }
 
@@ -56,7 +54,7 @@ impl Place {
 
 impl Atlas {
     /// `None` if the node has no address that others could have, too.
-    pub(crate) fn from(named: Server, timeout: Duration, waits: usize) -> Option<Self> {
+    pub(crate) fn from(named: Server, limits: Limits) -> Option<Self> {
         let (host, port) = named.place()?;
         let start = Place {
             host: host.to_owned(),
@@ -70,8 +68,7 @@ impl Atlas {
         Some(Self {
             named,
             start,
-            timeout,
-            waits,
+            limits,
             known: Mutex::new(known),
         })
     }
@@ -80,7 +77,7 @@ impl Atlas {
         let mut known = self.known();
         let node = known.nodes.entry(place.clone()).or_insert_with(|| {
             let server = self.named.elsewhere(&place.host, place.port);
-            Arc::new(Node::new(server, self.timeout, self.waits))
+            Arc::new(Node::new(server, self.limits.clone()))
         });
         Arc::clone(node)
     }

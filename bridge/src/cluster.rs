@@ -7,15 +7,15 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use redis::aio::PubSub;
 use redis::cluster_routing::Slot;
 use redis::{Cmd, Pipeline, Value, cmd};
 use tokio::time::{Instant, sleep};
 
 use crate::atlas::{Atlas, Place, places};
 use crate::dial::Server;
+use crate::hub::Listener;
 use crate::lost::Lost;
-use crate::node::Node;
+use crate::node::{Limits, Node};
 use crate::pace::{name, word};
 use crate::redirect::{Told, cross_slot, told};
 use crate::refuse;
@@ -51,13 +51,9 @@ enum Step {
 }
 
 impl Cluster {
-    pub(crate) fn behind(
-        node: Server,
-        timeout: Duration,
-        waits: usize,
-    ) -> Result<Self, &'static str> {
+    pub(crate) fn behind(node: Server, limits: Limits) -> Result<Self, &'static str> {
         Ok(Self {
-            atlas: Atlas::from(node, timeout, waits).ok_or("a cluster is not on a unix socket")?,
+            atlas: Atlas::from(node, limits).ok_or("a cluster is not on a unix socket")?,
         })
     }
 
@@ -143,8 +139,8 @@ impl Cluster {
 
     /// At the node that owns the channel's slot: what `PUBLISH` counts in a script are those who listen at the script's node.
     /// A pattern has no slot, and each node hears all messages.
-    pub(crate) async fn subscribe(&self, topic: &Topic) -> Result<PubSub, Failure> {
-        let slot = match topic {
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
+        let slot = match &topic {
             Topic::Channel(channel) => {
                 let slot = Slot::for_key(channel);
                 // A stale memory is corrected by the answer, whatever else it says.
@@ -156,7 +152,7 @@ impl Cluster {
             Topic::Pattern(_) => None,
         };
         let node = self.atlas.node(&self.atlas.owner(slot));
-        node.subscribe(topic).await
+        node.listen(topic).await
     }
 
     pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {
@@ -301,12 +297,18 @@ fn slot(command: &Cmd) -> Option<Slot> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
 
     /// A slot that is on its way for long is told of often, and is then where it was sent.
     #[tokio::test(start_paused = true)]
     async fn a_command_that_was_held_back_often_is_redirected_all_the_same() {
         let server = Server::at("redis://127.0.0.1:7000", None).unwrap();
-        let cluster = Cluster::behind(server, Duration::from_secs(1), 1).unwrap();
+        let limits = Limits {
+            timeout: Duration::from_secs(1),
+            waits: 1,
+            budget: Budget::of(1),
+        };
+        let cluster = Cluster::behind(server, limits).unwrap();
         let here = Place::parse("127.0.0.1:7000").unwrap();
         cluster.atlas.node(&here);
         let slot = Slot::for_key(b"a");

@@ -136,7 +136,7 @@ impl Server {
             .set_response_timeout(Some(timeout))
             .set_pipeline_buffer_size(UNSENT);
         let awaited = Awaited::default();
-        let wire = self.open(awaited.clone()).await?;
+        let wire = Frames::new(self.open().await?, self.largest_reply, awaited.clone());
         let (commands, driver) =
             MultiplexedConnection::new_with_config(&self.settings, wire, config).await?;
         let mut connection = Connection {
@@ -154,21 +154,21 @@ impl Server {
         }
     }
 
-    /// A connection for one subscriber.
+    /// A connection for messages.
     pub(crate) async fn messages(&self) -> Result<PubSub, NoConnection> {
-        Ok(PubSub::new(&self.settings, self.open(Awaited::default()).await?).await?)
+        let wire = Frames::of_messages(self.open().await?, self.largest_reply);
+        Ok(PubSub::new(&self.settings, wire).await?)
     }
 
-    async fn open(&self, awaited: Awaited) -> io::Result<Frames<Box<dyn Wire>>> {
-        let wire: Box<dyn Wire> = match &self.address {
+    async fn open(&self) -> io::Result<Box<dyn Wire>> {
+        Ok(match &self.address {
             Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
             Address::Tcp(host, port) => Box::new(tcp(host, *port).await?),
             Address::Tls(host, port, tls) => {
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
                 Box::new(tls.connect(name, tcp(host, *port).await?).await?)
             }
-        };
-        Ok(Frames::new(wire, self.largest_reply, awaited))
+        })
     }
 }
 

@@ -42,6 +42,10 @@ struct Sieve {
     line: Vec<u8>,
     /// What is left of a bulk string, which may hold anything.
     bulk: usize,
+    /// Whether the connection is one of messages, which nobody awaits.
+    is_of_messages: bool,
+    /// Nothing is passed of the bulk string.
+    is_left_away: bool,
     /// How many elements of the reply under way are known to be still to come.
     pending: u64,
     /// How many of them each array around the next one has, outermost first.
@@ -63,6 +67,13 @@ enum Refused {
 }
 
 impl<S> Frames<S> {
+    /// For a connection of messages.
+    pub(crate) fn of_messages(inner: S, largest: usize) -> Self {
+        let mut frames = Self::new(inner, largest, Awaited::default());
+        frames.sieve.is_of_messages = true;
+        frames
+    }
+
     pub(crate) fn new(inner: S, largest: usize, awaited: Awaited) -> Self {
         Self {
             inner,
@@ -109,10 +120,13 @@ impl Sieve {
         while !bytes.is_empty() {
             if self.bulk > 0 {
                 let (content, rest) = bytes.split_at(self.bulk.min(bytes.len()));
-                self.pass(content);
+                if !self.is_left_away {
+                    self.pass(content);
+                }
                 self.bulk -= content.len();
                 bytes = rest;
                 if self.bulk == 0 {
+                    self.is_left_away = false;
                     self.end_of_element();
                 }
                 continue;
@@ -151,6 +165,13 @@ impl Sieve {
                 // No length is -1, for nil; the content of any other ends with CR and LF.
                 if let Some(length) = length(line) {
                     self.bulk = length.saturating_add(2);
+                    // The payload of a message is its last element: whoever listens to that channel is told by its absence.
+                    let is_payload = self.is_of_messages && self.pending == 1;
+                    if is_payload && length > self.largest.saturating_sub(self.cost) {
+                        self.is_left_away = true;
+                        self.pass(b"$-1\r\n");
+                        return;
+                    }
                     // Known in advance: of what is too large nothing is kept.
                     self.charge(length);
                     self.pass(line);
@@ -190,7 +211,11 @@ impl Sieve {
             return;
         }
         if let Some(refused) = self.refused.take() {
-            self.ready.extend_from_slice(refused.reply());
+            let instead = match self.is_of_messages {
+                true => NO_MESSAGE,
+                false => refused.reply(),
+            };
+            self.ready.extend_from_slice(instead);
         }
         if self.awaited.arrived() {
             self.cost = 0;
@@ -216,6 +241,9 @@ impl Sieve {
         }
     }
 }
+
+/// On a channel to which nobody listens.
+const NO_MESSAGE: &[u8] = b"*3\r\n$7\r\nmessage\r\n$0\r\n\r\n$0\r\n\r\n";
 
 impl Refused {
     const fn reply(self) -> &'static [u8] {
@@ -353,6 +381,37 @@ mod tests {
         }
         let kept = sieve.ready.capacity() + sieve.line.capacity() + 8 * sieve.open.capacity();
         assert!(kept < 100_000, "{kept}");
+    }
+
+    #[test]
+    fn of_a_message_that_is_too_large_only_the_payload_is_left_away() {
+        let message = |channel: &str, payload: Vec<u8>| {
+            [b"*3\r\n$7\r\nmessage\r\n".to_vec(), text(channel), payload].concat()
+        };
+        let mut sieve = Sieve {
+            largest: 10_000,
+            is_of_messages: true,
+            ..Sieve::default()
+        };
+        let arrives = [
+            message("a", text("x".repeat(10_000))),
+            message("b", text("y")),
+            message(&"c".repeat(10_000), text("z")),
+        ];
+        arrives
+            .concat()
+            .chunks(7)
+            .for_each(|chunk| sieve.take(chunk));
+        let passed = [
+            message("a", b"$-1\r\n".to_vec()),
+            message("b", text("y")),
+            NO_MESSAGE.to_vec(),
+        ];
+        assert!(
+            sieve.ready == passed.concat(),
+            "{}",
+            sieve.ready.escape_ascii()
+        );
     }
 
     #[test]

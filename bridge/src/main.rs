@@ -12,6 +12,7 @@ mod command;
 mod dial;
 mod execute;
 mod frames;
+mod hub;
 mod lost;
 mod node;
 mod options;
@@ -46,7 +47,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::dial::Server;
-use crate::node::Node;
+use crate::node::{Limits, Node};
 use crate::options::{Options, Target};
 use crate::server::Bridge;
 use crate::spawn::PrivateRedis;
@@ -83,20 +84,22 @@ async fn run(options: Options) -> Result<(), Error> {
         None => options.server()?,
     }
     .with_largest_reply(options.max_reply);
+    let budget = Budget::of(options.max_in_flight);
+    let limits = Limits {
+        timeout: options.timeout(),
+        waits: options.max_waits,
+        budget: budget.clone(),
+    };
     let upstream = match options.cluster {
-        true => Upstream::Cluster(Cluster::behind(
-            server,
-            options.timeout(),
-            options.max_waits,
-        )?),
-        false => Upstream::One(Node::new(server, options.timeout(), options.max_waits)),
+        true => Upstream::Cluster(Cluster::behind(server, limits)?),
+        false => Upstream::One(Node::new(server, limits)),
     };
     let (stop, stopping) = watch::channel(());
     let bridge = Arc::new(Bridge::new(
         credentials,
         upstream,
         options.settings(),
-        Budget::of(options.max_in_flight),
+        budget,
         stopping,
     ));
     let mut terminate = signal(SignalKind::terminate())?;

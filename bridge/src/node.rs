@@ -12,12 +12,13 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use redis::aio::PubSub;
 use redis::{Pipeline, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
+use crate::budget::Budget;
 use crate::dial::{Connection, NoConnection, Server};
+use crate::hub::{Hub, Listener, NotListening};
 use crate::lost::Lost;
 use crate::overdue::Overdue;
 use crate::pace::{self, Load, Pace};
@@ -35,12 +36,23 @@ const TRANSACTIONS: usize = 16;
 /// How many idle connections are kept for the next commands that need one to themselves.
 const SPARES: usize = 16;
 
+#[derive(Clone)]
+pub(crate) struct Limits {
+    /// Of the wait for an answer.
+    pub(crate) timeout: Duration,
+    /// How many requests may wait for replicas at once.
+    pub(crate) waits: usize,
+    /// What messages share with all requests and answers.
+    pub(crate) budget: Budget,
+}
+
 pub(crate) struct Node {
     server: Server,
-    timeout: Duration,
+    limits: Limits,
     commands: Reused<Connection>,
     scripts: Reused<Connection>,
     health: Reused<Connection>,
+    messages: Reused<Hub>,
     spares: Mutex<Vec<Connection>>,
     /// For the script that runs apart from other commands.
     turn: Semaphore,
@@ -54,17 +66,17 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// `waits` of its requests may wait for replicas at once.
-    pub(crate) fn new(server: Server, timeout: Duration, waits: usize) -> Self {
+    pub(crate) fn new(server: Server, limits: Limits) -> Self {
         Self {
             server,
-            timeout,
             commands: Reused::default(),
             scripts: Reused::default(),
             health: Reused::default(),
+            messages: Reused::default(),
             spares: Mutex::default(),
             turn: Semaphore::new(1),
-            waits: Semaphore::new(waits),
+            waits: Semaphore::new(limits.waits),
+            limits,
             transactions: Semaphore::new(TRANSACTIONS),
             pace: Pace::default(),
             overdue: Overdue::default(),
@@ -181,26 +193,28 @@ impl Node {
         Ok(replies)
     }
 
-    pub(crate) async fn subscribe(&self, topic: &Topic) -> Result<PubSub, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
         let opening = async {
-            let mut messages = self.server.messages().await?;
-            let subscribed = match topic {
-                Topic::Channel(channel) => messages.subscribe(channel).await,
-                Topic::Pattern(pattern) => messages.psubscribe(pattern).await,
-            };
-            Ok((messages, subscribed.err()))
+            let messages = self.within_dial(self.server.messages()).await?;
+            Ok(Hub::on(
+                messages,
+                self.limits.timeout,
+                self.limits.budget.clone(),
+            ))
         };
-        let (messages, refused) = self.within_dial(opening).await?;
-        let Some(error) = refused else {
-            return Ok(messages);
-        };
-        // An account need not be allowed every channel.
-        match (error.code(), error.detail()) {
-            (Some(code), Some(detail)) if code != "NOAUTH" => {
-                Err(Failure::bad_request(format!("{code} {detail}")))
+        let hub = self.messages.get(opening).await?;
+        hub.value.listen(topic).await.map_err(|not| match not {
+            NotListening::Lost => {
+                self.messages.forget(&hub);
+                Lost::Unreachable.into()
             }
-            _ => Err(self.unreachable(&error.into()).into()),
-        }
+            NotListening::Refused(error) => match (error.code(), error.detail()) {
+                (Some(code), Some(detail)) if code != "NOAUTH" => {
+                    Failure::bad_request(format!("{code} {detail}"))
+                }
+                _ => self.unreachable(&error.into()).into(),
+            },
+        })
     }
 
     /// Whether Redis says that the command called `name` only reads. Redis is asked once for each
@@ -274,7 +288,7 @@ impl Node {
         places: &'a Semaphore,
         otherwise: Lost,
     ) -> Result<SemaphorePermit<'a>, Lost> {
-        match timeout(self.timeout, places.acquire()).await {
+        match timeout(self.limits.timeout, places.acquire()).await {
             Ok(Ok(place)) => Ok(place),
             _ => Err(otherwise),
         }
@@ -300,7 +314,8 @@ impl Node {
     }
 
     async fn dial(&self) -> Result<Connection, Lost> {
-        self.within_dial(self.server.connection(self.timeout)).await
+        self.within_dial(self.server.connection(self.limits.timeout))
+            .await
     }
 
     async fn within_dial<T>(

@@ -1,28 +1,24 @@
 //! `/subscribe/<channel>` and `/psubscribe/<pattern>`: Redis' messages as server-sent events.
 //!
-//! Each stream has its own connection to Redis, which ends with it: what `PUBLISH` counts are the clients that listen.
+//! All share a connection to Redis ([`crate::hub`]).
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
-use redis::aio::PubSub;
-use redis::{Msg, Value};
+use redis::Msg;
 use tokio::sync::watch;
-use tokio::time::{Instant, Interval, interval_at, timeout};
 
 use crate::auth::Access;
+use crate::hub::Listener;
 use crate::reply::Failure;
 use crate::request;
 use crate::server::Bridge;
 
-/// Shorter than the patience of the proxies on the way.
-const PING_EVERY: Duration = Duration::from_secs(10);
-
 /// What is listened to.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     Channel(Vec<u8>),
     /// All channels whose names match.
@@ -30,11 +26,8 @@ pub(crate) enum Topic {
 }
 
 struct Subscription {
-    topic: Topic,
-    messages: PubSub,
-    pings: Interval,
+    listener: Listener,
     stopping: watch::Receiver<()>,
-    timeout: Duration,
 }
 
 impl Topic {
@@ -61,21 +54,23 @@ impl Topic {
     }
 
     /// How Redis confirms the subscription.
-    fn begun(&self) -> Bytes {
+    fn begun(&self) -> Vec<u8> {
         let name = String::from_utf8_lossy(self.name());
         event(&format!("{},{name},1", self.command()))
     }
 
-    fn heard(&self, message: &Msg) -> Bytes {
+    /// A message as an event; `None` of a message without a payload.
+    pub(crate) fn heard(&self, message: &Msg) -> Option<Vec<u8>> {
+        let payload = message.get_payload::<Option<Vec<u8>>>().ok()??;
+        let payload = String::from_utf8_lossy(&payload);
         let name = String::from_utf8_lossy(self.name());
-        let payload = String::from_utf8_lossy(message.get_payload_bytes());
-        match self {
+        Some(match self {
             Self::Channel(_) => event(&format!("message,{name},{payload}")),
             Self::Pattern(_) => {
                 let channel = message.get_channel_name();
                 event(&format!("pmessage,{name},{channel},{payload}"))
             }
-        }
+        })
     }
 }
 
@@ -99,13 +94,10 @@ impl Bridge {
             ));
         }
         let subscription = Subscription {
-            messages: self.upstream.subscribe(&topic).await?,
-            topic,
-            pings: interval_at(Instant::now() + PING_EVERY, PING_EVERY),
+            listener: self.upstream.listen(topic).await?,
             stopping: self.stopping.clone(),
-            timeout: self.settings.timeout,
         };
-        let begun = subscription.topic.begun();
+        let begun = Bytes::from(subscription.listener.topic().begun());
         let events = stream::once(async { begun })
             .chain(stream::unfold(subscription, |mut subscription| async {
                 Some((subscription.next().await?, subscription))
@@ -123,26 +115,17 @@ impl Bridge {
 }
 
 impl Subscription {
-    /// The next piece of the stream, or its end: Redis is gone, or the bridge stops.
+    /// The next piece of the stream, or its end: the listener's, or the bridge's.
     async fn next(&mut self) -> Option<Bytes> {
-        let mut messages = self.messages.on_message();
         tokio::select! {
-            message = messages.next() => Some(self.topic.heard(&message?)),
-            _ = self.pings.tick() => {
-                drop(messages);
-                // The comment tells the client that the whole way is open, not only the way to the bridge.
-                match timeout(self.timeout, self.messages.ping::<Value>()).await {
-                    Ok(Ok(_)) => Some(Bytes::from_static(b": ping\n\n")),
-                    _ => None,
-                }
-            }
+            event = self.listener.next() => event,
             _ = self.stopping.changed() => None,
         }
     }
 }
 
 /// A line end within `data` continues it on a line of its own, as the format wants.
-fn event(data: &str) -> Bytes {
+fn event(data: &str) -> Vec<u8> {
     let lines = data.replace("\r\n", "\n").replace(['\r', '\n'], "\ndata: ");
-    Bytes::from(format!("data: {lines}\n\n"))
+    format!("data: {lines}\n\n").into_bytes()
 }

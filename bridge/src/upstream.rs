@@ -1,9 +1,9 @@
 //! The Redis behind the bridge: one server, or a cluster of them.
 
-use redis::aio::PubSub;
 use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
+use crate::hub::Listener;
 use crate::lost::Lost;
 use crate::node::Node;
 use crate::reply::Failure;
@@ -32,10 +32,10 @@ impl Upstream {
         }
     }
 
-    pub(crate) async fn subscribe(&self, topic: &Topic) -> Result<PubSub, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
         match self {
-            Self::One(node) => node.subscribe(topic).await,
-            Self::Cluster(cluster) => cluster.subscribe(topic).await,
+            Self::One(node) => node.listen(topic).await,
+            Self::Cluster(cluster) => cluster.listen(topic).await,
         }
     }
 

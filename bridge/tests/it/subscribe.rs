@@ -136,19 +136,68 @@ async fn a_message_does_not_wait_for_others() {
         .expect("a thousand messages one by one");
 }
 
+/// Waiters for a lock have a channel each: `PUBSUB NUMSUB`, and what `PUBLISH` returns, is whether that one listens.
 #[tokio::test]
-async fn publish_counts_the_clients_that_listen() {
+async fn redis_knows_who_listens_and_who_went() {
     let bridge = Bridge::spawn().await;
-    let mut listeners = join_all((0..5).map(|_| Events::open(&bridge, "c"))).await;
-    assert_eq!(publish(&bridge, "c", "to all").await, r#"{"result":5}"#);
-    while let Some(listener) = listeners.pop() {
-        drop(listener);
-        let expected = format!("{{\"result\":{}}}", listeners.len());
-        until("the subscription is dropped", async || {
-            publish(&bridge, "c", "?").await == expected
+    let count = async |channel: &str| {
+        let (_, body) = bridge
+            .run(&format!(r#"["PUBSUB","NUMSUB","{channel}"]"#))
+            .await;
+        let count = body.strip_prefix(&format!(r#"{{"result":["{channel}","#));
+        count
+            .and_then(|count| count.strip_suffix("]}"))
+            .expect("a count")
+            .to_owned()
+    };
+    let channels: Vec<_> = (0..10).map(|number| format!("waiter:{number}")).collect();
+    let mut listeners = join_all(channels.iter().map(|name| Events::open(&bridge, name))).await;
+    for name in &channels {
+        assert_eq!(count(name).await, "1", "{name}");
+    }
+    for gone in (0..10).rev() {
+        drop(listeners.pop());
+        until("it is known to be gone", async || {
+            count(&channels[gone]).await == "0"
         })
         .await;
+        for name in &channels[..gone] {
+            assert_eq!(count(name).await, "1", "{name}");
+        }
     }
+}
+
+#[tokio::test]
+async fn listeners_of_one_channel_all_hear_it_until_the_last_is_gone() {
+    let bridge = Bridge::spawn().await;
+    let mut listeners = join_all((0..5).map(|_| Events::open(&bridge, "c"))).await;
+    while let Some(mut last) = listeners.pop() {
+        assert_eq!(publish(&bridge, "c", "to all").await, r#"{"result":1}"#);
+        for listener in listeners.iter_mut().chain([&mut last]) {
+            assert_eq!(listener.next().await.unwrap(), "data: message,c,to all");
+        }
+    }
+    until("nobody is left", async || {
+        publish(&bridge, "c", "?").await == r#"{"result":0}"#
+    })
+    .await;
+}
+
+/// One comes as another goes, on the same channel.
+#[tokio::test]
+async fn whoever_was_told_that_it_listens_hears_all_that_follows() {
+    let bridge = Bridge::spawn().await;
+    let come_and_go = join_all((0..8).map(|_| async {
+        for _ in 0..50 {
+            let mut events = Events::open(&bridge, "c").await;
+            let sent = format!("{:p}", &raw const events);
+            assert_eq!(publish(&bridge, "c", &sent).await, r#"{"result":1}"#);
+            while !events.next().await.expect("it goes on").ends_with(&sent) {}
+        }
+    }));
+    timeout(LIMIT, come_and_go)
+        .await
+        .expect("nothing is missed");
 }
 
 #[tokio::test]

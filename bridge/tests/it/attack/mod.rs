@@ -4,6 +4,7 @@ mod commands;
 mod replies;
 mod scripts;
 mod sizes;
+mod streams;
 mod waits;
 
 use std::sync::Arc;

@@ -1,0 +1,329 @@
+//! One connection to Redis for all who listen to messages.
+//!
+//! Redis is told of a channel once its first listener comes, and of its end as soon as the last one goes: so Redis knows whether
+//! anybody listens, though not how many. A listener that reads too slowly is let go, rather than kept messages for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use redis::aio::{PubSub, PubSubSink, PubSubStream};
+use redis::{Msg, RedisError, RedisResult, Value};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, interval_at, timeout};
+
+use crate::budget::Budget;
+use crate::rarely::Rarely;
+use crate::reused::Reusable;
+use crate::subscribe::Topic;
+
+/// What a listener may have to read yet, in bytes, when another message comes.
+const BACKLOG: usize = 256 * 1024;
+
+/// What a message costs besides its bytes.
+const MESSAGE: usize = 64;
+
+/// How often Redis is asked whether it is there. Shorter than the patience of the proxies on the way to clients.
+pub(crate) const PING_EVERY: Duration = Duration::from_secs(10);
+
+#[derive(Clone)]
+pub(crate) struct Hub {
+    requests: UnboundedSender<Request>,
+    next: Arc<AtomicU64>,
+}
+
+/// The messages on one topic, for one listener. It is let go when this is dropped.
+pub(crate) struct Listener {
+    id: u64,
+    topic: Topic,
+    messages: UnboundedReceiver<Bytes>,
+    backlog: Arc<AtomicUsize>,
+    requests: UnboundedSender<Request>,
+}
+
+/// Why there is no listener.
+pub(crate) enum NotListening {
+    /// Redis refused.
+    Refused(RedisError),
+    Lost,
+}
+
+enum Request {
+    Join(Topic, Ear),
+    Leave(Topic, u64),
+}
+
+/// The hub's end of a listener.
+struct Ear {
+    id: u64,
+    messages: UnboundedSender<Bytes>,
+    backlog: Arc<AtomicUsize>,
+    /// Until Redis has answered.
+    waits: Option<oneshot::Sender<RedisResult<()>>>,
+}
+
+/// What is known of a topic.
+#[derive(Default)]
+struct Subscribed {
+    ears: Vec<Ear>,
+    /// As Redis said last.
+    is_confirmed: bool,
+    /// Redis was asked for a change, and has not answered.
+    is_changing: bool,
+}
+
+/// What Redis answered.
+enum Done {
+    Changed(Topic, RedisResult<()>),
+    Pinged(RedisResult<Value>),
+    Late,
+}
+
+struct Switchboard {
+    sink: PubSubSink,
+    topics: HashMap<Topic, Subscribed>,
+    under_way: FuturesUnordered<BoxFuture<'static, Done>>,
+    timeout: Duration,
+    budget: Budget,
+}
+
+/// There is no connection any more.
+struct Ended;
+
+impl Hub {
+    /// `timeout` bounds the wait for each answer of Redis.
+    pub(crate) fn on(connection: PubSub, timeout: Duration, budget: Budget) -> Self {
+        let (sink, messages) = connection.split();
+        let (requests, asked) = mpsc::unbounded_channel();
+        let board = Switchboard {
+            sink,
+            topics: HashMap::new(),
+            under_way: FuturesUnordered::new(),
+            timeout,
+            budget,
+        };
+        tokio::spawn(board.run(messages, asked));
+        Self {
+            requests,
+            next: Arc::default(),
+        }
+    }
+
+    /// Returns once Redis has confirmed that it passes messages on.
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
+        let (messages, heard) = mpsc::unbounded_channel();
+        let (waits, joined) = oneshot::channel();
+        let listener = Listener {
+            id: self.next.fetch_add(1, Ordering::Relaxed),
+            topic,
+            messages: heard,
+            backlog: Arc::default(),
+            requests: self.requests.clone(),
+        };
+        let ear = Ear {
+            id: listener.id,
+            messages,
+            backlog: Arc::clone(&listener.backlog),
+            waits: Some(waits),
+        };
+        let _ = (self.requests).send(Request::Join(listener.topic.clone(), ear));
+        match joined.await {
+            Ok(Ok(())) => Ok(listener),
+            Ok(Err(refused)) => Err(NotListening::Refused(refused)),
+            Err(_) => Err(NotListening::Lost),
+        }
+    }
+}
+
+impl Reusable for Hub {
+    fn is_open(&self) -> bool {
+        !self.requests.is_closed()
+    }
+}
+
+impl Listener {
+    pub(crate) const fn topic(&self) -> &Topic {
+        &self.topic
+    }
+
+    /// The next event, or `None`: Redis is gone, or this listener was too slow.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        let event = self.messages.recv().await?;
+        (self.backlog).fetch_sub(event.len() + MESSAGE, Ordering::Relaxed);
+        Some(event)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let leave = Request::Leave(self.topic.clone(), self.id);
+        let _ = self.requests.send(leave);
+    }
+}
+
+impl Ear {
+    /// Whether it still listens, and reads.
+    fn hear(&self, event: &Bytes) -> bool {
+        if self.backlog.load(Ordering::Relaxed) > BACKLOG {
+            return false;
+        }
+        (self.backlog).fetch_add(event.len() + MESSAGE, Ordering::Relaxed);
+        self.messages.send(event.clone()).is_ok()
+    }
+}
+
+impl Switchboard {
+    /// Until the connection is lost, or nobody needs it. Then all streams end.
+    async fn run(mut self, mut messages: PubSubStream, mut requests: UnboundedReceiver<Request>) {
+        let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+        loop {
+            tokio::select! {
+                message = messages.next() => match message {
+                    Some(message) => self.pass_on(&message),
+                    None => return,
+                },
+                request = requests.recv() => match request {
+                    Some(request) => self.asked(request),
+                    None => return,
+                },
+                Some(done) = self.under_way.next() => if let Err(Ended) = self.done(done) {
+                    return;
+                },
+                _ = pings.tick() => self.ping(),
+            }
+        }
+    }
+
+    fn asked(&mut self, request: Request) {
+        let topic = match request {
+            Request::Join(topic, ear) => {
+                let subscribed = self.topics.entry(topic.clone()).or_default();
+                subscribed.ears.push(ear);
+                topic
+            }
+            Request::Leave(topic, id) => {
+                if let Some(subscribed) = self.topics.get_mut(&topic) {
+                    subscribed.ears.retain(|ear| ear.id != id);
+                }
+                topic
+            }
+        };
+        self.settle(topic);
+    }
+
+    /// Asks Redis for what the listeners of a topic need, one thing at a time.
+    fn settle(&mut self, topic: Topic) {
+        let Some(subscribed) = self.topics.get_mut(&topic) else {
+            return;
+        };
+        let is_wanted = !subscribed.ears.is_empty();
+        if subscribed.is_changing {
+            return;
+        }
+        if subscribed.is_confirmed && is_wanted {
+            for waits in subscribed
+                .ears
+                .iter_mut()
+                .filter_map(|ear| ear.waits.take())
+            {
+                let _ = waits.send(Ok(()));
+            }
+        } else if subscribed.is_confirmed || is_wanted {
+            subscribed.is_changing = true;
+            let mut sink = self.sink.clone();
+            self.ask(async move {
+                let changed = match (&topic, is_wanted) {
+                    (Topic::Channel(name), true) => sink.subscribe(name).await,
+                    (Topic::Channel(name), false) => sink.unsubscribe(name).await,
+                    (Topic::Pattern(name), true) => sink.psubscribe(name).await,
+                    (Topic::Pattern(name), false) => sink.punsubscribe(name).await,
+                };
+                Done::Changed(topic, changed)
+            });
+        } else {
+            self.topics.remove(&topic);
+        }
+    }
+
+    fn ping(&mut self) {
+        let mut sink = self.sink.clone();
+        self.ask(async move { Done::Pinged(sink.ping().await) });
+    }
+
+    fn ask(&mut self, question: impl Future<Output = Done> + Send + 'static) {
+        let limit = self.timeout;
+        let answered = async move { timeout(limit, question).await.unwrap_or(Done::Late) };
+        self.under_way.push(answered.boxed());
+    }
+
+    fn done(&mut self, done: Done) -> Result<(), Ended> {
+        match done {
+            Done::Changed(topic, Ok(())) => {
+                if let Some(subscribed) = self.topics.get_mut(&topic) {
+                    subscribed.is_changing = false;
+                    subscribed.is_confirmed = !subscribed.is_confirmed;
+                }
+                self.settle(topic);
+            }
+            Done::Changed(topic, Err(error)) => self.refused(topic, error)?,
+            // The comment tells a client that the whole way is open, not only the way to the bridge.
+            Done::Pinged(Ok(_)) => {
+                let comment = Bytes::from_static(b": ping\n\n");
+                for ear in self.topics.values().flat_map(|subscribed| &subscribed.ears) {
+                    if ear.backlog.load(Ordering::Relaxed) == 0 {
+                        ear.hear(&comment);
+                    }
+                }
+            }
+            Done::Pinged(Err(_)) | Done::Late => return Err(Ended),
+        }
+        Ok(())
+    }
+
+    /// An account need not be allowed every channel.
+    fn refused(&mut self, topic: Topic, error: RedisError) -> Result<(), Ended> {
+        if error.code().is_none() {
+            return Err(Ended);
+        }
+        if let Some(subscribed) = self.topics.remove(&topic) {
+            for waits in subscribed.ears.into_iter().filter_map(|ear| ear.waits) {
+                let _ = waits.send(Err(error.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn pass_on(&mut self, message: &Msg) {
+        let topic = match message.get_pattern::<Option<Vec<u8>>>() {
+            Ok(Some(pattern)) => Topic::Pattern(pattern),
+            _ => Topic::Channel(message.get_channel().unwrap_or_default()),
+        };
+        let Some(subscribed) = self.topics.get_mut(&topic) else {
+            return;
+        };
+        let before = subscribed.ears.len();
+        // What was too large to be read has no payload.
+        let event = topic.heard(message).map(|event| self.budget.carry(event));
+        match event {
+            Some(Ok(event)) => subscribed.ears.retain(|ear| ear.hear(&event)),
+            _ => subscribed.ears.clear(),
+        }
+        let let_go = before - subscribed.ears.len();
+        if let_go > 0 {
+            static SAID: Rarely = Rarely::new();
+            if let Some(left_out) = SAID.due() {
+                tracing::warn!(
+                    let_go,
+                    left_out,
+                    "streams ended that were read too slowly, or whose message was too large"
+                );
+            }
+            self.settle(topic);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Subscriptions by the hundred, and ones that nobody reads.
+
+use futures_util::future::join_all;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::Beside;
+use crate::support::{Bridge, LIMIT, TOKEN, connect, until};
+
+const MEGABYTE: usize = 1024 * 1024;
+
+/// A stream, up to its confirmation.
+async fn listen(bridge: &Bridge, channel: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(bridge.address())
+        .await
+        .expect("a connection");
+    let head = format!(
+        "GET /subscribe/{channel} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    until_says(&mut stream, &format!("subscribe,{channel},1")).await;
+    stream
+}
+
+async fn until_says(stream: &mut TcpStream, text: &str) {
+    let mut read = Vec::new();
+    while !String::from_utf8_lossy(&read).contains(text) {
+        let more = timeout(LIMIT, stream.read_buf(&mut read))
+            .await
+            .expect("in time");
+        assert!(more.expect("it is open") > 0, "it ended before {text}");
+    }
+}
+
+/// What is left to be read, until it ends.
+async fn rest(stream: &mut TcpStream) -> usize {
+    let mut read = 0;
+    let mut chunk = vec![0; MEGABYTE];
+    loop {
+        match timeout(LIMIT, stream.read(&mut chunk))
+            .await
+            .expect("it ends")
+        {
+            Ok(0) | Err(_) => return read,
+            Ok(more) => read += more,
+        }
+    }
+}
+
+async fn publish(bridge: &Bridge, channel: &str, bytes: usize) {
+    let message = "x".repeat(bytes);
+    let command = format!(r#"["PUBLISH","{channel}","{message}"]"#);
+    assert_eq!(bridge.run(&command).await.0, 200);
+}
+
+#[tokio::test]
+async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
+    let bridge = Bridge::spawn().await;
+    let beside = Beside::of(&bridge).await;
+    let names: Vec<_> = (0..600).map(|number| format!("c{number}")).collect();
+    let mut streams = join_all(names.iter().map(|name| listen(&bridge, name))).await;
+    let mut direct = connect(bridge.socket()).await;
+    let list: String = redis::cmd("CLIENT")
+        .arg("LIST")
+        .query_async(&mut direct)
+        .await
+        .expect("redis answers");
+    assert!(list.lines().count() < 10, "{list}");
+    for (name, stream) in names.iter().zip(&mut streams) {
+        publish(&bridge, name, 3).await;
+        until_says(stream, &format!("message,{name},xxx")).await;
+    }
+    drop(streams);
+    until("redis knows that all are gone", async || {
+        bridge.run(r#"["PUBSUB","CHANNELS"]"#).await.1 == r#"{"result":[]}"#
+    })
+    .await;
+    beside.got_all().await;
+}
+
+#[tokio::test]
+async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
+    let bridge = Bridge::spawn().await;
+    let beside = Beside::of(&bridge).await;
+    let mut slow = listen(&bridge, "loud").await;
+    let mut reads = listen(&bridge, "loud").await;
+    let before = bridge.memory();
+    for _ in 0..50 {
+        publish(&bridge, "loud", MEGABYTE).await;
+        until_says(&mut reads, "xxx\n\n").await;
+    }
+    beside.got_all().await;
+    let grown = bridge.memory() - before;
+    assert!(grown < 40 * MEGABYTE as u64, "{grown}");
+    assert!(rest(&mut slow).await < 20 * MEGABYTE);
+    until("it is told", async || {
+        bridge.log().contains("read too slowly")
+    })
+    .await;
+    // The other one goes on.
+    publish(&bridge, "loud", 10).await;
+    until_says(&mut reads, "message,loud,xxxxxxxxxx").await;
+}
+
+/// The Redis library gives up a connection on which it reads an error that it does not expect.
+#[tokio::test]
+async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
+    let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
+    let mut other = listen(&bridge, "other").await;
+    let mut large = listen(&bridge, "large").await;
+    publish(&bridge, "large", 2 * MEGABYTE).await;
+    assert!(rest(&mut large).await < MEGABYTE);
+    publish(&bridge, "other", 3).await;
+    until_says(&mut other, "message,other,xxx").await;
+}
