@@ -24,6 +24,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::frames::{Awaited, Frames};
+use crate::reply;
 use crate::reused::Reusable;
 
 /// How many requests may be about to be sent: more than ever are, so that none waits for that, and all are sent in the order in
@@ -149,6 +150,10 @@ impl Server {
         match &answer[..] {
             [Value::ServerError(refused)] if refused.code() == "NOAUTH" => {
                 Err(NoConnection::NoPassword)
+            }
+            // It says so, and closes.
+            [Value::ServerError(refused)] if reply::is_full(refused) => {
+                Err(NoConnection::Other(reply::raw(refused)))
             }
             _ => Ok(connection),
         }

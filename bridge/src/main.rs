@@ -13,11 +13,13 @@ mod dial;
 mod execute;
 mod frames;
 mod hub;
+mod listen;
 mod lost;
 mod node;
 mod options;
 mod overdue;
 mod pace;
+mod places;
 mod rarely;
 mod redirect;
 mod refuse;
@@ -35,9 +37,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
 use clap::Parser as _;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::filter::Targets;
@@ -104,11 +105,13 @@ async fn run(options: Options) -> Result<(), Error> {
     ));
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let door = options.door(server::router(Arc::clone(&bridge)))?;
     announce(&listener, private.as_ref())?;
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
     tokio::spawn(mind_scripts(Arc::clone(&bridge)));
-    let serving = tokio::spawn(serve(listener, bridge, stop.subscribe()));
+    let crowded = server::crowded(bridge);
+    let serving = tokio::spawn(listen::serve(listener, door, crowded, stop.subscribe()));
 
     let outcome = tokio::select! {
         _ = terminate.recv() => Ok(()),
@@ -123,33 +126,6 @@ async fn run(options: Options) -> Result<(), Error> {
         redis.stop().await;
     }
     outcome
-}
-
-async fn serve(
-    listener: TcpListener,
-    bridge: Arc<Bridge>,
-    mut stopping: watch::Receiver<()>,
-) -> io::Result<()> {
-    let listener = listener.tap_io(tune);
-    axum::serve(listener, server::router(bridge))
-        .with_graceful_shutdown(async move { while stopping.changed().await.is_ok() {} })
-        .await
-}
-
-/// Answers leave at once, and a client that vanished without a word is found out, so that its subscription ends.
-fn tune(stream: &mut TcpStream) {
-    let socket = socket2::SockRef::from(&*stream);
-    let probes = socket2::TcpKeepalive::new()
-        .with_time(Duration::from_secs(10))
-        .with_interval(Duration::from_secs(5));
-    let tuned = socket
-        .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_tcp_keepalive(&probes));
-    #[cfg(target_os = "linux")]
-    let tuned = tuned.and_then(|()| socket.set_tcp_user_timeout(Some(Duration::from_secs(20))));
-    if let Err(error) = tuned {
-        tracing::debug!(%error, "socket options");
-    }
 }
 
 /// Notices a lost Redis, and its return, also while nobody asks.

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::Router;
 use clap::Parser;
 
 use crate::auth::Credentials;
 use crate::dial::Server;
+use crate::listen::{Door, most_connections};
+use crate::places::Places;
 use crate::server::Settings;
 
 /// 16 hexadecimal digits are 64 random bits, too many to try over a network.
@@ -113,6 +116,34 @@ pub(crate) struct Options {
     )]
     pub(crate) max_waits: usize,
 
+    /// Most connections of clients at once; fewer if the system allows too few open files. Those beyond are told, and served
+    /// `/health` only
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS",
+        default_value_t = 4096
+    )]
+    max_connections: usize,
+
+    /// Most of them from one address, by default half of them; a proxy in front is one address
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS_PER_ADDRESS"
+    )]
+    max_connections_per_address: Option<usize>,
+
+    /// How long a connection may be silent, and the head of a request on its way, in milliseconds
+    #[arg(
+        long,
+        value_name = "MS",
+        env = "EDGELOCK_BRIDGE_IDLE_TIMEOUT",
+        default_value_t = 60_000,
+        value_parser = clap::value_parser!(u64).range(1..=3_600_000)
+    )]
+    idle_timeout: u64,
+
     /// How long a request may wait for its body, and for Redis, in milliseconds
     #[arg(
         long,
@@ -150,6 +181,16 @@ impl Options {
             max_body: self.max_body,
             max_commands: self.max_commands,
         }
+    }
+
+    pub(crate) fn door(&self, router: Router) -> Result<Door, String> {
+        let most = most_connections(self.max_connections, self.max_waits)?;
+        let most_of_one = self.max_connections_per_address;
+        Ok(Door {
+            places: Places::new(most, most_of_one.unwrap_or_else(|| most.div_ceil(2))),
+            idle: Duration::from_millis(self.idle_timeout),
+            router,
+        })
     }
 
     pub(crate) fn target(&self) -> Result<Target, &'static str> {

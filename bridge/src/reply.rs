@@ -136,10 +136,16 @@ pub(crate) fn is_passing(refused: &ServerError) -> bool {
         "OOM" => details.starts_with("command not allowed when used memory"),
         "LOADING" => details.starts_with("Redis is loading"),
         "NOAUTH" => details.starts_with("Authentication required"),
-        "ERR" => details.starts_with("max number of clients reached"),
+        "ERR" => is_full(refused),
         _ => false,
     };
     passes && !is_of_script
+}
+
+/// Whether Redis has no place for another connection.
+pub(crate) fn is_full(refused: &ServerError) -> bool {
+    refused.code() == "ERR"
+        && (refused.details()).is_some_and(|said| said.starts_with("max number of clients reached"))
 }
 
 /// The line as Redis sent it: the library split it at its first blank.

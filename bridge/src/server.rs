@@ -47,6 +47,24 @@ pub(crate) fn router(bridge: Arc<Bridge>) -> Router {
     Router::new().fallback(handle).with_state(bridge)
 }
 
+/// For those for whom there is no place.
+pub(crate) fn crowded(bridge: Arc<Bridge>) -> Router {
+    Router::new().fallback(turn_away).with_state(bridge)
+}
+
+async fn turn_away(State(bridge): State<Arc<Bridge>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let answer = match parts.uri.path() {
+        "/health" => bridge.health().await,
+        _ => {
+            bridge.read_off(body).await;
+            let text = "ERR too many connections; nothing was executed";
+            Err(Failure::refused_for_now(text))
+        }
+    };
+    answer.unwrap_or_else(Failure::into_response)
+}
+
 async fn handle(State(bridge): State<Arc<Bridge>>, request: Request) -> Response {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
@@ -106,9 +124,7 @@ impl Bridge {
         let (access, encoding) = match self.enter(parts) {
             Ok(entered) => entered,
             Err(refused) => {
-                // Or the client, still writing, would find its connection reset instead of an answer.
-                let rest = request::drain(body.into_data_stream(), max_body);
-                let _ = timeout(self.settings.timeout, rest).await;
+                self.read_off(body).await;
                 return Err(refused);
             }
         };
@@ -152,6 +168,12 @@ impl Bridge {
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)
         })?;
         Ok(json(status, body))
+    }
+
+    /// Or the client, still writing, would find its connection reset instead of an answer.
+    async fn read_off(&self, body: Body) {
+        let rest = request::drain(body.into_data_stream(), self.settings.max_body);
+        let _ = timeout(self.settings.timeout, rest).await;
     }
 
     /// What can be told from the head of a request: first of all, who asks.

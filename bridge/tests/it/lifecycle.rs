@@ -243,7 +243,13 @@ async fn help_names_every_option_and_no_secret() {
         "token",
         "read-only-token",
         "max-body",
+        "max-commands",
         "max-reply",
+        "max-in-flight",
+        "max-waits",
+        "max-connections",
+        "max-connections-per-address",
+        "idle-timeout",
         "timeout",
         "log",
     ] {

@@ -160,3 +160,25 @@ async fn a_connection_that_redis_closes_is_replaced() {
         .await;
     }
 }
+
+#[tokio::test]
+async fn why_redis_cannot_be_reached_is_in_the_log() {
+    let redis = Redis::start().await;
+    let mut only = redis.connect().await;
+    let full = redis::cmd("CONFIG")
+        .arg("SET")
+        .arg("maxclients")
+        .arg("1")
+        .exec_async(&mut only)
+        .await;
+    full.expect("a setting");
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    assert_eq!(
+        bridge.run(r#"["PING"]"#).await,
+        (503, UNREACHABLE.to_owned())
+    );
+    until("the reason is told", async || {
+        bridge.log().contains("max number of clients reached")
+    })
+    .await;
+}

@@ -1,6 +1,7 @@
 //! What one client of the bridge can do, and what a client beside it gets all the same.
 
 mod commands;
+mod connections;
 mod replies;
 mod scripts;
 mod sizes;

@@ -35,7 +35,31 @@ impl Bridge {
     }
 
     pub(crate) async fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
-        let mut child = command(args).spawn().expect("the bridge starts");
+        Self::of(command(args)).await
+    }
+
+    /// With so many open files at most.
+    pub(crate) async fn with_files<S: AsRef<OsStr>>(
+        files: u32,
+        args: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let bridge = command(args);
+        let bridge = bridge.as_std();
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", &format!("ulimit -n {files} && exec \"$@\""), "sh"])
+            .arg(bridge.get_program())
+            .args(bridge.get_args())
+            .envs(
+                bridge
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            );
+        Self::of(piped(limited)).await
+    }
+
+    async fn of(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the bridge starts");
         let log = Arc::default();
         collect(
             child.stderr.take().expect("stderr is piped"),
@@ -156,7 +180,12 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Com
         .args(["--listen", "127.0.0.1:0"])
         .args(args)
         .env("EDGELOCK_BRIDGE_TOKEN", TOKEN)
-        .env("EDGELOCK_BRIDGE_READ_ONLY_TOKEN", READ_ONLY_TOKEN)
+        .env("EDGELOCK_BRIDGE_READ_ONLY_TOKEN", READ_ONLY_TOKEN);
+    piped(command)
+}
+
+fn piped(mut command: Command) -> Command {
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,0 +1,96 @@
+//! How many connections there may be, in all and from one address.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) struct Places {
+    most: usize,
+    most_of_one: usize,
+    taken: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// One of them, until it is dropped.
+pub(crate) struct Place {
+    places: Arc<Places>,
+    address: IpAddr,
+}
+
+impl Places {
+    pub(crate) fn new(most: usize, most_of_one: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            most_of_one,
+            taken: Mutex::default(),
+        })
+    }
+
+    /// A place for a connection from `address`, if there is one left.
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let address = whose(address);
+        let mut taken = self.taken();
+        let of_one = taken.get(&address).copied().unwrap_or_default();
+        if of_one >= self.most_of_one || taken.values().sum::<usize>() >= self.most {
+            return None;
+        }
+        taken.insert(address, of_one + 1);
+        Some(Place {
+            places: Arc::clone(self),
+            address,
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken();
+        if let Some(of_one) = taken.get_mut(&self.address) {
+            *of_one -= 1;
+            if *of_one == 0 {
+                taken.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// The addresses of a subnet are one party's: whoever has one of version 6 has 2^64 of them.
+fn whose(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_bounded_in_all_and_for_one_and_given_back() {
+        let places = Places::new(3, 2);
+        let [a, b] = ["10.0.0.1", "::1"].map(|text| text.parse::<IpAddr>().unwrap());
+        let of_a = [places.take(a), places.take(a)];
+        assert!(of_a.iter().all(Option::is_some) && places.take(a).is_none());
+        let of_b = places.take(b);
+        assert!(of_b.is_some() && places.take(b).is_none());
+        drop(of_a);
+        assert!(places.take(b).is_some());
+    }
+
+    #[test]
+    fn one_subnet_of_version_6_is_one_party_and_a_mapped_address_is_of_version_4() {
+        for (one, other, are_one) in [
+            ("2001:db8::1", "2001:db8::ffff:0:1", true),
+            ("2001:db8::1", "2001:db8:0:1::1", false),
+            ("::ffff:10.0.0.1", "10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.2", false),
+        ] {
+            let [one, other] = [one, other].map(|text| whose(text.parse().unwrap()));
+            assert_eq!(one == other, are_one, "{one} {other}");
+        }
+    }
+}

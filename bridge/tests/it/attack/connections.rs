@@ -1,0 +1,168 @@
+//! Connections by the hundred on which little or nothing is said.
+
+use std::net::Ipv4Addr;
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::{Beside, executed_nothing};
+use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, until};
+
+/// From one of the addresses of this machine that nobody else uses.
+async fn connect(bridge: &Bridge, from: u8) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let address = Ipv4Addr::new(127, 0, 0, from);
+    socket
+        .bind((address, 0).into())
+        .expect("an address of this machine");
+    let to = bridge.address().parse().expect("an address");
+    socket.connect(to).await.expect("a connection")
+}
+
+async fn silent(bridge: &Bridge, from: u8, count: usize) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(connect(bridge, from).await);
+    }
+    streams
+}
+
+/// It ends, whatever was said before.
+async fn ends(stream: &mut TcpStream) -> String {
+    let mut said = Vec::new();
+    let ended = timeout(LIMIT, stream.read_to_end(&mut said)).await;
+    // It may be reset.
+    let _ = ended.expect("it ends");
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+async fn health(bridge: &Bridge) -> u16 {
+    answer(bridge.request(Method::GET, "/health")).await.0
+}
+
+#[tokio::test]
+async fn one_address_cannot_take_all_connections() {
+    let options = ["--max-connections", "100", "--log", "warn"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let beside = Beside::of(&bridge).await;
+    let _silent = silent(&bridge, 2, 500).await;
+    assert_eq!(bridge.another_client().run(r#"["PING"]"#).await.0, 200);
+    assert_eq!(health(&bridge).await, 200);
+    beside.got_all().await;
+    until("it is told", async || {
+        bridge.log().contains("too many connections")
+    })
+    .await;
+    // Not a line for each.
+    let lines = bridge.log().lines().count();
+    assert!(lines < 100, "{lines}");
+}
+
+/// Whoever comes later is told, and can ask whether the bridge is well.
+#[tokio::test]
+async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
+    let options = ["--max-connections", "40", "--idle-timeout", "2000"];
+    let each = ["--max-connections-per-address", "10"];
+    let args = ["--redis", "spawn"].into_iter().chain(options).chain(each);
+    let bridge = Bridge::start(args).await;
+    let beside = Beside::of(&bridge).await;
+    let mut others = Vec::new();
+    for from in 2..7 {
+        others.append(&mut silent(&bridge, from, 10).await);
+    }
+    let refused = bridge.another_client().run(r#"["PING"]"#).await;
+    assert!(executed_nothing(&refused), "{refused:?}");
+    let alone = reqwest::get(format!("{}/health", bridge.url())).await;
+    assert_eq!(alone.expect("an answer").status(), 200);
+    beside.got_all().await;
+    until("the silent ones are gone", async || {
+        bridge.another_client().run(r#"["PING"]"#).await.0 == 200
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_connection_on_which_no_request_arrives_is_closed() {
+    let bridge = Bridge::start(["--redis", "spawn", "--idle-timeout", "300"]).await;
+    let mut silent = connect(&bridge, 1).await;
+    assert_eq!(ends(&mut silent).await, "");
+    let mut half = connect(&bridge, 1).await;
+    half.write_all(b"GET /ping HTTP/1.1\r\nHost: x")
+        .await
+        .expect("sent");
+    ends(&mut half).await;
+    let mut idle = connect(&bridge, 1).await;
+    let head = format!("GET /ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n");
+    idle.write_all(head.as_bytes()).await.expect("sent");
+    assert!(ends(&mut idle).await.ends_with(r#"{"result":"PONG"}"#));
+}
+
+/// A stream of messages is not idle.
+#[tokio::test]
+async fn a_subscription_outlasts_the_time_out_of_idle_connections() {
+    let bridge = Bridge::start(["--redis", "spawn", "--idle-timeout", "100"]).await;
+    let asked = bridge.post("/subscribe/c", "").send().await;
+    let mut events = asked.expect("an answer");
+    assert_eq!(
+        events.chunk().await.expect("open").expect("more"),
+        "data: subscribe,c,1\n\n"
+    );
+    let comment = timeout(LIMIT, events.chunk()).await.expect("within 10 s");
+    assert_eq!(comment.expect("open").expect("more"), ": ping\n\n");
+}
+
+#[tokio::test]
+async fn descriptors_are_kept_for_redis_and_for_health() {
+    let mut redis = Redis::start().await;
+    let bridge = Bridge::with_files(300, ["--redis", &redis.url(), "--timeout", "1000"]).await;
+    let beside = Beside::of(&bridge).await;
+    let mut held = Vec::new();
+    for from in 2..12 {
+        held.append(&mut silent(&bridge, from, 60).await);
+    }
+    beside.got_all().await;
+    redis.kill().await;
+    until("the loss is noticed", async || {
+        bridge.run(r#"["PING"]"#).await.0 == 503
+    })
+    .await;
+    redis.resume().await;
+    until("redis is found", async || {
+        bridge.run(r#"["PING"]"#).await.0 == 200
+    })
+    .await;
+    assert_eq!(
+        answer(bridge.post("/multi-exec", r#"[["PING"]]"#)).await.0,
+        200
+    );
+    assert_eq!(health(&bridge).await, 200);
+    drop(held);
+}
+
+#[tokio::test]
+async fn the_head_of_a_request_is_bounded() {
+    let bridge = Bridge::spawn().await;
+    let beside = Beside::of(&bridge).await;
+    let before = bridge.memory();
+    let mut streams = Vec::new();
+    let padding = "x".repeat(500_000);
+    for _ in 0..100 {
+        let mut stream = connect(&bridge, 2).await;
+        let head = format!("GET /ping HTTP/1.1\r\nHost: x\r\nPadding: {padding}");
+        // It is refused before it is sent.
+        let _ = stream.write_all(head.as_bytes()).await;
+        streams.push(stream);
+    }
+    for stream in &mut streams {
+        let said = ends(stream).await;
+        assert!(
+            said.is_empty() || said.starts_with("HTTP/1.1 431 "),
+            "{said}"
+        );
+    }
+    beside.got_all().await;
+    let grown = bridge.memory() - before;
+    assert!(grown < 15_000_000, "{grown}");
+}
