@@ -124,10 +124,16 @@ impl Server {
         }
     }
 
-    pub(crate) fn on_socket(path: PathBuf) -> Self {
+    /// As `user`, with a password, or as whoever is let in without.
+    pub(crate) fn on_socket(path: PathBuf, user: Option<(&str, &str)>) -> Self {
+        let settings = RedisConnectionInfo::default();
+        let settings = match user {
+            Some((name, password)) => settings.set_username(name).set_password(password),
+            None => settings,
+        };
         Self {
             address: Address::Unix(path),
-            settings: plain(RedisConnectionInfo::default()),
+            settings: plain(settings),
             largest_reply: usize::MAX,
         }
     }

@@ -109,6 +109,12 @@ impl Bridge {
                 "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
             )));
         }
+        if let (false, Err(reason)) = (
+            self.settings.dangerous_commands,
+            refuse::check_dangerous(&command),
+        ) {
+            return Ok(Verdict::Refused(reason));
+        }
         let answer = self.scripts.adapt(&mut command);
         command.append_to(batch);
         Ok(Verdict::Sent(answer))

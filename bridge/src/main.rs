@@ -81,7 +81,7 @@ async fn run(options: Options) -> Result<(), Error> {
         Target::Url => None,
     };
     let server = match &private {
-        Some(redis) => Server::on_socket(redis.socket()),
+        Some(redis) => Server::on_socket(redis.socket(), options.user()),
         None => options.server()?,
     }
     .with_largest_reply(options.max_reply);

@@ -11,6 +11,7 @@ use crate::dial::Server;
 use crate::listen::{Door, most_connections};
 use crate::places::Places;
 use crate::server::Settings;
+use crate::spawn;
 
 /// 16 hexadecimal digits are 64 random bits, too many to try over a network.
 const SHORTEST_TOKEN: usize = 16;
@@ -83,6 +84,11 @@ pub(crate) struct Options {
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_SCRIPTS", value_name = "YES", num_args = 0..=1, require_equals = true,
         default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     read_only_scripts: bool,
+
+    /// Serves commands that throw away what others have (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT FLUSH, …), too
+    #[arg(long, env = "EDGELOCK_BRIDGE_DANGEROUS_COMMANDS", value_name = "YES", num_args = 0..=1, require_equals = true,
+        default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    dangerous_commands: bool,
 
     /// Largest request body, in bytes
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
@@ -177,6 +183,7 @@ impl Options {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             read_only_scripts: self.read_only_scripts,
+            dangerous_commands: self.dangerous_commands,
             timeout: self.timeout(),
             max_body: self.max_body,
             max_commands: self.max_commands,
@@ -223,6 +230,11 @@ impl Options {
             return Err("--token and --read-only-token must differ".to_owned());
         }
         Ok(Credentials::new(standard, read_only))
+    }
+
+    /// As whom the private Redis is spoken to: the user for locks, unless more is asked for than that one may.
+    pub(crate) fn user(&self) -> Option<(&'static str, &'static str)> {
+        (!self.dangerous_commands).then_some(spawn::USER)
     }
 
     pub(crate) fn server(&self) -> Result<Server, String> {

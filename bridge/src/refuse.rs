@@ -43,6 +43,26 @@ pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(),
     Err(refusal(&name, reason))
 }
 
+/// Why `command` is refused unless the operator says otherwise, if it is: it throws away what others have, their data, their
+/// scripts or what was recorded of the server, or lets scripts of its own stay.
+pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
+    let name = command.name();
+    let harmless: &[&[u8]] = match name.as_slice() {
+        b"FLUSHALL" | b"FLUSHDB" | b"RESTORE" | b"SLOWLOG" | b"LATENCY" | b"LASTSAVE" | b"ROLE" => {
+            &[]
+        }
+        b"SCRIPT" => &[b"LOAD", b"EXISTS", b"HELP"],
+        b"FUNCTION" => &[b"LIST", b"DUMP", b"STATS", b"HELP"],
+        b"MEMORY" => &[b"USAGE", b"HELP"],
+        _ => return Ok(()),
+    };
+    let sub = command.arg(1).unwrap_or_default().to_ascii_uppercase();
+    match harmless.contains(&sub.as_slice()) {
+        true => Ok(()),
+        false => Err(refusal(&name, DANGEROUS)),
+    }
+}
+
 /// Why `command` is refused in front of a cluster, if it is: one node's answer to it would be taken for that of all. `is_first` in
 /// its request.
 pub(crate) fn check_in_cluster(command: &Command<'_>, is_first: bool) -> Result<(), String> {
@@ -77,6 +97,7 @@ fn refusal(name: &[u8], reason: &str) -> String {
 const BLOCKS: &str = "it blocks the connection, which others share";
 const STATE: &str = "it changes the state of a connection that others share";
 const SERVER: &str = "it administers the server";
+const DANGEROUS: &str = "it needs --dangerous-commands";
 const CLOSES: &str = "Redis takes it for HTTP, and closes the connection, which others share";
 const ALL_NODES: &str = "it is about all nodes of the cluster";
 const ITS_WRITE: &str = "in front of a cluster it must follow the write in one /pipeline";

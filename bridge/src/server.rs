@@ -35,6 +35,8 @@ pub(crate) struct Bridge {
 pub(crate) struct Settings {
     /// Whether the read-only credential may run scripts.
     pub(crate) read_only_scripts: bool,
+    /// Whether commands are served that throw away what others have.
+    pub(crate) dangerous_commands: bool,
     /// Bounds the wait for a body, for Redis, and for replicas.
     pub(crate) timeout: Duration,
     /// In bytes.

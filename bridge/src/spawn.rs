@@ -27,6 +27,12 @@ kill "$guard"
 exit "$status"
 "#;
 
+/// The user that the bridge ships for locks, as `docs/bridge.md` has operators set it up.
+const ACL: &str = include_str!("../redis/edgelock.acl");
+
+/// What that user is called, and the password that the file leaves to the operator. Nobody else comes to the private server's folder.
+pub(crate) const USER: (&str, &str) = ("edgelock", "CHANGE-ME");
+
 const START: Duration = Duration::from_secs(10);
 
 pub(crate) struct PrivateRedis {
@@ -130,6 +136,14 @@ fn command(program: &Path, directory: &Path) -> Command {
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
     // How long a script may keep the others waiting. Redis 6 knows only this name of it.
     command.args(["--lua-time-limit", "1000"]);
+    command.args(
+        ACL.split_ascii_whitespace()
+            .enumerate()
+            .map(|(at, word)| match at {
+                0 => "--user",
+                _ => word,
+            }),
+    );
     for (option, value) in [
         ("--dir", ""),
         ("--unixsocket", "redis.sock"),

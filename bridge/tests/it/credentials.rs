@@ -139,7 +139,7 @@ async fn the_read_only_credential_reads_and_nothing_more() {
 /// While one runs, Redis does nothing else.
 #[tokio::test]
 async fn the_read_only_credential_runs_no_scripts_unless_the_operator_says_so() {
-    let bridge = Bridge::spawn().await;
+    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
     let loaded = r##"["FUNCTION","LOAD","#!lua name=l\nredis.register_function{function_name='f',callback=function() return 1 end,flags={'no-writes'}}"]"##;
     assert_eq!(bridge.run(loaded).await.0, 200);
     for (name, rest) in [

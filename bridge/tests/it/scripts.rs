@@ -20,7 +20,7 @@ fn json(script: &str) -> String {
 
 #[tokio::test]
 async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
-    let bridge = Bridge::spawn().await;
+    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
     let evalsha = format!(r#"["EVALSHA","{}",1,"k"]"#, sha(SCRIPT).to_uppercase());
     assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
     assert_eq!(

@@ -3,6 +3,7 @@
 mod commands;
 mod connections;
 mod replies;
+mod rights;
 mod scripts;
 mod sizes;
 mod streams;

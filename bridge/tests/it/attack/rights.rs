@@ -1,0 +1,122 @@
+//! What a credential may do, and what it may not even by a script.
+
+use reqwest::Method;
+
+use crate::support::{Bridge, READ_ONLY_TOKEN, answer, connect};
+
+/// `redis.call` of these words, as a command.
+fn script(command: &str, words: &str) -> String {
+    let words: Vec<_> = words.split(' ').map(|word| format!("'{word}'")).collect();
+    let script = format!("return redis.call({})", words.join(","));
+    serde_json::to_string(&[command, &script, "0"]).expect("text")
+}
+
+/// The number of a database is no boundary, unless Redis itself makes it one.
+#[tokio::test]
+async fn no_script_leaves_its_database_or_reaches_other_servers() {
+    let bridge = Bridge::spawn().await;
+    for words in [
+        "SELECT 1",
+        "SWAPDB 0 1",
+        "MOVE k 1",
+        "COPY k l DB 1",
+        "MIGRATE 127.0.0.1 1 k 0 10",
+        "FLUSHALL",
+        "FLUSHDB",
+        "FUNCTION FLUSH",
+        "SLOWLOG RESET",
+        "CONFIG SET maxmemory 1",
+        "ACL LIST",
+        "KEYS *",
+        "DEBUG OBJECT k",
+        "CLIENT LIST",
+        "REPLICAOF NO ONE",
+    ] {
+        let (status, body) = bridge.run(&script("EVAL", words)).await;
+        assert!(
+            status == 400
+                && (body.contains("can't run this command")
+                    || body.contains("not allowed from script")),
+            "{words}: {status} {body}"
+        );
+    }
+    // What locks do, and what most applications do beside them, is served.
+    for words in [
+        "INFO server",
+        "TIME",
+        "SET k v",
+        "PUBLISH c m",
+        "PUBSUB NUMSUB c",
+    ] {
+        let (status, body) = bridge.run(&script("EVAL", words)).await;
+        assert_eq!(status, 200, "{words}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn commands_that_throw_away_what_others_have_are_served_where_the_operator_says_so() {
+    let commands = [
+        r#"["FLUSHALL"]"#,
+        r#"["flushdb"]"#,
+        r#"["SCRIPT","FLUSH"]"#,
+        r#"["FUNCTION","FLUSH"]"#,
+        r#"["SLOWLOG","RESET"]"#,
+        r#"["LATENCY","RESET"]"#,
+        r#"["MEMORY","PURGE"]"#,
+    ];
+    let bridge = Bridge::spawn().await;
+    let dangerous = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    for command in commands {
+        let (status, body) = bridge.run(command).await;
+        assert!(
+            status == 400 && body.contains("it needs --dangerous-commands"),
+            "{command}: {status} {body}"
+        );
+        let (status, body) = dangerous.run(command).await;
+        assert_eq!(status, 200, "{command}: {body}");
+    }
+    for command in [
+        r#"["SCRIPT","EXISTS","x"]"#,
+        r#"["SCRIPT","LOAD","return 1"]"#,
+        r#"["MEMORY","USAGE","k"]"#,
+    ] {
+        let (status, body) = bridge.run(command).await;
+        assert_eq!(status, 200, "{command}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn the_read_only_credential_changes_nothing_and_sees_one_database() {
+    let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
+    let mut direct = connect(bridge.socket()).await;
+    redis::pipe()
+        .cmd("SELECT")
+        .arg(1)
+        .cmd("SET")
+        .arg("k")
+        .arg("other")
+        .cmd("SELECT")
+        .arg(0)
+        .exec_async(&mut direct)
+        .await
+        .expect("another database");
+    for words in [
+        "SELECT 1",
+        "SLOWLOG RESET",
+        "SET k v",
+        "PUBLISH c m",
+        "FLUSHALL",
+    ] {
+        let asked = bridge
+            .request(Method::POST, "/")
+            .bearer_auth(READ_ONLY_TOKEN);
+        let (status, body) = answer(asked.body(script("EVAL_RO", words))).await;
+        assert_eq!(status, 400, "{words}: {body}");
+    }
+}
+
+#[test]
+fn the_user_that_the_docs_have_operators_set_up_is_the_one_that_is_tried_here() {
+    let shipped = include_str!("../../../redis/edgelock.acl").trim();
+    assert!(include_str!("../../../../docs/bridge.md").contains(shipped));
+}
