@@ -51,7 +51,9 @@ impl PrivateRedis {
             .map_err(|error| {
                 format!("cannot make a folder for the private redis-server: {error}")
             })?;
-        let mut shell = command(program, directory.path())
+        let knows_functions = !version(program).await.contains(" v=6.");
+        let user = user(knows_functions);
+        let mut shell = command(program, directory.path(), user)
             .spawn()
             .map_err(|error| {
                 format!("cannot start a shell for the private redis-server: {error}")
@@ -117,7 +119,21 @@ impl PrivateRedis {
     }
 }
 
-fn command(program: &Path, directory: &Path) -> Command {
+/// What it says of itself; nothing if it cannot be run, which its start will tell.
+async fn version(program: &Path) -> String {
+    let said = Command::new(program).arg("--version").output().await;
+    said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned())
+        .unwrap_or_default()
+}
+
+/// As arguments. Redis refuses a user of whom it does not know every word.
+fn user(knows_functions: bool) -> impl Iterator<Item = &'static str> {
+    let rules = ACL.split_ascii_whitespace().skip(1);
+    let rules = rules.filter(move |rule| knows_functions || !rule.contains("function"));
+    ["--user"].into_iter().chain(rules)
+}
+
+fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static str>) -> Command {
     let mut command = Command::new("sh");
     command
         .args(["-c", GUARD, "sh"])
@@ -136,14 +152,7 @@ fn command(program: &Path, directory: &Path) -> Command {
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
     // How long a script may keep the others waiting. Redis 6 knows only this name of it.
     command.args(["--lua-time-limit", "1000"]);
-    command.args(
-        ACL.split_ascii_whitespace()
-            .enumerate()
-            .map(|(at, word)| match at {
-                0 => "--user",
-                _ => word,
-            }),
-    );
+    command.args(user);
     for (option, value) in [
         ("--dir", ""),
         ("--unixsocket", "redis.sock"),
