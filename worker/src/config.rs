@@ -29,7 +29,7 @@ impl Config {
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Problem> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let Some((url, token)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some()) else {
-            return Err(not_configured(
+            return Err(Problem::not_configured(
                 "this Worker has no bridge: set BRIDGE_URL and BRIDGE_TOKEN".to_owned(),
             ));
         };
@@ -37,17 +37,13 @@ impl Config {
             &set(url).unwrap_or_default(),
             &set(token).unwrap_or_default(),
         )
-        .map_err(|error| not_configured(format!("{url} or {token}: {error}")))?;
+        .map_err(|error| Problem::not_configured(format!("{url} or {token}: {error}")))?;
         Ok(Self {
             bridge,
             admin: Credential(set("ADMIN_TOKEN")),
             locks: Credential(set("LOCKS_TOKEN")),
         })
     }
-}
-
-fn not_configured(detail: String) -> Problem {
-    Problem::new(500, "not_configured", detail)
 }
 
 /// What a caller must know. Without one nobody is let in.
@@ -126,10 +122,12 @@ mod tests {
         ])
         .err()
         .unwrap();
+        let log = error.log().unwrap();
+        assert!(log.contains("BRIDGE_TOKEN"), "{log}");
+        assert!(!log.contains("another's"), "{log}");
         let response = crate::http::Response::from(error);
         assert_eq!(response.status, 500);
-        assert!(response.body.contains("BRIDGE_TOKEN"), "{}", response.body);
-        assert!(!response.body.contains("another's"), "{}", response.body);
+        assert!(!response.body.contains("BRIDGE"), "{}", response.body);
         assert!(config(&[]).is_err());
         assert!(config(&[("BRIDGE_URL", " "), ("BRIDGE_TOKEN", "t")]).is_err());
     }

@@ -19,7 +19,7 @@ export async function body(request, limit) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** `headers` are names and values in turn. */
+/** `headers` are names and values in turn. Without `text` it has no body. */
 export function response(status, text, headers) {
   const pairs = [];
   for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at], headers[at + 1]]);

@@ -12,7 +12,7 @@ use worker::{Context, Env, ScheduleContext, ScheduledEvent, console_error, conso
 
 use crate::config::Config;
 use crate::drawing::Draw;
-use crate::http::{Request, Response};
+use crate::http::{Head, Response};
 use crate::observe::{self, Timing};
 use crate::problem::Problem;
 use crate::shop::{Isolate, Shop};
@@ -28,7 +28,7 @@ extern "C" {
     #[wasm_bindgen(js_name = body)]
     fn body_of(request: &HostRequest, limit: usize) -> Promise;
     #[wasm_bindgen(js_name = response)]
-    fn host_response(status: u16, text: &str, headers: Vec<String>) -> HostResponse;
+    fn host_response(status: u16, text: Option<&str>, headers: Vec<String>) -> HostResponse;
 }
 
 const BODY_LIMIT: usize = 16 * 1024;
@@ -37,6 +37,7 @@ const BODY_LIMIT: usize = 16 * 1024;
 async fn fetch(request: HostRequest, env: Env, context: Context) -> worker::Result<HostResponse> {
     let timing = Rc::default();
     let host = host(move |task| context.wait_until(task), &timing);
+    let is_head = request.method() == "HEAD";
     let answer = answer(request, &env, host).await;
     let mut response = answer.unwrap_or_else(|problem| {
         log(&problem);
@@ -46,11 +47,8 @@ async fn fetch(request: HostRequest, env: Env, context: Context) -> worker::Resu
     response.headers.extend(timing);
     let headers = response.headers.into_iter();
     let headers = headers.flat_map(|(name, value)| [name.to_owned(), value]);
-    Ok(host_response(
-        response.status,
-        &response.body,
-        headers.collect(),
-    ))
+    let body = Some(response.body.as_str()).filter(|_| !is_head);
+    Ok(host_response(response.status, body, headers.collect()))
 }
 
 /// A lottery's noon, on all Workers at once.
@@ -89,13 +87,17 @@ async fn draw(event: &ScheduledEvent, env: &Env, host: web::Host) -> Result<Draw
 
 async fn answer(request: HostRequest, env: &Env, host: web::Host) -> Result<Response, Problem> {
     let shop = shop(env, host)?;
-    let request = Request {
+    let head = Head {
         method: request.method(),
         path: path(&request.url()),
         authorization: request.headers().get("authorization").ok().flatten(),
-        body: read_body(&request).await?,
     };
-    shop.answer(&request).await
+    let admitted = shop.admit(&head)?;
+    let body = match admitted.has_body() {
+        true => read_body(&request).await?,
+        false => Vec::new(),
+    };
+    shop.answer(admitted, &body).await
 }
 
 /// Of an address as hosts write it: with a path, and what follows that behind `?` or `#`.

@@ -2,16 +2,14 @@
 
 use serde::Serialize;
 
-/// What a caller asks for.
-pub struct Request {
+/// What a caller asks for, and who it says it is.
+pub struct Head {
     /// In upper case, as in `GET`.
     pub method: String,
     /// Percent-encoded, without the query.
     pub path: String,
     /// The `Authorization` header.
     pub authorization: Option<String>,
-    /// The body; empty if there is none.
-    pub body: Vec<u8>,
 }
 
 /// What it is answered: JSON.

@@ -1,6 +1,6 @@
 //! A flash sale and a lottery at the edge, and locks as a service: parse a request, call edgelock, shape a response.
 //!
-//! Everything but `event` is plain Rust that knows no JavaScript: [`Shop::answer`] turns a [`Request`] into a [`Response`].
+//! Everything but `event` is plain Rust that knows no JavaScript: [`Shop::admit`] looks at a [`Head`], and [`Shop::answer`] makes the [`Response`].
 
 #[cfg(target_family = "wasm")]
 mod event;
@@ -28,6 +28,6 @@ mod tickets;
 
 pub use config::Config;
 pub use drawing::Draw;
-pub use http::{Request, Response};
+pub use http::{Head, Response};
 pub use problem::Problem;
-pub use shop::{Isolate, Shop};
+pub use shop::{Admitted, Isolate, Shop};

@@ -46,9 +46,9 @@ struct Parts {
     retry_after_ms: Option<u64>,
     #[serde(skip)]
     header: Option<(&'static str, String)>,
-    /// For the log: callers are not told what our bridge says.
+    /// For the log: callers are not told what our bridge says, nor how this Worker is set up.
     #[serde(skip)]
-    cause: Option<Error>,
+    cause: Option<String>,
 }
 
 impl Problem {
@@ -92,6 +92,14 @@ impl Problem {
 
     pub(crate) fn is_sold_out(&self) -> bool {
         self.0.code == SOLD_OUT
+    }
+
+    /// This Worker cannot work as it is set up; `cause` says why, to the log.
+    pub(crate) fn not_configured(cause: String) -> Self {
+        let told = "this Worker is not set up; its log says why";
+        let mut problem = Self::new(500, "not_configured", told);
+        problem.0.cause = Some(cause);
+        problem
     }
 
     /// Redis holds something that this Worker did not write.
@@ -142,7 +150,7 @@ impl Problem {
                 "the bridge does not let this Worker work; nothing was changed",
             ),
         };
-        problem.0.cause = Some(error);
+        problem.0.cause = Some(error.to_string());
         problem
     }
 
@@ -157,7 +165,7 @@ impl Problem {
             "whether it was done could not be learned; send the same request again, it is not done twice",
         )
         .retry_after(come_back(&error));
-        problem.0.cause = Some(error);
+        problem.0.cause = Some(error.to_string());
         problem
     }
 
@@ -209,7 +217,7 @@ impl Problem {
     /// What the log should say of a failure that is ours, as a line of JSON; nothing where the caller is told all there is.
     pub fn log(&self) -> Option<String> {
         let parts = &self.0;
-        let cause = parts.cause.as_ref().map(ToString::to_string);
+        let cause = parts.cause.clone();
         let failure = Failure {
             event: "failed",
             status: parts.status,

@@ -20,20 +20,30 @@ pub(crate) enum Route {
 }
 
 impl Route {
+    /// Whether a request for it has a body that means something.
+    pub(crate) const fn has_body(&self) -> bool {
+        !matches!(
+            self,
+            Self::ShowSale(_) | Self::ShowLottery(_) | Self::InspectLock(_)
+        )
+    }
+
     /// # Errors
     /// 404 for a path that is none of ours, 405 for another method, 422 for a name that cannot be one.
     pub(crate) fn of(method: &str, path: &str) -> Result<Self, Problem> {
         let segments: Vec<&str> = path.split('/').collect();
+        // The answer to it is that of GET, without its body (RFC 9110 §9.3.2).
+        let method = if method == "HEAD" { "GET" } else { method };
         match (segments.as_slice(), method) {
             (["", "sales", sku], "PUT") => Ok(Self::OpenSale(sku_of(sku)?)),
             (["", "sales", sku], "GET") => Ok(Self::ShowSale(sku_of(sku)?)),
-            (["", "sales", _], _) => Err(wrong_method("GET, PUT")),
+            (["", "sales", _], _) => Err(wrong_method("GET, HEAD, PUT")),
             (["", "sales", sku, "orders"], "POST") => Ok(Self::PlaceOrder(sku_of(sku)?)),
             (["", "lottery", id], "GET") => Ok(Self::ShowLottery(day_of(id)?)),
-            (["", "lottery", _], _) => Err(wrong_method("GET")),
+            (["", "lottery", _], _) => Err(wrong_method("GET, HEAD")),
             (["", "lottery", id, "entrants"], "POST") => Ok(Self::Enter(day_of(id)?)),
             (["", "locks", name], "GET") => Ok(Self::InspectLock(name_of(name)?)),
-            (["", "locks", _], _) => Err(wrong_method("GET")),
+            (["", "locks", _], _) => Err(wrong_method("GET, HEAD")),
             (["", "locks", name, "acquire"], "POST") => Ok(Self::AcquireLock(name_of(name)?)),
             (["", "locks", name, "renew"], "POST") => Ok(Self::RenewLock(name_of(name)?)),
             (["", "locks", name, "release"], "POST") => Ok(Self::ReleaseLock(name_of(name)?)),
@@ -95,6 +105,7 @@ mod tests {
     fn each_operation_has_its_method_and_path() {
         for (method, path, route) in [
             ("PUT", "/sales/42", Route::OpenSale(sku("42"))),
+            ("HEAD", "/sales/42", Route::ShowSale(sku("42"))),
             ("GET", "/sales/a.b_c-D", Route::ShowSale(sku("a.b_c-D"))),
             ("POST", "/sales/%34%32/orders", Route::PlaceOrder(sku("42"))),
             (
@@ -159,12 +170,12 @@ mod tests {
     #[test]
     fn another_method_is_told_which_ones_there_are() {
         for (method, path, allow) in [
-            ("POST", "/sales/42", "GET, PUT"),
-            ("HEAD", "/sales/42", "GET, PUT"),
+            ("POST", "/sales/42", "GET, HEAD, PUT"),
+            ("HEAD", "/sales/42/orders", "POST"),
             ("GET", "/sales/42/orders", "POST"),
-            ("PUT", "/lottery/2026-11-21", "GET"),
+            ("PUT", "/lottery/2026-11-21", "GET, HEAD"),
             ("GET", "/lottery/today/entrants", "POST"),
-            ("DELETE", "/locks/a", "GET"),
+            ("DELETE", "/locks/a", "GET, HEAD"),
             ("PUT", "/locks/a/acquire", "POST"),
         ] {
             let response = refused(method, path);

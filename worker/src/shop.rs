@@ -3,7 +3,7 @@
 use edgelock::{Client, GroupCommit, Runtime, Transport};
 
 use crate::config::{Config, Credential};
-use crate::http::{Request, Response};
+use crate::http::{Head, Response};
 use crate::orders::Orders;
 use crate::problem::Problem;
 use crate::route::Route;
@@ -17,6 +17,16 @@ pub struct Shop<T, R> {
     pub(crate) isolate: Isolate,
 }
 
+/// What a request asks for, of one who may.
+pub struct Admitted(Route);
+
+impl Admitted {
+    /// Whether the request's body is of use.
+    pub const fn has_body(&self) -> bool {
+        self.0.has_body()
+    }
+}
+
 /// What all requests to one isolate share.
 #[derive(Clone)]
 pub struct Isolate {
@@ -24,10 +34,15 @@ pub struct Isolate {
     pub(crate) sold_out: SoldOut,
 }
 
+/// Orders of one sku, in one isolate. More get 503 at once: each that waits takes memory, and nobody is served sooner by it.
+const MOST_WAITING: usize = 4_096;
+
 impl Default for Isolate {
     fn default() -> Self {
         Self {
-            orders: GroupCommit::new(Orders).peek(Orders::peek),
+            orders: GroupCommit::new(Orders)
+                .peek(Orders::peek)
+                .max_waiting(MOST_WAITING),
             sold_out: SoldOut::default(),
         }
     }
@@ -44,24 +59,32 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         }
     }
 
-    /// Does what `request` asks for.
+    /// What the head of a request asks for, if whoever sent it may.
+    ///
+    /// # Errors
+    /// The [`Problem`] to answer with: nothing else need be read of the request.
+    pub fn admit(&self, head: &Head) -> Result<Admitted, Problem> {
+        let route = Route::of(&head.method, &head.path)?;
+        if let Some(credential) = self.credential_for(&route) {
+            credential.admit(head.authorization.as_deref())?;
+        }
+        Ok(Admitted(route))
+    }
+
+    /// Does what was asked for.
     ///
     /// # Errors
     /// The [`Problem`] to answer with.
-    pub async fn answer(&self, request: &Request) -> Result<Response, Problem> {
-        let route = Route::of(&request.method, &request.path)?;
-        if let Some(credential) = self.credential_for(&route) {
-            credential.admit(request.authorization.as_deref())?;
-        }
-        match route {
-            Route::OpenSale(sku) => self.open_sale(&sku, &request.body).await,
+    pub async fn answer(&self, admitted: Admitted, body: &[u8]) -> Result<Response, Problem> {
+        match admitted.0 {
+            Route::OpenSale(sku) => self.open_sale(&sku, body).await,
             Route::ShowSale(sku) => self.show_sale(&sku).await,
-            Route::PlaceOrder(sku) => self.place_order(&sku, &request.body).await,
-            Route::Enter(day) => self.enter(day, &request.body).await,
+            Route::PlaceOrder(sku) => self.place_order(&sku, body).await,
+            Route::Enter(day) => self.enter(day, body).await,
             Route::ShowLottery(day) => self.show_lottery(day).await,
-            Route::AcquireLock(name) => self.acquire_lock(&name, &request.body).await,
-            Route::RenewLock(name) => self.renew_lock(&name, &request.body).await,
-            Route::ReleaseLock(name) => self.release_lock(&name, &request.body).await,
+            Route::AcquireLock(name) => self.acquire_lock(&name, body).await,
+            Route::RenewLock(name) => self.renew_lock(&name, body).await,
+            Route::ReleaseLock(name) => self.release_lock(&name, body).await,
             Route::InspectLock(name) => self.inspect_lock(&name).await,
         }
     }

@@ -2,6 +2,7 @@
 #![cfg(not(target_family = "wasm"))]
 
 mod access;
+mod attack;
 mod hostile;
 mod locks;
 mod lottery;

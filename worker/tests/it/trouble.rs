@@ -109,12 +109,19 @@ async fn a_bridge_that_refuses_the_credential_is_502() {
 }
 
 #[tokio::test]
-async fn a_worker_without_a_bridge_says_what_to_set() {
+async fn a_worker_without_a_bridge_tells_its_log_what_to_set_and_callers_nothing() {
     let mut stack = Stack::without_workers();
     stack.config = stack.config.unbind("BRIDGE_URL");
     let answer = stack.start_worker().sale("42").await;
     let answer = answer.refuses(500, "not_configured");
-    assert!(answer.text.contains("BRIDGE_URL"), "{answer:?}");
+    assert!(!answer.text.contains("BRIDGE"), "{answer:?}");
+    until("it is logged", || {
+        let told = (stack.logged().iter()).any(|line| {
+            line["event"] == "failed" && line["cause"].to_string().contains("BRIDGE_URL")
+        });
+        async move { told }
+    })
+    .await;
 }
 
 #[tokio::test]

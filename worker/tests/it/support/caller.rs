@@ -32,6 +32,13 @@ impl Caller {
         }
     }
 
+    /// `host:port`
+    pub(crate) fn address(&self) -> &str {
+        self.url
+            .strip_prefix("http://")
+            .expect("an address on http")
+    }
+
     /// Opens a sale that ends in an hour.
     pub(crate) async fn open(&self, sku: &str, stock: u64, limit_per_buyer: u64) -> Answer {
         self.open_until(sku, stock, limit_per_buyer, now_ms() + 3_600_000)
