@@ -140,7 +140,7 @@ async fn keep_watch(bridge: Arc<Bridge>) {
 async fn mind_scripts(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.end_overdue_scripts().await;
-        tokio::time::sleep(Duration::from_millis(250)).await;
+        tokio::time::sleep(overdue::LOOK_EVERY).await;
     }
 }
 

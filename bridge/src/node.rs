@@ -88,23 +88,22 @@ impl Node {
     /// Sends the commands in one piece, and returns a reply for each.
     pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
         let load = self.pace.load(commands);
-        let under_way = self.overdue.under_way(&load);
-        let answered = match load {
+        match load {
             Load {
                 waits_from: Some(first),
                 ..
             } => self.wait_for_replicas(commands, first, load.is_quick).await,
             Load { is_quick: true, .. } => self.together(commands, load).await,
             _ => self.apart(commands, load).await,
-        };
-        under_way.ended(&answered);
-        answered
+        }
     }
 
     /// With everybody else's.
     async fn together(&self, commands: &Pipeline, load: Load) -> Result<Vec<Value>, Lost> {
         let mut shared = self.commands.get(self.dial()).await?;
+        let under_way = self.overdue.under_way(&load);
         let replies = ask(&mut shared.value, commands).await;
+        under_way.ended(&replies);
         if replies.is_err() {
             self.pace.doubt(&load.scripts);
             if self.commands.forget(&shared) {
@@ -161,7 +160,10 @@ impl Node {
         load: Load,
     ) -> Result<Vec<Value>, Lost> {
         let timed = pace::timed(commands.cmd_iter());
-        let mut replies = ask(connection, &timed).await?;
+        let under_way = self.overdue.under_way(&load);
+        let answered = ask(connection, &timed).await;
+        under_way.ended(&answered);
+        let mut replies = answered?;
         if let Some(lasted) = pace::taken(&mut replies) {
             self.pace.ran(load.scripts, lasted);
         }
@@ -175,7 +177,6 @@ impl Node {
     /// commands that follow would be carried out one by one.
     pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, Lost> {
         let load = self.pace.load(&commands);
-        let under_way = self.overdue.under_way(&load);
         let _place = self.within_time(&self.transactions, Lost::NoTurn).await?;
         let _turn = match load.is_quick {
             true => None,
@@ -186,6 +187,7 @@ impl Node {
         if !matches!(begun[..], [Value::Okay]) {
             return Ok(begun);
         }
+        let under_way = self.overdue.under_way(&load);
         let answered = ask(&mut connection, commands.cmd("EXEC")).await;
         under_way.ended(&answered);
         let replies = answered?;

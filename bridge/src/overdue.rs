@@ -1,6 +1,8 @@
 //! Scripts that keep Redis from everybody.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use redis::{Pipeline, RedisError, Value};
 
@@ -8,57 +10,93 @@ use crate::lost::Lost;
 use crate::pace::Load;
 use crate::reply;
 
-/// Whether a script of the bridge's may run, and what became of the attempts to end it.
+/// How often Redis is asked whether a script keeps it busy.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// A script that was not answered is not suspected if Redis had not answered for so long before it was sent.
+const SILENT: Duration = Duration::from_secs(2);
+
+/// Whether a script that keeps Redis busy is one of the bridge's. Redis tells all that it was sent meanwhile that it is busy, but for
+/// what stands behind that script: so what was sent before Redis was found busy, and is unanswered when it is found busy again, is it.
 #[derive(Default)]
 pub(crate) struct Overdue {
-    under_way: AtomicUsize,
-    /// Not answered in time: it may run yet.
-    late: AtomicBool,
-    /// Said already that it cannot be ended.
-    told: AtomicBool,
+    state: Mutex<State>,
 }
 
-/// Commands that Redis was sent and has not answered.
-pub(crate) struct UnderWay<'a>(Option<&'a Overdue>);
+#[derive(Default)]
+struct State {
+    next: u64,
+    under_way: BTreeSet<u64>,
+    /// One was not answered in time: it may run yet.
+    is_late: bool,
+    /// When Redis last answered as it should.
+    well_at: Option<Instant>,
+    /// Which one was next when Redis was first found busy.
+    busy_from: Option<u64>,
+    /// Said already that the script cannot be ended.
+    is_told: bool,
+}
+
+/// Scripts that Redis was sent and has not answered.
+pub(crate) struct UnderWay<'a> {
+    overdue: &'a Overdue,
+    number: Option<u64>,
+    is_suspect: bool,
+    is_answered: bool,
+}
 
 impl Overdue {
+    /// To be called right before they are sent.
     pub(crate) fn under_way(&self, load: &Load) -> UnderWay<'_> {
-        if load.scripts.is_empty() {
-            return UnderWay(None);
+        let mut state = self.state();
+        let number = (!load.scripts.is_empty()).then_some(state.next);
+        if let Some(number) = number {
+            state.next += 1;
+            state.under_way.insert(number);
         }
-        self.under_way.fetch_add(1, Ordering::Relaxed);
-        UnderWay(Some(self))
+        UnderWay {
+            overdue: self,
+            number,
+            is_suspect: (state.well_at).is_none_or(|at| at.elapsed() < SILENT),
+            is_answered: false,
+        }
     }
 
-    /// The command that ends the script, if `answer`, to a `PING`, says that one keeps Redis busy, and that may be ours.
+    /// The command that ends the script, if `answer`, to a `PING`, says once more that one keeps Redis busy, and that is ours.
     pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Pipeline> {
+        let mut state = self.state();
         let busy = match answer {
             Value::ServerError(refused) if refused.code() == "BUSY" => reply::raw(refused),
             _ => {
-                self.late.store(false, Ordering::Relaxed);
-                self.told.store(false, Ordering::Relaxed);
+                state.is_well();
                 return None;
             }
         };
-        let is_ours =
-            self.under_way.load(Ordering::Relaxed) > 0 || self.late.load(Ordering::Relaxed);
+        let next = state.next;
+        let was_busy = state.busy_from.is_some();
+        let from = *state.busy_from.get_or_insert(next);
+        let is_ours = state.is_late || state.under_way.range(..from).next().is_some();
+        if !was_busy || !is_ours {
+            return None;
+        }
         let kind = match busy.contains("FUNCTION KILL") {
             true => "FUNCTION",
             false => "SCRIPT",
         };
         let mut kill = Pipeline::new();
         kill.cmd(kind).arg("KILL");
-        is_ours.then_some(kill)
+        Some(kill)
     }
 
     /// What Redis said to that, for the log.
     pub(crate) fn told(&self, said: Result<&[Value], &RedisError>) {
         match said {
             Ok([Value::Okay]) => {
+                self.state().is_well();
                 tracing::warn!("a script kept redis busy for too long, and was ended");
             }
             Ok([Value::ServerError(refused)]) if refused.code() != "NOTBUSY" => {
-                if !self.told.swap(true, Ordering::Relaxed) {
+                if !std::mem::replace(&mut self.state().is_told, true) {
                     tracing::error!(
                         reason = reply::raw(refused),
                         "a script keeps redis busy, and cannot be ended from here"
@@ -68,20 +106,34 @@ impl Overdue {
             _ => {}
         }
     }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_well(&mut self) {
+        self.well_at = Some(Instant::now());
+        self.is_late = false;
+        self.busy_from = None;
+        self.is_told = false;
+    }
 }
 
 impl UnderWay<'_> {
-    pub(crate) fn ended(&self, answered: &Result<Vec<Value>, Lost>) {
-        if let (Some(overdue), Err(Lost::Late | Lost::Broken)) = (self.0, answered) {
-            overdue.late.store(true, Ordering::Relaxed);
-        }
+    pub(crate) fn ended(mut self, answered: &Result<Vec<Value>, Lost>) {
+        self.is_answered = answered.is_ok();
     }
 }
 
 impl Drop for UnderWay<'_> {
+    /// Without an answer, in time or as long as the client waited, it may run yet.
     fn drop(&mut self) {
-        if let Some(overdue) = self.0 {
-            overdue.under_way.fetch_sub(1, Ordering::Relaxed);
+        if let Some(number) = self.number {
+            let mut state = self.overdue.state();
+            state.under_way.remove(&number);
+            state.is_late |= self.is_suspect && !self.is_answered;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use super::Beside;
+use super::{Beside, many};
 use crate::support::{Bridge, TOKEN, answer};
 
 /// Redis closes a connection on which it reads `POST` or `Host:`, which is its guard against HTTP.
@@ -10,7 +10,7 @@ use crate::support::{Bridge, TOKEN, answer};
 async fn nobody_can_have_redis_close_the_connection_that_others_share() {
     let bridge = Bridge::spawn().await;
     let beside = Beside::of(&bridge).await;
-    for _ in 0..20 {
+    for _ in 0..many(20) {
         for command in [
             r#"["POST"]"#,
             r#"["pOsT","/"]"#,

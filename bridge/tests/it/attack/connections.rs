@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::{Beside, executed_nothing};
+use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, until};
 
 /// From one of the addresses of this machine that nobody else uses.
@@ -47,7 +47,7 @@ async fn one_address_cannot_take_all_connections() {
     let options = ["--max-connections", "100", "--log", "warn"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
     let beside = Beside::of(&bridge).await;
-    let _silent = silent(&bridge, 2, 500).await;
+    let _silent = silent(&bridge, 2, many(500)).await;
     assert_eq!(bridge.another_client().run(r#"["PING"]"#).await.0, 200);
     assert_eq!(health(&bridge).await, 200);
     beside.got_all().await;
@@ -148,7 +148,7 @@ async fn the_head_of_a_request_is_bounded() {
     let before = bridge.memory();
     let mut streams = Vec::new();
     let padding = "x".repeat(500_000);
-    for _ in 0..100 {
+    for _ in 0..many(100) {
         let mut stream = connect(&bridge, 2).await;
         let head = format!("GET /ping HTTP/1.1\r\nHost: x\r\nPadding: {padding}");
         // It is refused before it is sent.

@@ -11,6 +11,7 @@ mod waits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
@@ -19,7 +20,18 @@ use crate::support::Bridge;
 /// A well-behaved client: it asks for one thing after the other, on a connection of its own, for as long as the attack lasts.
 pub(crate) struct Beside {
     over: Arc<AtomicBool>,
-    asks: JoinHandle<Vec<(u16, String)>>,
+    asks: JoinHandle<Vec<Answered>>,
+}
+
+struct Answered {
+    answer: (u16, String),
+    took: Duration,
+}
+
+/// So many, or as many times more as `cargo xtask attack` says.
+pub(crate) fn many(count: usize) -> usize {
+    let times = std::env::var("EDGELOCK_ATTACK").ok();
+    count * times.and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 
 impl Beside {
@@ -35,7 +47,10 @@ impl Beside {
         let asks = tokio::spawn(async move {
             let mut answers = Vec::new();
             while !ends.load(Ordering::Relaxed) || answers.is_empty() {
-                answers.push(other.run(command).await);
+                let asked = Instant::now();
+                let answer = other.run(command).await;
+                let took = asked.elapsed();
+                answers.push(Answered { answer, took });
             }
             answers
         });
@@ -60,24 +75,32 @@ impl Beside {
         async move {
             self.over.store(true, Ordering::Relaxed);
             let answers = self.asks.await.expect("no panic");
-            let is_served = |answer: &(u16, String)| {
-                (answer.0, answer.1.as_str()) == (200, r#"{"result":"well"}"#)
-            };
-            assert!(
-                answers.iter().any(is_served),
-                "{caller}: nothing was served"
+            let served = |answered: &&Answered| answered.answer == well();
+            let count = answers.iter().filter(served).count();
+            let mut took: Vec<_> = answers.iter().map(|answered| answered.took).collect();
+            took.sort();
+            let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
+            // Shown by `cargo xtask attack`.
+            println!(
+                "{caller}: {count} of {} served, median {median:.1?}, longest {longest:.1?}",
+                answers.len()
             );
-            let wrong = |answer: &&(u16, String)| !is_served(answer) && !or(answer);
+            assert!(count > 0, "{caller}: nothing was served");
+            let wrong = |answered: &&Answered| !served(answered) && !or(&answered.answer);
             let wrong: Vec<_> = answers.iter().filter(wrong).collect();
             assert!(
                 wrong.is_empty(),
                 "{caller}: {} of {} were not served, first {:?}",
                 wrong.len(),
                 answers.len(),
-                wrong[0]
+                wrong[0].answer
             );
         }
     }
+}
+
+fn well() -> (u16, String) {
+    (200, r#"{"result":"well"}"#.to_owned())
 }
 
 /// It is worth asking again soon, and safe.

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use super::Beside;
+use super::{Beside, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer};
 
 /// The Redis library gives a connection up on which it reads one.
@@ -11,7 +11,7 @@ async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
     let beside = Beside::of(&bridge).await;
     let deep = "local t = 1 for _ = 1, 130 do t = {t} end return t";
-    for _ in 0..50 {
+    for _ in 0..many(50) {
         for (token, command) in [(READ_ONLY_TOKEN, "EVAL_RO"), (TOKEN, "EVAL")] {
             let body = format!(r#"["{command}","{deep}",0]"#);
             let asked = bridge.request(Method::POST, "/").bearer_auth(token);

@@ -1,10 +1,12 @@
 //! Scripts that keep Redis from everybody.
 
+use std::time::{Duration, Instant};
+
 use futures_util::future::join_all;
 use reqwest::Method;
 
-use super::{Beside, executed_nothing};
-use crate::support::{Bridge, READ_ONLY_TOKEN, answer, header, until};
+use super::{Beside, executed_nothing, many};
+use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, header, until};
 
 /// Runs for so many milliseconds.
 fn lasting(ms: u32) -> String {
@@ -81,7 +83,7 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
         Beside::of(&bridge).await,
         Beside::asking(&bridge, quick).await,
     ];
-    let scripts = (0..40).map(|_| {
+    let scripts = (0..many(40)).map(|_| {
         let script = lasting(100);
         let bridge = &bridge;
         async move { bridge.run(&script).await }
@@ -117,7 +119,7 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
         ("/pipeline", format!(r#"[{script},["WAIT",0,1]]"#)),
         ("/pipeline", format!(r#"[["PING"],{script}]"#)),
     ] {
-        let asked = (0..20).map(|_| answer(bridge.post(path, body.clone())));
+        let asked = (0..many(20)).map(|_| answer(bridge.post(path, body.clone())));
         for answer in join_all(asked).await {
             assert!(
                 answer.0 == 200 || executed_nothing(&answer),
@@ -126,4 +128,51 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
         }
     }
     beside.got_all().await;
+}
+
+#[tokio::test]
+async fn a_script_without_an_end_is_ended_when_its_client_is_gone() {
+    let bridge = Bridge::spawn().await;
+    let endless = r#"["EVAL","while true do end",0]"#;
+    let asked = bridge
+        .post("/", endless)
+        .timeout(Duration::from_millis(300));
+    assert!(asked.send().await.is_err());
+    until("it is ended", async || bridge.log().contains("was ended")).await;
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+}
+
+/// It may take long on purpose, and the bridge does not know.
+#[tokio::test]
+async fn a_script_of_somebody_elses_is_not_ended() {
+    let redis = Redis::with(|_, _| ["--lua-time-limit", "10"].map(str::to_owned).to_vec()).await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    assert_eq!(bridge.run(r#"["EVAL","return 1",0]"#).await.0, 200);
+    let mut other = redis.connect().await;
+    let theirs = tokio::spawn(async move {
+        let mut theirs = redis::cmd("EVAL");
+        theirs.arg("while true do end").arg(0);
+        // The client does not wait for so long; the script runs.
+        let _ = theirs.exec_async(&mut other).await;
+    });
+    until("it is busy", async || {
+        bridge.run(r#"["PING"]"#).await.0 == 503
+    })
+    .await;
+    // Of scripts that are known, and of ones that are not.
+    let began = Instant::now();
+    let mut number = 0;
+    while began.elapsed() < Duration::from_secs(1) {
+        let script = format!(r#"["EVAL","return {}",0]"#, number % 2 * number);
+        let refused = bridge.run(&script).await;
+        assert!(executed_nothing(&refused), "{refused:?}");
+        number += 1;
+    }
+    let mut direct = redis.connect().await;
+    let killed = redis::cmd("SCRIPT")
+        .arg("KILL")
+        .exec_async(&mut direct)
+        .await;
+    killed.expect("it still runs");
+    theirs.await.expect("no panic");
 }

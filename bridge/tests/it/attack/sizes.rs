@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Beside, executed_nothing};
+use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, TOKEN, answer, until};
 
 const MEGABYTE: usize = 1024 * 1024;
@@ -19,7 +19,7 @@ async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
     let before = bridge.memory();
     let value = "x".repeat(9 * MEGABYTE);
     let body: &'static str = Box::leak(format!(r#"["SET","large","{value}"]"#).into_boxed_str());
-    let answers = join_all((0..80).map(|_| answer(bridge.post("/", body)))).await;
+    let answers = join_all((0..many(80)).map(|_| answer(bridge.post("/", body)))).await;
     beside.got_all().await;
     let done = answers.iter().filter(|answer| answer.0 == 200).count();
     let refused = answers
@@ -44,7 +44,7 @@ async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     let beside = Beside::of(&bridge).await;
     let before = bridge.memory();
     let mut silent = Vec::new();
-    for _ in 0..40 {
+    for _ in 0..many(40) {
         let mut stream = TcpStream::connect(bridge.address())
             .await
             .expect("a connection");

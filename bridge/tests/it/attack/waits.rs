@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::{Beside, executed_nothing};
+use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, answer, connect};
 
 /// How many were ever opened to the bridge's Redis.
@@ -24,10 +24,10 @@ async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
     let beside = Beside::of(&bridge).await;
     let wait = r#"[["SET","k","v"],["WAIT",1,600000]]"#;
-    let mut waits: FuturesUnordered<_> = (0..200)
+    let mut waits: FuturesUnordered<_> = (0..many(200))
         .map(|_| answer(bridge.post("/pipeline", wait)))
         .collect();
-    for _ in 0..196 {
+    for _ in 0..many(200) - 4 {
         let refused = waits.next().await.expect("one of them");
         assert!(executed_nothing(&refused), "{refused:?}");
     }
@@ -39,7 +39,7 @@ async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
 async fn transactions_share_a_few_connections() {
     let bridge = Bridge::spawn().await;
     let beside = Beside::of(&bridge).await;
-    let asked = (0..200).map(|_| answer(bridge.post("/multi-exec", r#"[["PING"]]"#)));
+    let asked = (0..many(200)).map(|_| answer(bridge.post("/multi-exec", r#"[["PING"]]"#)));
     for answer in join_all(asked).await {
         assert_eq!(answer, (200, r#"[{"result":"PONG"}]"#.to_owned()));
     }
