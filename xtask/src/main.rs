@@ -1,5 +1,6 @@
 //! `cargo xtask <command>`: every development command, so that a laptop and CI run the same thing.
 
+mod attack;
 mod bench;
 mod client_wasm;
 mod demo;
@@ -42,6 +43,12 @@ enum Task {
         /// The first one's seed; drawn by default, and printed
         #[arg(long)]
         from: Option<u64>,
+    },
+    /// Attack the bridge and the Worker, as `test` does in short, and show what a client beside each attack got
+    Attack {
+        /// How heavy, as a multiple of what `test` does
+        #[arg(long, default_value_t = 5)]
+        times: u32,
     },
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,
@@ -96,6 +103,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo => demo::run()?,
         Task::Test => return test::run(),
         Task::Sim { seeds, from } => return sim::run(seeds, from),
+        Task::Attack { times } => return attack::run(times),
         Task::TestNpm => return test::run_npm(),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
