@@ -92,8 +92,8 @@ async fn run(options: Options) -> Result<(), Error> {
         budget: budget.clone(),
     };
     let upstream = match options.cluster {
-        true => Upstream::Cluster(Cluster::behind(server, limits)?),
-        false => Upstream::One(Node::new(server, limits)),
+        true => Upstream::Cluster(Box::new(Cluster::behind(server, limits)?)),
+        false => Upstream::One(Box::new(Node::new(server, limits))),
     };
     let (stop, stopping) = watch::channel(());
     let bridge = Arc::new(Bridge::new(

@@ -95,13 +95,14 @@ impl Overdue {
                 self.state().is_well();
                 tracing::warn!("a script kept redis busy for too long, and was ended");
             }
-            Ok([Value::ServerError(refused)]) if refused.code() != "NOTBUSY" => {
-                if !std::mem::replace(&mut self.state().is_told, true) {
-                    tracing::error!(
-                        reason = reply::raw(refused),
-                        "a script keeps redis busy, and cannot be ended from here"
-                    );
-                }
+            Ok([Value::ServerError(refused)])
+                if refused.code() != "NOTBUSY"
+                    && !std::mem::replace(&mut self.state().is_told, true) =>
+            {
+                tracing::error!(
+                    reason = reply::raw(refused),
+                    "a script keeps redis busy, and cannot be ended from here"
+                );
             }
             _ => {}
         }

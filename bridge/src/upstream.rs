@@ -10,8 +10,8 @@ use crate::reply::Failure;
 use crate::subscribe::Topic;
 
 pub(crate) enum Upstream {
-    One(Node),
-    Cluster(Cluster),
+    One(Box<Node>),
+    Cluster(Box<Cluster>),
 }
 
 impl Upstream {
