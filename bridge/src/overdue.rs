@@ -48,15 +48,21 @@ pub(crate) struct UnderWay<'a> {
 impl Overdue {
     /// To be called right before they are sent.
     pub(crate) fn under_way(&self, load: &Load) -> UnderWay<'_> {
-        let mut state = self.state();
-        let number = (!load.scripts.is_empty()).then_some(state.next);
-        if let Some(number) = number {
-            state.next += 1;
-            state.under_way.insert(number);
+        if load.scripts.is_empty() {
+            return UnderWay {
+                overdue: self,
+                number: None,
+                is_suspect: false,
+                is_answered: false,
+            };
         }
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.under_way.insert(number);
         UnderWay {
             overdue: self,
-            number,
+            number: Some(number),
             is_suspect: (state.well_at).is_none_or(|at| at.elapsed() < SILENT),
             is_answered: false,
         }

@@ -37,15 +37,27 @@ pub(crate) struct Load {
 
 impl Pace {
     pub(crate) fn load(&self, commands: &Pipeline) -> Load {
-        let scripts: Vec<_> = commands.cmd_iter().filter_map(script).collect();
-        let quick = self.quick.read().unwrap_or_else(PoisonError::into_inner);
-        let is_quick = scripts.iter().all(|script| quick.contains(script));
-        let waits = |command| refuse::waits_for_replicas(&name(command));
-        Load {
-            scripts,
-            is_quick,
-            waits_from: commands.cmd_iter().position(waits),
+        let mut load = Load {
+            scripts: Vec::new(),
+            is_quick: true,
+            waits_from: None,
+        };
+        for (index, command) in commands.cmd_iter().enumerate() {
+            // Most commands are neither, and this is asked of each.
+            let initial = word(command, 0).and_then(|name| name.first());
+            match initial.map(u8::to_ascii_uppercase) {
+                Some(b'E' | b'F') => load.scripts.extend(script(command)),
+                Some(b'W') if refuse::waits_for_replicas(&name(command)) => {
+                    load.waits_from.get_or_insert(index);
+                }
+                _ => {}
+            }
         }
+        if !load.scripts.is_empty() {
+            let quick = self.quick.read().unwrap_or_else(PoisonError::into_inner);
+            load.is_quick = load.scripts.iter().all(|script| quick.contains(script));
+        }
+        load
     }
 
     /// They ran, for `lasted` in all.
