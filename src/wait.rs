@@ -136,7 +136,8 @@ impl Wait {
             self.jitter.max(spread)
         };
         // What is answered behind the end had better be asked at the end.
-        let at_end = |pause| left.saturating_sub(pause) < round_trip.max(Self::SHORTEST);
+        let answered_in = round_trip.clamp(Self::SHORTEST, Self::LONGEST);
+        let at_end = |pause| left.saturating_sub(pause) < answered_in;
         let usual = if at_end(usual) { left } else { usual };
         let at_expiry = self.at_expiry(found, round_trip).max(apart);
         self.expiries = if at_expiry < usual {
