@@ -81,7 +81,7 @@ export const limits: Suite = {
       if (huge > 60_000) await refuses(() => stack.lock("a", { replicas: { count: 1, within: huge } }));
       await fails("unreplicated", stack.lock("a", { replicas: { count: huge, within: 1 } }).tryAcquire());
       const quorum: ClientOptions = { quorum: [{ url, token }], quarantine: huge };
-      await fails("held", new Client(quorum).lock(`${stack.mark}q`, { wait: 0 }).acquire());
+      await fails("quarantined", new Client(quorum).lock(`${stack.mark}q`, { wait: 0 }).acquire());
     }
   },
 

@@ -104,7 +104,8 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
     const NODE: &str = "wasm tests in Node, by wasm-pack";
     const WORKERD: &str = "wasm tests in workerd";
 
-    let servers = Bridge::options().binary(binary).start().and_then(|bridge| {
+    let options = Bridge::options().binary(binary).dangerous_commands();
+    let servers = options.start().and_then(|bridge| {
         Ok(Servers {
             bridge,
             faulty: faulty::serve()?,
@@ -155,7 +156,10 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     if !(report.run(built).await && report.run(prepared).await) {
         return;
     }
-    let start = || Bridge::options().binary(binary).start();
+    let start = || {
+        let options = Bridge::options().binary(binary);
+        options.dangerous_commands().start()
+    };
     let bridges = start().and_then(|bridge| {
         let webdis = Webdis::start(bridge.redis_socket(), &["EVAL", "EVALSHA", "SUBSCRIBE"])?;
         Ok((bridge, webdis, [start()?, start()?, start()?]))

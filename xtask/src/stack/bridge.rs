@@ -34,6 +34,7 @@ pub struct BridgeOptions {
     redis: String,
     cluster: bool,
     redis_server: Option<PathBuf>,
+    dangerous_commands: bool,
 }
 
 impl Bridge {
@@ -56,6 +57,7 @@ impl Bridge {
             redis: "spawn".to_owned(),
             cluster: false,
             redis_server: None,
+            dangerous_commands: false,
         }
     }
 
@@ -147,6 +149,13 @@ impl BridgeOptions {
         self.redis(url)
     }
 
+    /// Serves what can harm others, by a user of Redis that may: tests look at all there is, and have Redis forget its scripts.
+    #[must_use]
+    pub fn dangerous_commands(mut self) -> Self {
+        self.dangerous_commands = true;
+        self
+    }
+
     /// Starts it and waits until it listens.
     ///
     /// # Errors
@@ -158,6 +167,7 @@ impl BridgeOptions {
         command
             .args(["--listen", &self.listen, "--redis", &self.redis])
             .args(self.cluster.then_some("--cluster"))
+            .args(self.dangerous_commands.then_some("--dangerous-commands"))
             .env("EDGELOCK_BRIDGE_TOKEN", &token);
         if let Some(program) = &self.redis_server {
             command.arg("--redis-server").arg(program);
