@@ -27,8 +27,8 @@ pub(crate) struct Overdue {
 struct State {
     next: u64,
     under_way: BTreeSet<u64>,
-    /// One was not answered in time: it may run yet.
-    is_late: bool,
+    /// When one was last given up that had no answer: it may run yet, or be about to.
+    late_at: Option<Instant>,
     /// When Redis last answered as it should.
     well_at: Option<Instant>,
     /// Which one was next when Redis was first found busy.
@@ -81,7 +81,7 @@ impl Overdue {
         let next = state.next;
         let was_busy = state.busy_from.is_some();
         let from = *state.busy_from.get_or_insert(next);
-        let is_ours = state.is_late || state.under_way.range(..from).next().is_some();
+        let is_ours = state.late_at.is_some() || state.under_way.range(..from).next().is_some();
         if !was_busy || !is_ours {
             return None;
         }
@@ -98,7 +98,10 @@ impl Overdue {
     pub(crate) fn told(&self, said: Result<&[Value], &RedisError>) {
         match said {
             Ok([Value::Okay]) => {
-                self.state().is_well();
+                let mut state = self.state();
+                state.late_at = None;
+                state.is_well();
+                drop(state);
                 tracing::warn!("a script kept redis busy for too long, and was ended");
             }
             Ok([Value::ServerError(refused)])
@@ -122,7 +125,8 @@ impl Overdue {
 impl State {
     fn is_well(&mut self) {
         self.well_at = Some(Instant::now());
-        self.is_late = false;
+        // A script may arrive behind what was sent later on another connection.
+        self.late_at = self.late_at.filter(|at| at.elapsed() < SILENT);
         self.busy_from = None;
         self.is_told = false;
     }
@@ -140,7 +144,9 @@ impl Drop for UnderWay<'_> {
         if let Some(number) = self.number {
             let mut state = self.overdue.state();
             state.under_way.remove(&number);
-            state.is_late |= self.is_suspect && !self.is_answered;
+            if self.is_suspect && !self.is_answered {
+                state.late_at = Some(Instant::now());
+            }
         }
     }
 }

@@ -61,13 +61,24 @@ async fn steps(xtask: &Path) -> Report {
         ))
         .await;
     let bridge = paths::target().join("debug/edgelock-bridge");
-    let mut native = cargo("test --workspace --no-fail-fast");
+    let mut native = cargo("test --workspace --no-fail-fast -- --skip attack::");
     native.env("EDGELOCK_BRIDGE_BIN", &bridge);
     report
         .run(tests(
             "native tests: client, bridge, Worker in workerd",
             15,
             native,
+        ))
+        .await;
+    // One after the other, so that what a client beside gets is due to one attack.
+    let mut attacks =
+        cargo("test --workspace --no-fail-fast --test it -- --test-threads=1 attack::");
+    attacks.env("EDGELOCK_BRIDGE_BIN", &bridge);
+    report
+        .run(tests(
+            "attacks on the bridge and the Worker, in short",
+            10,
+            attacks,
         ))
         .await;
 
