@@ -1,5 +1,5 @@
 // The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs, by the same names.
-import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type Reply } from "edgelock";
+import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type LockOptions, type Reply } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite } from "./harness.js";
 
 const get = (key: string): Command => ["GET", { key }];
@@ -321,6 +321,17 @@ export const contract: Suite = {
     await fails("invalid_argument", client.read([["DEL", { key: "a" }]]));
   },
 
+  async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
+    const lock = stack.lock("a");
+    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantine: null });
+    const lease = await lock.tryAcquire();
+    const { holder, fence } = await lock.inspect();
+    check(holder !== null && holder.remaining !== null && holder.remaining > 9_000, "it is held");
+    equal([holder.token, holder.count, fence], [lease.token, 1, lease.fence]);
+    check(!JSON.stringify(holder).includes(lease.token), "the token does not show");
+    await lease.release();
+  },
+
   async the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(stack) {
     const label = "worker 7, 100 % ü";
     const lease = await stack.lock("a", { label }).tryAcquire();
@@ -331,18 +342,13 @@ export const contract: Suite = {
     const next = await stack.lock("a").tryAcquire();
     equal(((await fails("held", stack.lock("a").tryAcquire())) as unknown as HeldError).label, null);
     await next.release();
-    for (const odd of ["x".repeat(129), 7 as unknown as string, "\ud800"]) await fails("invalid_argument", () => stack.lock("a", { label: odd }));
   },
 
-  async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
-    const lock = stack.lock("a");
-    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantine: null });
-    const lease = await lock.tryAcquire();
-    const { holder, fence } = await lock.inspect();
-    check(holder !== null && holder.remaining !== null && holder.remaining > 9_000, "it is held");
-    equal([holder.token, holder.count, fence], [lease.token, 1, lease.fence]);
-    check(!JSON.stringify(holder).includes(lease.token), "the token does not show");
-    await lease.release();
+  async a_label_has_up_to_128_bytes_and_a_reentrant_lock_none(stack) {
+    stack.lock("a", { label: "ü".repeat(64) });
+    for (const odd of ["x".repeat(129), 7 as unknown as string, "\ud800"]) await fails("invalid_argument", () => stack.lock("a", { label: odd }));
+    const labelled: LockOptions = { label: "x" };
+    await fails("invalid_argument", () => stack.client().reentrant("a", "me", labelled));
   },
 
   async a_forced_release_frees_the_lock_and_the_holder_learns_it(stack) {
