@@ -83,16 +83,20 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                     .inspect(|pause| self.observe_retry(call, error, *pause)),
                 Ok(_) => None,
             };
-            let Some(pause) = pause else {
-                return Settled {
-                    begun_at,
-                    asked_at,
-                    strays: repeats.may_have_run(),
-                    requests,
-                    outcome: repeats.settle(outcome),
-                };
+            if let Some(pause) = pause {
+                self.runtime().sleep(pause).await;
+                // The host may have stood still meanwhile, and what comes too late must not leave.
+                if !repeats.limit(self.runtime().now()).is_zero() {
+                    continue;
+                }
+            }
+            return Settled {
+                begun_at,
+                asked_at,
+                strays: repeats.may_have_run(),
+                requests,
+                outcome: repeats.settle(outcome),
             };
-            self.runtime().sleep(pause).await;
         }
     }
 

@@ -139,6 +139,48 @@ fn nor_does_it_when_its_time_out_is_31_s() {
     });
 }
 
+/// A host that stands still in the pause before a repeat sends that repeat when the receipt is gone.
+#[test]
+fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_before_the_repeat() {
+    play(|case| async move {
+        let ttl = Duration::from_secs(600);
+        let settings = Settings {
+            timeout: Duration::from_secs(5),
+            ..SETTINGS
+        };
+        let lock = |on: &Rc<Machine>| {
+            host::client(&case, on, settings)
+                .lock("a")
+                .and_then(|lock| lock.ttl(ttl))
+                .expect("a lock")
+        };
+        lock(&machine())
+            .try_acquire()
+            .await
+            .expect("a lease")
+            .into_token();
+        let stalls = machine();
+        let forced = lock(&stalls);
+        case.network
+            .fates
+            .next(Fate::Executed(bridge::overloaded(503, "1")));
+        let done = meanwhile(&case, &stalls, async move {
+            is_unknown(forced.force_release().await);
+        });
+        sleep(&case, 500).await;
+        stalls.pause(case.world.now(), 60_000 * MS);
+        case.world.schedule(60_000 * MS, || {});
+        let next = lock(&machine());
+        next.try_acquire().await.expect("a lease").into_token();
+        sleep(&case, 90_000).await;
+        assert!(done.get().is_some());
+        assert!(
+            next.inspect().await.expect("an answer").holder.is_some(),
+            "the next holder was freed"
+        );
+    });
+}
+
 fn spoil_second(case: &Case) {
     case.network.fates.next(Fate::Passed);
     spoil(case);
