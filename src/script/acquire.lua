@@ -49,7 +49,7 @@ if not mine then
 end
 local fence = mine and hold_of(ARGV[2])
 if fence then
-  redis.call('PEXPIRE', FENCE, FENCE_MS + ARGV[3])
+  prolong(FENCE, FENCE_MS + ARGV[3])
 else
   fence = issue_fence(ARGV[2], ARGV[3], ARGV[7])
 end

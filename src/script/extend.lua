@@ -2,5 +2,5 @@
 local function acquired() return hold_of(ARGV[2]) end
 local function extend(ms)
   prolong(NAME, ms)
-  redis.call('PEXPIRE', FENCE, FENCE_MS + ms)
+  prolong(FENCE, FENCE_MS + ms)
 end

@@ -3,6 +3,7 @@
 mod away;
 mod deaf;
 mod ends;
+mod hold;
 mod keeping;
 mod lasting;
 mod leaving;
