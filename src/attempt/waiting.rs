@@ -269,12 +269,11 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             let again = match told {
                 Some(Told::Granted(grant)) => return Ok(Asked::Granted(grant)),
                 Some(Told::News) => true,
-                Some(Told::Superseded) | None => {
-                    let is_over = waiting.plan.is_over(self.claim.client.runtime().now());
-                    again && self.is_first(waiting) && !is_over
-                }
+                Some(Told::Superseded) | None => again && self.is_first(waiting),
             };
-            if !again || asked.is_err() || self.tries_left() == 0 {
+            // Also one who hears of its turn: the last request leaves at the end of the wait.
+            let is_over = waiting.plan.is_over(self.claim.client.runtime().now());
+            if !again || is_over || asked.is_err() || self.tries_left() == 0 {
                 return asked;
             }
         }

@@ -108,3 +108,37 @@ fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
         });
     }
 }
+
+#[test]
+fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let begun = now(&case);
+        let (machine, world) = (machine(), case.world.clone());
+        // Reads have to be asked for, so no message is a lease.
+        let lock = client(&case, &machine).lock("a").expect("a lock");
+        let lock = lock.wait(Duration::from_millis(500));
+        let ended = meanwhile(&case, &machine, async move {
+            let reads = [Command::new("GET").key("log:a")];
+            let error = lock.acquire_and_read(&reads).await.expect_err("held");
+            assert_eq!(error.code(), "held");
+            assert_eq!(world.now() / MS - begun, 500 + 10 + 80);
+        });
+        // The last answer takes longer than the message of the release behind it.
+        sleep(&case, 505).await;
+        case.net.set(Net {
+            least: 80 * MS,
+            latency: 80 * MS,
+            ..STEADY
+        });
+        sleep(&case, 7).await;
+        case.net.set(STEADY);
+        lease.release().await.expect("held");
+        sleep(&case, 500).await;
+        assert!(ended.get().is_some());
+        // What was handed to it, it gave back.
+        let lock = client(&case, &self::machine()).lock("a").expect("a lock");
+        drop(lock.try_acquire().await.expect("a free lock"));
+    });
+}
