@@ -167,32 +167,57 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     if !(report.run(built).await && report.run(prepared).await) {
         return;
     }
-    let start = || {
-        let options = Bridge::options().binary(binary);
-        options.dangerous_commands().start()
-    };
-    let bridges = start().and_then(|bridge| {
-        let webdis = Webdis::start(bridge.redis_socket(), &["EVAL", "EVALSHA", "SUBSCRIBE"])?;
-        Ok((bridge, webdis, [start()?, start()?, start()?]))
-    });
-    match bridges.and_then(|bridges| Ok((bridges, npm_test::hosts()?))) {
-        Ok(((bridge, webdis, several), hosts)) => {
-            report.done(FIRST_LOCK, npm_test::first_lock(&bridge).await);
-            let several = several
-                .each_ref()
-                .map(|one| json!({ "url": one.url(), "token": one.token() }));
-            for (name, mut command) in hosts {
-                command
-                    .env("EDGELOCK_BRIDGE_URL", bridge.url())
-                    .env("EDGELOCK_BRIDGE_TOKEN", bridge.token())
-                    .env("EDGELOCK_BRIDGES", json!(several).to_string())
-                    .env("EDGELOCK_WEBDIS_URL", webdis.url())
-                    .env("EDGELOCK_WEBDIS_USER", webdis.user())
-                    .env("EDGELOCK_WEBDIS_PASSWORD", webdis.password());
-                report.run(tests(name, 5, command)).await;
-            }
+    let started = (|| Ok([NpmServers::start(binary)?, NpmServers::start(binary)?]))();
+    match started.and_then(|servers: [_; 2]| Ok((servers, npm_test::hosts()?))) {
+        Ok(([here, there], [node, others])) => {
+            report.done(FIRST_LOCK, npm_test::first_lock(&here.bridge).await);
+            // Each host waits for most of its time, so two of them share the machine. They share no Redis, since a test flushes its scripts.
+            let mut meanwhile = Report::default();
+            tokio::join!(
+                meanwhile.run_all(there.steps(others).map(Step::quiet)),
+                report.run_all(here.steps(node))
+            );
+            report.append(meanwhile);
         }
         Err(error) => report.failed(PREPARED, &error),
+    }
+}
+
+/// What the tests of the npm package talk to.
+struct NpmServers {
+    bridge: Bridge,
+    webdis: Webdis,
+    several: [Bridge; 3],
+}
+
+impl NpmServers {
+    fn start(binary: &Path) -> Result<Self> {
+        let start = || {
+            let options = Bridge::options().binary(binary);
+            options.dangerous_commands().start()
+        };
+        let bridge = start()?;
+        Ok(Self {
+            webdis: Webdis::start(bridge.redis_socket(), &["EVAL", "EVALSHA", "SUBSCRIBE"])?,
+            bridge,
+            several: [start()?, start()?, start()?],
+        })
+    }
+
+    fn steps(&self, hosts: Vec<(&'static str, Command)>) -> impl Iterator<Item = Step> {
+        let several =
+            (self.several.each_ref()).map(|one| json!({ "url": one.url(), "token": one.token() }));
+        let several = json!(several).to_string();
+        hosts.into_iter().map(move |(name, mut command)| {
+            command
+                .env("EDGELOCK_BRIDGE_URL", self.bridge.url())
+                .env("EDGELOCK_BRIDGE_TOKEN", self.bridge.token())
+                .env("EDGELOCK_BRIDGES", &several)
+                .env("EDGELOCK_WEBDIS_URL", self.webdis.url())
+                .env("EDGELOCK_WEBDIS_USER", self.webdis.user())
+                .env("EDGELOCK_WEBDIS_PASSWORD", self.webdis.password());
+            tests(name, 5, command)
+        })
     }
 }
 

@@ -67,6 +67,15 @@ impl Step {
             .args(["-c", r#"exec "$0" "$@" 2>&1"#])
             .arg(self.command.get_program())
             .args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = self.command.get_current_dir() {
+            command.current_dir(folder);
+        }
         Self {
             command,
             quiet: true,
@@ -105,6 +114,13 @@ impl Report {
             tally,
             error,
         ))
+    }
+
+    /// Runs them one after the other, whatever becomes of them.
+    pub(crate) async fn run_all(&mut self, steps: impl Iterator<Item = Step>) {
+        for step in steps {
+            self.run(step).await;
+        }
     }
 
     /// Records what was checked in this process.
