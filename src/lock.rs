@@ -80,6 +80,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// It bounds when requests leave, not when they are answered: a lock that is free is had however short the wait. So an acquisition
     /// lasts for its wait, or for as long as [`Lock::try_acquire`] may take if that is longer, and one
     /// [`request_timeout`](Client::request_timeout) more.
+    /// Whoever cannot listen, and is the first in the queue, is overtaken for 2 s at most: then the lock is kept for it while it counts as alive.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -87,9 +88,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// How many requests one acquisition may send before it gives up as when its wait is over; 0 counts as 1. 40 by itself: hosts
-    /// of the edge count what a handler sends, and the smallest plans allow it 50.
-    /// Those that get lost and are repeated count, and so do listening and leaving the queue. With fewer than 4 it does not
-    /// queue.
+    /// of the edge count what a handler sends, and the smallest plans allow it 50. Those that get lost and are repeated count, and so
+    /// do listening and leaving the queue. With fewer than 4 it does not queue.
     ///
     /// They are spread over the wait. Whoever asks less often than every 10 s, or its ttl if that is shorter, loses its place in
     /// the queue: 40 keep one for 5 minutes at most. A longer wait needs more.

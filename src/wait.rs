@@ -133,6 +133,8 @@ impl Wait {
             let ceiling = self.jitter.saturating_mul(3);
             self.jitter = between(runtime, Self::SHORTEST, ceiling).min(self.longest);
             let spread = between(runtime, apart, apart.saturating_mul(2));
+            // Not so that it would lose its place for that.
+            let spread = spread.min(still_alive(self.liveness).max(apart));
             self.jitter.max(spread)
         };
         // What is answered behind the end had better be asked at the end.
@@ -198,12 +200,16 @@ impl Wait {
         even.clamp(self.liveness / 3, still_alive(self.liveness))
     }
 
-    /// From when half of its requests are sent: what they must be apart for the others to last for the whole wait.
+    /// From when half of its requests are sent, or the others only just keep its place: what they must be apart for the others to last
+    /// for the whole wait.
     fn apart(&self, now: Moment, requests_left: u32) -> Duration {
-        if requests_left > self.requests / 2 {
+        let even = even(self.end.since(now), requests_left);
+        // So little less than its liveness that one more that is sent early could cost the place.
+        let only_just = self.liveness / 20 * 17..self.liveness;
+        if requests_left > self.requests / 2 && !only_just.contains(&even) {
             return Duration::ZERO;
         }
-        even(self.end.since(now), requests_left).min(Self::SELDOM)
+        even.min(Self::SELDOM)
     }
 
     /// When the holder's time is up: the first in the queue at once, the others behind it. A holder that goes on renewing a short

@@ -1,7 +1,7 @@
 -- Shared: gives the lock, which is free now, to the first waiter that is alive and hears of it.
 --
 -- Whoever does not listen is passed over, and takes the lock when it asks. A fair one is not: it is its turn. Nor is the first one, once
--- it was overtaken for so long: then the lock is kept for it, as long again, and it finds it when it asks.
+-- it was overtaken for so long: then the lock is kept for it, for as long as it counts as alive, and it finds it when it asks.
 -- Only who is counted is told: on a cluster a message reaches all nodes, and the count is this one's, so a lock that was
 -- told first and taken back for want of listeners could have been heard of elsewhere.
 -- The lock is stored before it is told: if the one fails, nobody may hear the other.
@@ -37,7 +37,7 @@ local function hand_over()
       local manner, channel = string.match(waiter, '^%S+ %d+ (%S) %d+ %S* (.*)$')
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
-        return give(first, OVERTAKEN_MS)
+        return give(first, alive_for(first))
       end
       if manner == 'f' then return end
     end

@@ -31,9 +31,9 @@ const HOLD: Time = 150 * MS;
 /// From a release to who listens, with a request to be sure.
 const PUSHED: Time = 40 * MS;
 
-/// For how long a lock is kept for who polls and was overtaken for long, and until others ask whether it is over: whoever it was kept for
-/// may have died.
-const KEPT: Time = 2_000 * MS + TTL.as_nanos() as Time / 3;
+/// For how long a lock is kept for who polls and was overtaken for long, which is its liveness, and until others ask whether it is over:
+/// whoever it was kept for may have died. For several that died, those run side by side.
+const KEPT: Time = TTL.as_nanos() as Time / 3 * 4;
 
 /// The most that Redis's clock was set back, which is how much longer a key lives.
 const SET_BACK: Time = 1_250 * MS;
@@ -66,7 +66,7 @@ impl Quiet {
                 by: case.world.now()
                     + SET_BACK
                     + longest.as_nanos() as Time
-                    + if is_left { 2 * KEPT } else { 0 }
+                    + if is_left { KEPT } else { 0 }
                     + DELAY
                     + ONE_RETRY,
                 delay: Cell::new(

@@ -142,3 +142,76 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
         drop(lock.try_acquire().await.expect("a free lock"));
     });
 }
+
+/// How many are before one that came first, with the usual 40 requests for 5 minutes, when it gives up; and how many requests that cost.
+fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u64) {
+    let told: Rc<Cell<(u64, u32, u64)>> = Rc::default();
+    let tells = told.clone();
+    play(move |case| async move {
+        let holder = client(&case, &machine()).lock("a").expect("a lock");
+        let ttl = if renewed { 10 } else { 3_600 };
+        let holder = holder
+            .ttl(Duration::from_secs(ttl))
+            .expect("a ttl")
+            .max_hold(Duration::from_secs(4_000));
+        let ours = case.clone();
+        let machine_of_holder = machine();
+        meanwhile(&case, &machine_of_holder, async move {
+            let _ = holder
+                .run(async |_| {
+                    sleep(&ours, 310_000).await;
+                    Ok::<_, edgelock::Error>(())
+                })
+                .await;
+        });
+        sleep(&case, 100).await;
+        let settings = Settings { push, ..SETTINGS };
+        let wait = |s, requests| {
+            let lock = host::client(&case, &machine(), settings)
+                .lock("a")
+                .expect("a lock");
+            lock.ttl(Duration::from_secs(ttl_s))
+                .expect("a ttl")
+                .wait(Duration::from_secs(s))
+                .max_requests(requests)
+        };
+        let (first, second) = (wait(300, 40), wait(305, 10_000));
+        let on = case.clone();
+        meanwhile(&case, &machine(), async move {
+            let begun = now(&on);
+            if let Err(edgelock::Error::Held {
+                ahead, requests, ..
+            }) = first.acquire().await
+            {
+                tells.set((ahead, requests, now(&on) - begun));
+            }
+        });
+        sleep(&case, 500).await;
+        meanwhile(
+            &case,
+            &machine(),
+            async move { drop(second.acquire().await) },
+        );
+        sleep(&case, 320_000).await;
+    });
+    told.get()
+}
+
+/// "40 keep a place in the queue for 5 minutes": `Lock::max_requests`, docs/protocol.md, npm's `maxRequests`.
+#[test]
+fn forty_requests_keep_a_place_for_five_minutes() {
+    for (push, ttl, renewed) in [
+        (true, 10, false),
+        (true, 10, true),
+        (true, 60, true),
+        (false, 10, false),
+        (false, 10, true),
+    ] {
+        let told = place_after_5_minutes(push, ttl, renewed);
+        assert_eq!(
+            told,
+            (0, 40, 300_020),
+            "push {push}, ttl {ttl} s, holder renews {renewed}"
+        );
+    }
+}

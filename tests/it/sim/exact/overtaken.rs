@@ -92,3 +92,127 @@ fn it_costs_who_listens_a_tenth_of_the_turns_and_nothing_where_nobody_polls() {
     let (nobody, some) = (share(0), share(4));
     assert!(nobody > 0.99 && some > 0.85, "{nobody} {some}");
 }
+
+/// When each of `polling`, who have 40 requests for `wait_s`, had the lock, in milliseconds. Four others listen, and take turns.
+fn poll_seldom(redis: &Rc<Redis>, polling: usize, wait_s: u64) -> Vec<Option<u64>> {
+    let got: Vec<Rc<Cell<Option<u64>>>> = (0..polling).map(|_| Rc::default()).collect();
+    let noted = got.clone();
+    play_on(redis, move |case| async move {
+        for _ in 0..4 {
+            listen_by_turns(&case, wait_s * 1_000, Rc::default());
+        }
+        sleep(&case, 200).await;
+        for got in noted {
+            let wait = Duration::from_secs(wait_s);
+            let machine = machine();
+            let lock = lock_of(&case, &machine, Kind::Polls).wait(wait);
+            let ours = case.clone();
+            meanwhile(&case, &machine, async move {
+                let Ok(lease) = lock.acquire().await else {
+                    return;
+                };
+                got.set(Some(now(&ours)));
+                lease.release().await.expect("held");
+            });
+        }
+        sleep(&case, wait_s * 1_000 + 10_000).await;
+    });
+    got.iter().map(|got| got.get()).collect()
+}
+
+#[test]
+fn who_polls_with_the_usual_requests_gets_the_lock_within_a_long_wait() {
+    for (polling, wait_s) in [(1, 60), (8, 60), (8, 120), (8, 300), (20, 300)] {
+        let got = poll_seldom(&Rc::default(), polling, wait_s);
+        let all = got.iter().all(Option::is_some);
+        assert!(all, "{polling} poll for {wait_s} s: {got:?}");
+    }
+}
+
+/// What a release keeps the lock for, where the first in the queue was overtaken for long.
+const KEPT: &str = "return give(first, alive_for(first))";
+
+/// Sabotage: that a lock is kept until the next poll.
+#[test]
+fn a_lock_that_is_kept_for_less_time_than_between_two_polls_is_noticed() {
+    let briefly = |text: &str| text.replace(KEPT, "return give(first, OVERTAKEN_MS)");
+    let got = poll_seldom(&Rc::new(Redis::new(Box::new(briefly))), 8, 300);
+    assert!(got.contains(&None), "{got:?}");
+}
+
+/// For how long each that polled counts as alive after it died.
+const LIVENESS: u64 = 10_000;
+
+/// Six poll and die, one every `apart` milliseconds from the first second on, and four listen and take turns: when the last died, and
+/// the turns' beginnings.
+fn poll_and_die(redis: &Rc<Redis>, apart: u64) -> (u64, Vec<u64>) {
+    const DYING: u64 = 6;
+    let turns: Rc<RefCell<Vec<u64>>> = Rc::default();
+    let noted = turns.clone();
+    play_on(redis, move |case| async move {
+        for _ in 0..4 {
+            listen_by_turns(&case, MINUTE, noted.clone());
+        }
+        sleep(&case, 200).await;
+        for number in 0..DYING {
+            let machine = machine();
+            let lock = lock_of(&case, &machine, Kind::Polls).wait(Duration::from_millis(MINUTE));
+            let wait = async move { drop(lock.max_requests(1_000).acquire().await) };
+            meanwhile(&case, &machine, wait);
+            let world = case.world.clone();
+            (case.world).schedule((800 + apart * number) * MS, move || world.kill(&machine));
+        }
+        sleep(&case, MINUTE).await;
+    });
+    (1_000 + apart * (DYING - 1), turns.take())
+}
+
+/// How long nobody had a turn, in all; and when that was over, in milliseconds.
+fn lost(turns: &[u64]) -> (u64, u64) {
+    let gaps = turns.windows(2).map(|pair| (pair[1] - pair[0], pair[1]));
+    let long: Vec<_> = gaps.filter(|(gap, _)| *gap > 500).collect();
+    let lost = long.iter().map(|(gap, _)| gap).sum();
+    (lost, long.last().map_or(0, |(_, end)| *end))
+}
+
+#[test]
+fn pollers_that_die_together_delay_the_others_by_one_liveness_and_not_by_one_each() {
+    let (_, turns) = poll_and_die(&Rc::default(), 0);
+    let (lost, _) = lost(&turns);
+    // It is overtaken for 2 s of it.
+    assert!((5_000..=LIVENESS).contains(&lost), "{lost} ms");
+}
+
+#[test]
+fn a_lock_is_kept_for_no_dead_poller_for_longer_than_it_counts_as_alive() {
+    let (died, turns) = poll_and_die(&Rc::default(), 2_000);
+    let (_, over) = lost(&turns);
+    // And a request of who comes next.
+    assert!(over <= died + LIVENESS + 2 * ROUND_TRIP, "{over} ms");
+    let by_a_liveness = |text: &str| text.replace(KEPT, "return give(first, 10000)");
+    let (_, turns) = poll_and_die(&Rc::new(Redis::new(Box::new(by_a_liveness))), 2_000);
+    let (_, over) = lost(&turns);
+    assert!(over > died + LIVENESS + 500, "sabotaged: {over} ms");
+}
+
+fn lock_of(case: &Rc<Case>, machine: &Rc<Machine>, kind: Kind) -> host::SimLock {
+    let settings = Settings {
+        push: kind == Kind::Listens,
+        ..SETTINGS
+    };
+    (host::client(case, machine, settings).lock("a")).expect("a lock")
+}
+
+/// One more listens and takes turns of 50 ms, until it has waited for `wait_ms` in vain. When it had them.
+fn listen_by_turns(case: &Rc<Case>, wait_ms: u64, turns: Rc<RefCell<Vec<u64>>>) {
+    let machine = machine();
+    let lock = lock_of(case, &machine, Kind::Listens).wait(Duration::from_millis(wait_ms));
+    let (on, ours) = (machine.clone(), case.clone());
+    meanwhile(case, &machine, async move {
+        while let Ok(lease) = lock.clone().max_requests(1_000).acquire().await {
+            turns.borrow_mut().push(now(&ours));
+            ours.world.sleep(&on, Duration::from_millis(50)).await;
+            lease.release().await.expect("held");
+        }
+    });
+}
