@@ -8,7 +8,8 @@
 --                                     how many wait before this one; Redis's time in microseconds; the holder's label
 --       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
--- Asking again with the same token is harmless: the same fence, the full ttl, the same place.
+-- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
+-- that it counted as dead: then the last one.
 local WAITER = ARGV[5]
 local function head()
   while true do
@@ -19,6 +20,7 @@ local function head()
   end
 end
 local function join()
+  if alive_for(WAITER) <= 0 then bury(WAITER) end
   redis.call('ZADD', QUEUE, 'NX', whole(NOW_US), WAITER)
   redis.call('ZADD', ALIVE, whole(NOW_MS + ARGV[4]), WAITER)
   for _, key in ipairs({ QUEUE, ALIVE }) do

@@ -215,3 +215,57 @@ fn forty_requests_keep_a_place_for_five_minutes() {
         );
     }
 }
+
+/// How many are before one that stood between two others, and paused for longer than its liveness, when it gives up. Only who came
+/// behind it waits by then.
+fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
+    let told: Rc<Cell<Option<u64>>> = Rc::default();
+    let noted = told.clone();
+    play_on(redis, move |case| async move {
+        let holder = client(&case, &machine()).lock("a").expect("a lock");
+        let holder = holder.ttl(Duration::from_secs(600)).expect("a ttl");
+        holder.acquire().await.expect("a lease").into_token();
+        let away = machine();
+        for number in 0..3 {
+            let on = if number == 1 { away.clone() } else { machine() };
+            let settings = Settings {
+                push: false,
+                ..SETTINGS
+            };
+            let lock = host::client(&case, &on, settings)
+                .lock("a")
+                .expect("a lock");
+            let lock = lock
+                .wait(Duration::from_secs(60 + number))
+                .max_requests(10_000);
+            let tells = noted.clone();
+            meanwhile(&case, &on, async move {
+                if let Err(edgelock::Error::Held { ahead, .. }) = lock.acquire().await {
+                    if number == 1 {
+                        tells.set(Some(ahead));
+                    }
+                }
+            });
+            sleep(&case, 100).await;
+        }
+        sleep(&case, 3_000).await;
+        away.pause(case.world.now(), 20_000 * MS);
+        case.world.schedule(20_000 * MS, || {});
+        sleep(&case, 60_000).await;
+        holder.force_release().await.expect("an answer");
+    });
+    told.get()
+}
+
+#[test]
+fn who_pauses_for_longer_than_its_liveness_loses_its_place() {
+    assert_eq!(ahead_after_a_pause(&Rc::default()), Some(1));
+}
+
+/// Sabotage: that it is buried when it asks again, for whoever stands before it lives.
+#[test]
+fn a_place_that_is_kept_over_a_pause_is_noticed() {
+    let buried = "if alive_for(WAITER) <= 0 then bury(WAITER) end";
+    let redis = Redis::new(Box::new(move |text| text.replace(buried, "")));
+    assert_eq!(ahead_after_a_pause(&Rc::new(redis)), Some(0));
+}
