@@ -106,7 +106,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.runtime().observe(&Event { name, kind });
     }
 
-    /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`.
+    /// Sends `call` once; with `script_cache`, once more if Redis does not know the script. Both within `limit`, and neither behind it.
     async fn send(
         &self,
         node: &Node,
@@ -127,8 +127,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             if !script::is_unknown_script(&answer.reply) {
                 return answer.verdict(call, &nonce);
             }
-            *requests += 1;
             left = deadline.since(self.runtime().now());
+            // The host may have stood still meanwhile. What leaves now could arrive when the receipt is gone.
+            if left.is_zero() {
+                return Err(out_of_time());
+            }
+            *requests += 1;
         }
         let text = call.script().text(bridge.key_locks());
         let words = call.words("EVAL", text, &nonce);
@@ -173,6 +177,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     fn request_limit_of(&self, call: &Call) -> Duration {
         let wait = call.replicas().map_or(Duration::ZERO, Replicas::within);
         self.request_timeout.saturating_add(wait)
+    }
+}
+
+/// Redis did not know the script, and the time was over before it could be told: nothing was executed.
+fn out_of_time() -> Error {
+    Error::Unavailable {
+        message: "Redis did not know the script, and its text could not be sent in time".into(),
+        retry_after: None,
+        may_have_run: false,
     }
 }
 

@@ -181,6 +181,66 @@ fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_befo
     });
 }
 
+/// Its digest leaves in time. Redis has forgotten the script by then, and the host stands still before it can send the text.
+#[test]
+fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_text() {
+    play(|case| async move {
+        let settings = Settings {
+            script_cache: true,
+            timeout: Duration::from_secs(5),
+            ..SETTINGS
+        };
+        let first = lock(&case, settings, 600);
+        first.try_acquire().await.expect("a lease").into_token();
+        let stalls = machine();
+        let forced = host::client(&case, &stalls, settings).lock("a");
+        let forced = forced.expect("a lock");
+        // The digest, and the text.
+        case.network.fates.next(Fate::Passed);
+        case.network
+            .fates
+            .next(Fate::Executed(bridge::overloaded(503, "1")));
+        let done = meanwhile(&case, &stalls, async move {
+            is_unknown(forced.force_release().await);
+        });
+        sleep(&case, 500).await;
+        case.redis.execute(&[b"SCRIPT", b"FLUSH"]);
+        // Two requests, a second, and the answer to the third is on its way back.
+        sleep(&case, 20 + 20 + 500 + 15).await;
+        stalls.pause(case.world.now(), 60_000 * MS);
+        case.world.schedule(60_000 * MS, || {});
+        let next = lock(&case, SETTINGS, 600);
+        next.try_acquire().await.expect("a lease").into_token();
+        sleep(&case, 90_000).await;
+        assert!(done.get().is_some());
+        let found = next.inspect().await.expect("an answer");
+        assert!(found.holder.is_some(), "the next holder was freed");
+    });
+}
+
+#[test]
+fn what_could_not_be_sent_in_time_is_not_unknown_where_nothing_was_sent_before() {
+    play(|case| async move {
+        let settings = Settings {
+            script_cache: true,
+            attempts: 1,
+            ..SETTINGS
+        };
+        let stalls = machine();
+        let lock = host::client(&case, &stalls, settings).lock("a");
+        let lock = lock.expect("a lock");
+        let done = meanwhile(&case, &stalls, async move {
+            let error = lock.try_acquire().await.expect_err("it is too late");
+            assert!(!error.is_unknown(), "{error}");
+        });
+        sleep(&case, 15).await;
+        stalls.pause(case.world.now(), 60_000 * MS);
+        case.world.schedule(60_000 * MS, || {});
+        sleep(&case, 90_000).await;
+        assert!(done.get().is_some());
+    });
+}
+
 fn spoil_second(case: &Case) {
     case.network.fates.next(Fate::Passed);
     spoil(case);
