@@ -56,14 +56,19 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         } else {
             begun_at
         };
-        if let Ok(Some(renewed)) = &outcome {
-            self.terms.learn(renewed);
-        }
+        // For how long that was, which need not be what another renewal learned meanwhile.
+        let given = match &outcome {
+            Ok(Some(renewed)) => {
+                self.terms.learn(renewed);
+                Some(renewed.ttl)
+            }
+            // A failure does not say it.
+            _ => told,
+        };
         match outcome {
             Ok(Some(_)) | Err(Error::CommandFailed { .. }) => {
                 let mut state = self.state();
-                // A failure does not say for how long a lease was renewed that does not know its ttl.
-                if let Some(ttl) = self.terms.ttl() {
+                if let Some(ttl) = given {
                     state.renew_until(deadline(renewed_at, ttl));
                 }
                 let is_held = state.is_held();

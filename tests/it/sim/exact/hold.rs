@@ -2,6 +2,56 @@
 
 use super::*;
 
+/// For how long yet Redis has `key`, in milliseconds.
+fn left(case: &Case, key: &str) -> i64 {
+    let db = case.redis.db();
+    let found = db.all().find(|(name, ..)| *name == key.as_bytes());
+    found
+        .and_then(|(_, _, left)| left)
+        .expect("a key that expires")
+}
+
+/// Two renewals of a resumed lease are under way, and Redis, which is full, drops what it knows of the hold between them. So they are
+/// given different ttls.
+#[test]
+fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was() {
+    play(|case| async move {
+        let settings = Settings {
+            timeout: Duration::from_secs(5),
+            ..SETTINGS
+        };
+        let lock = (host::client(&case, &machine(), settings).lock("a")).expect("a lock");
+        let minute = lock.clone().ttl(Duration::from_secs(60)).expect("a ttl");
+        let token = (minute.try_acquire().await.expect("a lease")).into_token();
+        let lease = Rc::new(lock.resume(token).expect("randomness"));
+        let far = 2_000 * MS;
+        case.net.set(Net {
+            least: far,
+            latency: far,
+            ..STEADY
+        });
+        let renew = || {
+            let lease = lease.clone();
+            meanwhile(&case, &machine(), async move {
+                lease.renew().await.expect("held");
+            })
+        };
+        let first = renew();
+        sleep(&case, 3_995).await;
+        case.net.set(STEADY);
+        case.redis.execute(&[b"DEL", b"{a}:fence"]);
+        let second = renew();
+        sleep(&case, 25).await;
+        assert!(first.get() < second.get() && first.get().is_some());
+        let remaining = lease.remaining().as_millis() as i64;
+        assert!(
+            (50_000..left(&case, "a")).contains(&remaining),
+            "{remaining}"
+        );
+        lease.release().await.expect("held");
+    });
+}
+
 /// "7 days after the lock's end", docs/protocol.md says of the key that has the fence, the ttl and the label.
 #[test]
 fn a_renewal_for_less_does_not_shorten_what_is_known_of_the_hold() {
@@ -11,14 +61,7 @@ fn a_renewal_for_less_does_not_shorten_what_is_known_of_the_hold() {
         let lease = ttl(60).try_acquire().await.expect("a lease");
         let resumed = ttl(1).resume(lease.into_token()).expect("randomness");
         resumed.renew().await.expect("held");
-        let left = |key: &str| {
-            let db = case.redis.db();
-            let found = db.all().find(|(name, ..)| *name == key.as_bytes());
-            found
-                .and_then(|(_, _, left)| left)
-                .expect("a key that expires")
-        };
-        let (name, fence) = (left("a"), left("{a}:fence"));
+        let (name, fence) = (left(&case, "a"), left(&case, "{a}:fence"));
         resumed.release().await.expect("held");
         assert!(fence >= name + 7 * 24 * 3_600_000, "{fence} ms, {name} ms");
     });
