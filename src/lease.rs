@@ -81,6 +81,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
     /// Where the lease is borrowed, as by the work of [`crate::Lock::run`], there is [`Lease::hand_over`].
+    ///
+    /// One handler at a time may have it: hand it over when its calls have been answered, and use it here no more.
     pub fn into_token(self) -> Token {
         self.state().end(Why::Released);
         self.claim.token.clone()

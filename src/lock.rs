@@ -334,8 +334,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// Like any lease it releases when it is dropped: [`Lease::into_token`] hands it on.
     ///
-    /// Hand a lease over only when its calls have been answered: what the other handler sent and gave up on could be executed
-    /// between this one's writes.
+    /// One handler at a time may have the lease. Hand it over only when its calls have been answered: what the other handler sent and
+    /// gave up on could be executed between this one's writes, and if it repeats a write behind one of these, it is told that the
+    /// outcome is [unknown](Error::is_unknown).
     ///
     /// # Errors
     /// [`Error::NoRandomness`] where the host gives none.

@@ -174,7 +174,8 @@ export class Lease {
 
   /**
    * Hands the lease over, to whoever gets the token and resumes it. Sends nothing, and releases nothing. Work under it that is kept may
-   * go on, and what it returns is returned. While an `exec`, `commit` or `release` is under way this is `busy`.
+   * go on, and what it returns is returned. While an `exec`, `commit` or `release` is under way this is `busy`. One handler
+   * at a time may have the lease: hand it over when its calls have been answered.
    */
   handOver(): string {
     if (this.#isGone) throw this.#gone();

@@ -162,6 +162,9 @@ export class Lock {
   /**
    * The lease behind a token that was {@link Lease.handOver | handed over} from another handler. Sends nothing: renew it to learn
    * whether it is still held; until then `remaining` and `fence` are 0.
+   *
+   * One handler at a time may have the lease. Hand it over only when its calls have been answered: what the other handler sent and gave
+   * up on could be executed between this one's writes, and if it repeats a write behind one of these, its outcome is unknown.
    */
   resume(token: string): Lease {
     const { instance, value: lock } = this.#raw.get();

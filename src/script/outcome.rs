@@ -84,6 +84,7 @@ impl Outcome for Option<Vec<Reply>> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [results]) => results_of(results).map(Some),
             (0, []) => Ok(None),
+            (-1, []) => Err(replaced()),
             _ => Err(SHAPE),
         }
     }
@@ -105,8 +106,17 @@ impl Outcome for Option<Renewed> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [renewed]) => renewed_of(renewed.text().ok_or(SHAPE)?).map(Some),
             (0, []) => Ok(None),
+            (-1, []) => Err(replaced()),
             _ => Err(SHAPE),
         }
+    }
+}
+
+/// A repeat of a write that was executed, and whose receipt another handler's write replaced. Asking again would not find it.
+fn replaced() -> Error {
+    Error::Refused {
+        message: "another handler wrote with the same token before this write was answered".into(),
+        may_have_run: true,
     }
 }
 

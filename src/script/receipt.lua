@@ -4,7 +4,8 @@
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
 local session, number, earlier, results
--- What to answer without running anything: the first reply to a repeat, "lost" to a straggler that a later write overtook.
+-- What to answer without running anything: the first reply to a repeat; "lost" to a straggler that a later write overtook. A repeat whose
+-- reply a write of a later session replaced is told just that: it ran, and is not lost.
 local function answered()
   session, number, earlier, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (%S*) (.*)$')
   if session == SESSION then
@@ -16,7 +17,7 @@ local function answered()
     if tonumber(number) > NUMBER then return { 0, ARGV[1] } end
   end
   for name, last in string.gmatch(earlier or '', '([^:,]+):(%d+)') do
-    if name == SESSION and tonumber(last) >= NUMBER then return { 0, ARGV[1] } end
+    if name == SESSION and tonumber(last) >= NUMBER then return { tonumber(last) > NUMBER and 0 or -1, ARGV[1] } end
   end
 end
 local function leave_receipt(results, ms)

@@ -4,6 +4,7 @@
 -- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write · 5… commands
 -- reply {1, nonce, results}  it was held, and is no longer
 --       {0, nonce}           lost: nothing ran
+--       {-1, nonce}          it ran before, and what it was answered is not known any more
 local reply = answered()
 if reply then return reply end
 if not is_held() then return lost() end

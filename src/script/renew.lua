@@ -5,6 +5,7 @@
 --       6 told, or empty for the ttl that the hold was acquired for, where that is known · 7… commands
 -- reply {1, nonce, '<fence> <ms> <results>'}  held, for that long at least; the hold's fence, 0 where that is not known
 --       {0, nonce}                            lost
+--       {-1, nonce}                           it ran before, and what it was answered is not known any more
 if NUMBER > 0 then
   local reply = answered()
   if reply then return reply end

@@ -11,6 +11,7 @@ mod overtaken;
 mod patience;
 mod receipts;
 mod told;
+mod two_handlers;
 mod waiting;
 
 use std::cell::Cell;

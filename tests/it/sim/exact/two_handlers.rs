@@ -1,0 +1,53 @@
+//! Two handlers with one token, though one at a time may have it: what is told of a write whose receipt the other's replaced.
+
+use edgelock::Error;
+
+use super::*;
+use crate::check::log_of;
+use crate::fate::Fate;
+
+/// What a handler is told of a write that is executed, and repeated once another handler has written with the same token.
+fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
+    let told = Rc::new(Cell::new(None));
+    let tells = told.clone();
+    play_on(redis, move |case| async move {
+        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lease = lock.acquire().await.expect("a lease");
+        let other = lock.resume(lease.token().clone()).expect("randomness");
+        let append = [Command::new("APPEND").key("log:a").arg(";")];
+        case.network.fates.next(Fate::Lost);
+        let ours = case.clone();
+        let writes = meanwhile(&case, &machine(), async move {
+            sleep(&ours, 100).await;
+            let written = other.exec(&[]).await;
+            // Behind the release there is nothing to write to.
+            assert_eq!(written.is_ok(), !is_last);
+            other.into_token();
+        });
+        let outcome = match is_last {
+            true => lease.commit(&append).await,
+            false => lease.exec(&append).await,
+        };
+        tells.set(Some(outcome.map(|replies| replies.len())));
+        assert!(writes.get().is_some());
+        assert_eq!(log_of("a", &case.redis.db()).len(), 1);
+    });
+    told.take().expect("it is told something")
+}
+
+#[test]
+fn a_write_that_is_repeated_behind_another_handlers_is_not_told_lost() {
+    let error = told(&Rc::default(), false).expect_err("nobody knows the reply");
+    assert!(error.is_unknown(), "{error}");
+    // What finds nothing replaces no receipt.
+    assert_eq!(told(&Rc::default(), true), Ok(1));
+}
+
+/// Sabotage: that the receipt tells a repeat from a straggler.
+#[test]
+fn a_receipt_that_calls_what_ran_lost_is_noticed() {
+    let said = "tonumber(last) > NUMBER and 0 or -1";
+    let redis = Redis::new(Box::new(move |text| text.replace(said, "0")));
+    let told = told(&Rc::new(redis), false);
+    assert!(matches!(told, Err(Error::Lost { .. })), "{told:?}");
+}
