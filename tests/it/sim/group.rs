@@ -242,7 +242,7 @@ fn replay(seed: u64) -> (Option<Broken>, String) {
 }
 
 #[test]
-fn no_promise_of_shared_turns_breaks() {
+fn no_promise_breaks_in_shared_turns() {
     let redis = Rc::default();
     let fails = |seed: &u64| run(*seed, &redis, Bent::Straight, Habit::Sound, Trace::OFF).is_some();
     let (seeds, _) = seeds(SEEDS);
