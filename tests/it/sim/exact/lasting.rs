@@ -240,10 +240,9 @@ fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
                 .max_requests(10_000);
             let tells = noted.clone();
             meanwhile(&case, &on, async move {
-                if let Err(edgelock::Error::Held { ahead, .. }) = lock.acquire().await {
-                    if number == 1 {
-                        tells.set(Some(ahead));
-                    }
+                let outcome = lock.acquire().await;
+                if let (1, Err(edgelock::Error::Held { ahead, .. })) = (number, outcome) {
+                    tells.set(Some(ahead));
                 }
             });
             sleep(&case, 100).await;
