@@ -3,6 +3,7 @@
 //! All cases take turns against one bridge, round by round, and each figure is the median over the rounds of the ratio to the
 //! bare POST of the same round: so a machine that is busy for a while slows all of them.
 
+pub(crate) mod bridges;
 pub(crate) mod contention;
 pub(crate) mod js;
 pub(crate) mod sale;

@@ -85,6 +85,8 @@ enum Task {
 
 #[derive(Subcommand)]
 enum Benchmark {
+    /// Measure what bridges take to serve a request of a lock: ours, webdis, and others of Upstash's dialect
+    Bridges(bench::bridges::Bridges),
     /// Measure locks that many wait for, 20 ms away, against the limit and against @upstash/lock
     Contention,
     /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take instead
@@ -114,6 +116,9 @@ fn run(task: Task) -> Result<bool> {
         Task::TestNpm => return test::run_npm(),
         Task::Heap { calls } => return test::run_heap(calls),
         Task::Bench { benchmark: None } => bench::run()?,
+        Task::Bench {
+            benchmark: Some(Benchmark::Bridges(options)),
+        } => bench::bridges::run(&options)?,
         Task::Bench {
             benchmark: Some(Benchmark::Contention),
         } => bench::contention::run()?,

@@ -10,6 +10,7 @@ mod humanwhocodes;
 mod node;
 mod process;
 mod redis_server;
+mod serverless_redis;
 mod webdis;
 mod worker;
 
@@ -19,6 +20,7 @@ pub use config::{workerd_config, workerd_modules};
 pub use humanwhocodes::HumanWhoCodes;
 pub use node::NodeScript;
 pub use redis_server::RedisServer;
+pub use serverless_redis::ServerlessRedis;
 pub use webdis::Webdis;
 pub use worker::{Worker, WorkerConfig};
 

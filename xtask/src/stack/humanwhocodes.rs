@@ -39,6 +39,11 @@ impl HumanWhoCodes {
     pub fn token(&self) -> &str {
         &self.token
     }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.script.id()
+    }
 }
 
 impl fmt::Debug for HumanWhoCodes {

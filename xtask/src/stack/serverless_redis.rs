@@ -1,0 +1,71 @@
+//! SooditK's `serverless-redis`, a bridge of Upstash's dialect that is not ours, before a Redis that another handle owns.
+//!
+//! No registry has it: who wants to see it beside ours builds it.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::process::Process;
+use super::redis_server::free_port;
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// A running bridge. Dropping it kills it.
+pub struct ServerlessRedis {
+    process: Process,
+    port: u16,
+    token: String,
+}
+
+impl ServerlessRedis {
+    /// This program before the Redis at this unix socket, on a free port of all addresses of this machine: it knows no other way.
+    ///
+    /// # Errors
+    ///
+    /// It does not start, or does not listen within 20 s; what it said is in the error.
+    pub fn start(program: &Path, redis_socket: &Path) -> Result<Self> {
+        let token = super::credential();
+        let port = free_port()?;
+        let mut command = Command::new(program);
+        command
+            .env("REDIS_URL", format!("unix://{}", redis_socket.display()))
+            .env("SR_TOKEN", &token)
+            .env("PORT", port.to_string());
+        let process = Process::start(&mut command)?;
+        process.wait_for("that it listens", START_LIMIT, |line| {
+            line.contains("Listening on").then_some(())
+        })?;
+        Ok(Self {
+            process,
+            port,
+            token,
+        })
+    }
+
+    /// Its address, `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The credential that it accepts.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl fmt::Debug for ServerlessRedis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerlessRedis")
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
