@@ -26,6 +26,9 @@ const HEAD: usize = 32 * 1024;
 /// What is read of a connection before it is dealt with, in bytes.
 const BUFFER: usize = 64 * 1024;
 
+/// How many connections may wait to be accepted, as far as the system lets us: as many as there may be by default.
+const BACKLOG: i32 = 4096;
+
 /// How many connections beyond the most are told so, and how many of one address.
 const CROWD: (usize, usize) = (32, 8);
 
@@ -99,6 +102,11 @@ impl Door {
             drop(place);
         });
     }
+}
+
+/// Whoever comes when the system keeps no more connections for a listener is not refused, but tries again after a second.
+pub(crate) fn let_many_come_at_once(listener: &TcpListener) -> io::Result<()> {
+    socket2::SockRef::from(listener).listen(BACKLOG)
 }
 
 /// How many clients may be connected, so that `for_redis` more descriptors and the bridge's own are left.

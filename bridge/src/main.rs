@@ -76,6 +76,7 @@ async fn run(options: Options) -> Result<(), Error> {
     let listener = TcpListener::bind(&options.listen)
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", options.listen))?;
+    listen::let_many_come_at_once(&listener)?;
     let mut private = match options.target()? {
         Target::Spawn => Some(PrivateRedis::start(&options.redis_server).await?),
         Target::Url => None,

@@ -83,6 +83,19 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     .await;
 }
 
+/// Those whom the system keeps no place for would come again a second later, and a client beside them.
+#[tokio::test]
+async fn as_many_may_come_at_once_as_the_system_lets() {
+    let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("Linux");
+    let most: usize = most.trim().parse().expect("a number");
+    let bridge = Bridge::spawn().await;
+    bridge.signal("STOP").await;
+    let came = timeout(LIMIT, silent(&bridge, 2, most.min(1_800))).await;
+    bridge.signal("CONT").await;
+    assert!(came.is_ok(), "some are not let in while others wait");
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+}
+
 #[tokio::test]
 async fn a_connection_on_which_no_request_arrives_is_closed() {
     let bridge = Bridge::start(["--redis", "spawn", "--idle-timeout", "300"]).await;
