@@ -4,6 +4,7 @@
 //! (`MOVED`), or who has the key while the slot is on its way (`ASK`), and the command is sent there: a node that redirects
 //! has executed nothing, so that this is not a second time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -68,7 +69,7 @@ impl Cluster {
             {
                 piece.add_command(waits.clone());
             }
-            let answered = self.piece(&piece, slot(first)).await;
+            let answered = self.piece(&Arc::new(piece), slot(first)).await;
             replies.extend(answered.map_err(|lost| match replies.is_empty() {
                 true => lost,
                 // Those before it were executed.
@@ -79,13 +80,18 @@ impl Cluster {
     }
 
     /// A command and what follows it on its connection.
-    async fn piece(&self, commands: &Pipeline, slot: Option<Slot>) -> Result<Vec<Value>, Lost> {
+    async fn piece(
+        &self,
+        commands: &Arc<Pipeline>,
+        slot: Option<Slot>,
+    ) -> Result<Vec<Value>, Lost> {
         let mut way = self.way(slot);
         let mut asking = Pipeline::new();
         asking.add_command(cmd("ASKING"));
         commands.cmd_iter().for_each(|command| {
             asking.add_command(command.clone());
         });
+        let asking = Arc::new(asking);
         loop {
             let node = self.atlas.node(&way.to);
             let sent = match way.asking {
@@ -146,7 +152,7 @@ impl Cluster {
                 // A stale memory is corrected by the answer, whatever else it says.
                 let mut question = Pipeline::new();
                 question.cmd("EXISTS").arg(channel);
-                let _ = self.piece(&question, Some(slot)).await;
+                let _ = self.piece(&Arc::new(question), Some(slot)).await;
                 Some(slot)
             }
             Topic::Pattern(_) => None,
@@ -186,7 +192,7 @@ impl Cluster {
     async fn look_around(&self, from: &Place) {
         let mut question = Pipeline::new();
         question.cmd("CLUSTER").arg("NODES");
-        match self.atlas.node(from).run(&question).await {
+        match self.atlas.node(from).run(&Arc::new(question)).await {
             Ok(replies) => self.atlas.keep(&places(&replies, from)),
             Err(_) => self.atlas.shun(from),
         }
@@ -201,7 +207,7 @@ impl Cluster {
         self.atlas.knows(place)
     }
 
-    fn entry(&self) -> std::sync::Arc<Node> {
+    fn entry(&self) -> Arc<Node> {
         self.atlas.node(&self.atlas.owner(None))
     }
 

@@ -24,6 +24,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::frames::{Awaited, Frames};
+use crate::insist::Insist;
 use crate::reply;
 use crate::reused::Reusable;
 
@@ -146,13 +147,13 @@ impl Server {
         let wire = Frames::new(self.open().await?, self.largest_reply, awaited.clone());
         let (commands, driver) =
             MultiplexedConnection::new_with_config(&self.settings, wire, config).await?;
-        let mut connection = Connection {
+        let connection = Connection {
             commands,
             driver: Arc::new(Driver(tokio::spawn(driver))),
             awaited,
         };
         // A server that hangs still accepts: only an answer, whatever it says, shows that there is somebody.
-        let answer = connection.ask(redis::pipe().cmd("PING")).await?;
+        let answer = connection.ask(of_one("PING")).await?;
         match &answer[..] {
             [Value::ServerError(refused)] if refused.code() == "NOAUTH" => {
                 Err(NoConnection::NoPassword)
@@ -217,12 +218,27 @@ impl fmt::Display for NoConnection {
 
 impl Connection {
     /// Sends the commands in one piece, and returns a reply for each.
-    pub(crate) async fn ask(&mut self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
+    ///
+    /// They are sent also if nobody waits for them any more: the library would leave them away, but their replies are counted on.
+    pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> RedisResult<Vec<Value>> {
         self.awaited.expect(commands.len());
-        self.commands
-            .send_packed_commands(commands, 0, commands.len())
-            .await
+        let mut connection = self.clone();
+        Insist::on(async move {
+            let count = commands.len();
+            let asked = connection
+                .commands
+                .send_packed_commands(&commands, 0, count);
+            asked.await
+        })
+        .await
     }
+}
+
+/// A command without arguments.
+pub(crate) fn of_one(name: &str) -> Arc<Pipeline> {
+    let mut commands = Pipeline::new();
+    commands.cmd(name);
+    Arc::new(commands)
 }
 
 impl Reusable for Connection {

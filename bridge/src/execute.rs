@@ -1,5 +1,7 @@
 //! Carries out commands: which are let through, and what each gets for an answer.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use redis::{Pipeline, Value};
 
@@ -28,7 +30,7 @@ impl Bridge {
         if let Verdict::Refused(reason) = verdict {
             return Err(Failure::bad_request(reason));
         }
-        let replies = self.upstream.run(&batch).await?;
+        let replies = self.upstream.run(&Arc::new(batch)).await?;
         let mut out = Vec::new();
         let status = match replies.first() {
             Some(Value::ServerError(refused)) => match reply::is_passing(refused) {
@@ -55,7 +57,7 @@ impl Bridge {
         }
         let replies = match batch.is_empty() {
             true => Vec::new(),
-            false => self.upstream.run(&batch).await?,
+            false => self.upstream.run(&Arc::new(batch)).await?,
         };
         Ok(list(verdicts, replies, encoding))
     }

@@ -13,6 +13,7 @@ mod dial;
 mod execute;
 mod frames;
 mod hub;
+mod insist;
 mod listen;
 mod lost;
 mod node;

@@ -9,7 +9,7 @@
 //! might do it twice.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use redis::{Pipeline, Value};
@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::budget::Budget;
-use crate::dial::{Connection, NoConnection, Server};
+use crate::dial::{Connection, NoConnection, Server, of_one};
 use crate::hub::{Hub, Listener, NotListening};
 use crate::lost::Lost;
 use crate::overdue::Overdue;
@@ -86,7 +86,7 @@ impl Node {
     }
 
     /// Sends the commands in one piece, and returns a reply for each.
-    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
         let load = self.pace.load(commands);
         match load {
             Load {
@@ -99,10 +99,10 @@ impl Node {
     }
 
     /// With everybody else's.
-    async fn together(&self, commands: &Pipeline, load: Load) -> Result<Vec<Value>, Lost> {
-        let mut shared = self.commands.get(self.dial()).await?;
+    async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, Lost> {
+        let shared = self.commands.get(self.dial()).await?;
         let under_way = self.overdue.under_way(&load);
-        let replies = ask(&mut shared.value, commands).await;
+        let replies = ask(&shared.value, commands).await;
         under_way.ended(&replies);
         if replies.is_err() {
             self.pace.doubt(&load.scripts);
@@ -116,8 +116,8 @@ impl Node {
     /// One script at a time.
     async fn apart(&self, commands: &Pipeline, load: Load) -> Result<Vec<Value>, Lost> {
         let _turn = self.within_time(&self.turn, Lost::NoTurn).await?;
-        let mut apart = self.scripts.get(self.dial()).await?;
-        let replies = self.measured(&mut apart.value, commands, load).await;
+        let apart = self.scripts.get(self.dial()).await?;
+        let replies = self.measured(&apart.value, commands, load).await;
         if replies.is_err() {
             self.scripts.forget(&apart);
         }
@@ -127,24 +127,24 @@ impl Node {
     /// Alone, from the command `first` on, which waits.
     async fn wait_for_replicas(
         &self,
-        commands: &Pipeline,
+        commands: &Arc<Pipeline>,
         first: usize,
         is_quick: bool,
     ) -> Result<Vec<Value>, Lost> {
         let _place = (self.waits.try_acquire()).map_err(|_| Lost::TooManyWaits)?;
-        let mut connection = self.spare().await?;
+        let connection = self.spare().await?;
         let mut replies = Vec::new();
-        let mut waiting = commands;
         let (before, after) = split(commands, first);
+        let mut waiting = commands;
         if !is_quick {
             let turn = self.within_time(&self.turn, Lost::NoTurn).await?;
             let load = self.pace.load(&before);
-            replies = self.measured(&mut connection, &before, load).await?;
+            replies = self.measured(&connection, &before, load).await?;
             waiting = &after;
             // The next one may run while this one waits.
             drop(turn);
         }
-        let answered = ask(&mut connection, waiting).await;
+        let answered = ask(&connection, waiting).await;
         replies.extend(answered.map_err(|lost| match replies.is_empty() {
             true => lost,
             false => lost.of_a_part(),
@@ -155,11 +155,11 @@ impl Node {
 
     async fn measured(
         &self,
-        connection: &mut Connection,
+        connection: &Connection,
         commands: &Pipeline,
         load: Load,
     ) -> Result<Vec<Value>, Lost> {
-        let timed = pace::timed(commands.cmd_iter());
+        let timed = Arc::new(pace::timed(commands.cmd_iter()));
         let under_way = self.overdue.under_way(&load);
         let answered = ask(connection, &timed).await;
         under_way.ended(&answered);
@@ -182,13 +182,14 @@ impl Node {
             true => None,
             false => Some(self.within_time(&self.turn, Lost::NoTurn).await?),
         };
-        let mut connection = self.spare().await?;
-        let begun = ask(&mut connection, redis::pipe().cmd("MULTI")).await?;
+        let connection = self.spare().await?;
+        let begun = ask(&connection, &of_one("MULTI")).await?;
         if !matches!(begun[..], [Value::Okay]) {
             return Ok(begun);
         }
         let under_way = self.overdue.under_way(&load);
-        let answered = ask(&mut connection, commands.cmd("EXEC")).await;
+        commands.cmd("EXEC");
+        let answered = ask(&connection, &Arc::new(commands)).await;
         under_way.ended(&answered);
         let replies = answered?;
         self.keep(connection);
@@ -232,7 +233,7 @@ impl Node {
         }
         let mut question = Pipeline::new();
         question.cmd("COMMAND").arg("INFO").arg(name);
-        let reads = flagged_read_only(&self.run(&question).await?);
+        let reads = flagged_read_only(&self.run(&Arc::new(question)).await?);
         if reads {
             let mut known = self
                 .read_only
@@ -259,18 +260,18 @@ impl Node {
     /// Redis says that it is busy once the script has run for its `busy-reply-threshold`, and is the
     /// one who judges: before that, and of a script that has written, it ends none.
     pub(crate) async fn end_overdue_scripts(&self) {
-        let Ok((answer, mut connection)) = self.asked_for_health().await else {
+        let Ok((answer, connection)) = self.asked_for_health().await else {
             return;
         };
         if let Some(kill) = self.overdue.to_be_ended(&answer) {
-            let told = connection.ask(&kill).await;
+            let told = connection.ask(Arc::new(kill)).await;
             self.overdue.told(told.as_deref());
         }
     }
 
     async fn asked_for_health(&self) -> Result<(Value, Connection), Lost> {
-        let mut health = self.health.get(self.dial()).await?;
-        let answered = health.value.ask(redis::pipe().cmd("PING")).await;
+        let health = self.health.get(self.dial()).await?;
+        let answered = health.value.ask(of_one("PING")).await;
         match answered.map(|mut replies| replies.pop()) {
             Ok(Some(answer)) => Ok((answer, health.value)),
             _ => {
@@ -282,7 +283,7 @@ impl Node {
 
     /// A connection that fails at this is let go, and the next one to ask opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, Lost> {
-        self.run(redis::pipe().cmd("PING")).await
+        self.run(&of_one("PING")).await
     }
 
     async fn within_time<'a>(
@@ -357,7 +358,7 @@ impl Node {
 }
 
 /// At the command `first`.
-fn split(commands: &Pipeline, first: usize) -> (Pipeline, Pipeline) {
+fn split(commands: &Pipeline, first: usize) -> (Pipeline, Arc<Pipeline>) {
     let mut pieces = (Pipeline::new(), Pipeline::new());
     for (index, command) in commands.cmd_iter().enumerate() {
         let piece = match index < first {
@@ -366,11 +367,11 @@ fn split(commands: &Pipeline, first: usize) -> (Pipeline, Pipeline) {
         };
         piece.add_command(command.clone());
     }
-    pieces
+    (pieces.0, Arc::new(pieces.1))
 }
 
-async fn ask(connection: &mut Connection, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
-    connection.ask(commands).await.map_err(|error| {
+async fn ask(connection: &Connection, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
+    connection.ask(Arc::clone(commands)).await.map_err(|error| {
         static SAID: Rarely = Rarely::new();
         if let Some(left_out) = SAID.due() {
             tracing::warn!(reason = %error, left_out, "no answer from redis");

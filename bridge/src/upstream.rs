@@ -1,5 +1,7 @@
 //! The Redis behind the bridge: one server, or a cluster of them.
 
+use std::sync::Arc;
+
 use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
@@ -16,7 +18,7 @@ pub(crate) enum Upstream {
 
 impl Upstream {
     /// Sends the commands and returns a reply for each.
-    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
         match self {
             Self::One(node) => node.run(commands).await,
             Self::Cluster(cluster) => cluster.run(commands).await,

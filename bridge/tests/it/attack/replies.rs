@@ -1,9 +1,11 @@
 //! Replies that the bridge could not read, or not hold.
 
 use reqwest::Method;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 
 use super::{Beside, many};
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect, signal};
 
 /// The Redis library gives a connection up on which it reads one.
 #[tokio::test]
@@ -27,6 +29,59 @@ async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
         assert!(body.ends_with(r#",{"result":"b"}]"#), "{body}");
     }
     beside.got_all().await;
+}
+
+/// What is broken off while Redis does not listen is counted on as if it were sent: so it must be.
+#[tokio::test]
+async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
+    let options = ["--max-reply", "1000000", "--timeout", "600000"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let value = "x".repeat(20_000);
+    let set = format!(r#"["SET","k","{value}"]"#);
+    assert_eq!(bridge.run(&set).await.0, 200);
+    let mut direct = connect(bridge.socket()).await;
+    let about: String = redis::cmd("INFO")
+        .arg("server")
+        .query_async(&mut direct)
+        .await
+        .expect("redis answers");
+    let id = about
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:"));
+    let id = id.and_then(|id| id.parse().ok()).expect("a process");
+    // Whoever is refused without Redis was served behind what came before.
+    let is_served = async || {
+        for _ in 0..10 {
+            assert_eq!(bridge.run("?").await.0, 400);
+        }
+    };
+
+    signal(id, "STOP").await;
+    let mut streams = Vec::new();
+    // The first ones fill what the system keeps for Redis.
+    let fills = format!(r#"[["SET","l","{}"]]"#, "x".repeat(200_000));
+    let pings = format!("[{}]", vec![r#"["PING"]"#; 300].join(","));
+    for body in [vec![fills; 5], vec![pings; many(20)]].concat() {
+        let head = format!(
+            "POST /pipeline HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let stream = TcpStream::connect(bridge.address()).await;
+        let mut stream = stream.expect("a connection");
+        stream
+            .write_all((head + &body).as_bytes())
+            .await
+            .expect("sent");
+        streams.push(stream);
+        is_served().await;
+    }
+    drop(streams);
+    is_served().await;
+    signal(id, "CONT").await;
+    for _ in 0..many(100) {
+        let (status, body) = bridge.run(r#"["GET","k"]"#).await;
+        assert_eq!(status, 200, "{body}");
+    }
 }
 
 #[tokio::test]
