@@ -41,7 +41,9 @@ impl From<Lost> for Failure {
             Lost::NotLetIn => {
                 "ERR Redis wants a password that the bridge does not have; nothing was executed"
             }
-            Lost::NoTurn => "ERR too many scripts or transactions wait; nothing was executed",
+            Lost::NoTurn => {
+                "ERR too many scripts, transactions or large requests wait; nothing was executed"
+            }
             Lost::TooManyWaits => "ERR too many requests wait for replicas; nothing was executed",
             Lost::Broken => {
                 "ERR the connection to Redis was lost; whether the command was executed is unknown"

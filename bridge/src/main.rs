@@ -7,6 +7,7 @@
 mod atlas;
 mod auth;
 mod budget;
+mod bulk;
 mod cluster;
 mod command;
 mod dial;

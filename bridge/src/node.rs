@@ -1,9 +1,9 @@
 //! One Redis server.
 //!
 //! One connection carries the commands of all requests, pipelined. Scripts that are not known to be
-//! quick take turns on another. Commands that make Redis hold back what follows travel on a
-//! connection that is theirs alone while they run; there is one for all who listen to messages, and
-//! one for questions about Redis' health.
+//! quick take turns on another, and what is large on a third. Commands that make Redis hold back what
+//! follows travel on a connection that is theirs alone while they run; there is one for all who listen
+//! to messages, and one for questions about Redis' health.
 //!
 //! A command is sent once. When its outcome was not learned, that is the answer: to send it again
 //! might do it twice.
@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::budget::Budget;
+use crate::bulk::Bulk;
 use crate::dial::{Connection, NoConnection, Server, of_one};
 use crate::hub::{Hub, Listener, NotListening};
 use crate::lost::Lost;
@@ -32,6 +33,9 @@ const DIAL: Duration = Duration::from_secs(1);
 
 /// How many transactions run at once. Others wait for their turn.
 const TRANSACTIONS: usize = 16;
+
+/// How many large requests, or requests for large answers, are with Redis at once. Others wait for their turn.
+const LARGE_AT_ONCE: usize = 4;
 
 /// How many idle connections are kept for the next commands that need one to themselves.
 const SPARES: usize = 16;
@@ -51,14 +55,18 @@ pub(crate) struct Node {
     limits: Limits,
     commands: Reused<Connection>,
     scripts: Reused<Connection>,
+    large: Reused<Connection>,
     health: Reused<Connection>,
     messages: Reused<Hub>,
     spares: Mutex<Vec<Connection>>,
     /// For the script that runs apart from other commands.
     turn: Semaphore,
+    /// For what is large.
+    large_turns: Semaphore,
     waits: Semaphore,
     transactions: Semaphore,
     pace: Pace,
+    bulk: Bulk,
     overdue: Overdue,
     /// Why Redis cannot be reached, if it cannot.
     away: Mutex<Option<String>>,
@@ -71,14 +79,17 @@ impl Node {
             server,
             commands: Reused::default(),
             scripts: Reused::default(),
+            large: Reused::default(),
             health: Reused::default(),
             messages: Reused::default(),
             spares: Mutex::default(),
             turn: Semaphore::new(1),
+            large_turns: Semaphore::new(LARGE_AT_ONCE),
             waits: Semaphore::new(limits.waits),
             limits,
             transactions: Semaphore::new(TRANSACTIONS),
             pace: Pace::default(),
+            bulk: Bulk::default(),
             overdue: Overdue::default(),
             away: Mutex::default(),
             read_only: RwLock::default(),
@@ -98,19 +109,29 @@ impl Node {
         }
     }
 
-    /// With everybody else's.
+    /// With everybody else's, or with what is as large.
     async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, Lost> {
-        let shared = self.commands.get(self.dial()).await?;
+        let (connections, _turn) = match self.bulk.expects(commands) {
+            true => {
+                let turn = self.within_time(&self.large_turns, Lost::NoTurn).await?;
+                (&self.large, Some(turn))
+            }
+            false => (&self.commands, None),
+        };
+        let shared = connections.get(self.dial()).await?;
         let under_way = self.overdue.under_way(&load);
-        let replies = ask(&shared.value, commands).await;
-        under_way.ended(&replies);
-        if replies.is_err() {
-            self.pace.doubt(&load.scripts);
-            if self.commands.forget(&shared) {
-                self.spares().clear();
+        let answered = ask(&shared.value, commands).await;
+        under_way.ended(&answered);
+        match &answered {
+            Ok(replies) => self.bulk.answered(commands, replies),
+            Err(_) => {
+                self.pace.doubt(&load.scripts);
+                if connections.forget(&shared) {
+                    self.spares().clear();
+                }
             }
         }
-        replies
+        answered
     }
 
     /// One script at a time.

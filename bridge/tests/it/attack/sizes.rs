@@ -73,6 +73,32 @@ async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     .await;
 }
 
+/// A client that asks behind them on one connection would wait for all of them.
+#[tokio::test]
+async fn large_values_that_many_ask_for_at_once_are_not_in_the_way_of_small_ones() {
+    let bridge = Bridge::spawn().await;
+    let value = "x".repeat(MEGABYTE);
+    assert_eq!(
+        bridge.run(&format!(r#"["SET","large","{value}"]"#)).await.0,
+        200
+    );
+    let connection = async |command: &str| {
+        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
+        let (_, body) = answer(bridge.post("/pipeline", body)).await;
+        let id = body.rsplit_once(':').map(|(_, id)| id.to_owned());
+        id.expect("an answer to each")
+    };
+    let small = connection(r#"["GET","small"]"#).await;
+    let large = connection(r#"["GET","large"]"#).await;
+    assert_ne!(small, large);
+    let beside = Beside::of(&bridge).await;
+    let asked = (0..many(80)).map(|_| answer(bridge.post("/", r#"["GET","large"]"#)));
+    let answers = join_all(asked).await;
+    assert!(answers.iter().any(|answer| answer.0 == 200));
+    beside.got_all().await;
+    assert_eq!(connection(r#"["GET","small"]"#).await, small);
+}
+
 #[tokio::test]
 async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
     let bridge = Bridge::start(["--redis", "spawn", "--max-commands", "1000"]).await;
