@@ -1,17 +1,22 @@
-//! Connections of clients: how many, and for how long they may be silent.
+//! Connections of clients: how many, and what they come for.
 //!
 //! Descriptors are kept for Redis, however many clients come, and a few connections for whoever asks for `/health`.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::{Body, HttpBody as _};
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -19,6 +24,8 @@ use tokio::time::sleep;
 
 use crate::places::{Place, Places};
 use crate::rarely::Rarely;
+use crate::server::Bridge;
+use crate::silence::{Patience, Silence, UnderWay};
 
 /// The head of a request, in bytes.
 const HEAD: usize = 32 * 1024;
@@ -41,23 +48,29 @@ const OWN: usize = 64;
 /// Where clients come in.
 pub(crate) struct Door {
     pub(crate) places: Arc<Places>,
-    /// For how long a connection may be silent, and how long the head of a request may take.
-    pub(crate) idle: Duration,
-    pub(crate) router: Router,
+    pub(crate) patience: Patience,
 }
 
-/// Serves whom `door` has a place for, and by `crowded` those beyond, until the bridge stops and all that was begun is answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    BeServed,
+    BeTurnedAway,
+}
+
+/// Serves whom `door` has a place for, and turns away those beyond, until the bridge stops and all that was begun is answered.
 pub(crate) async fn serve(
     listener: TcpListener,
     door: Door,
-    crowded: Router,
+    bridge: Arc<Bridge>,
     mut stopping: watch::Receiver<()>,
 ) {
     let connections = GracefulShutdown::new();
     let crowd = Door {
         places: Places::new(CROWD.0, CROWD.1),
-        idle: CROWD_IDLE,
-        router: crowded,
+        patience: Patience {
+            idle: CROWD_IDLE,
+            head: CROWD_IDLE,
+        },
     };
     loop {
         let accepted = tokio::select! {
@@ -68,12 +81,12 @@ pub(crate) async fn serve(
             Ok((stream, peer)) => {
                 tune(&stream);
                 if let Some(place) = door.places.take(peer.ip()) {
-                    door.admit(stream, place, true, &connections);
+                    door.admit(stream, place, To::BeServed, &bridge, &connections);
                     continue;
                 }
                 tell_of_crowd(peer);
                 if let Some(place) = crowd.places.take(peer.ip()) {
-                    crowd.admit(stream, place, false, &connections);
+                    crowd.admit(stream, place, To::BeTurnedAway, &bridge, &connections);
                 }
             }
             Err(error) => not_accepted(&error).await,
@@ -84,24 +97,59 @@ pub(crate) async fn serve(
 }
 
 impl Door {
-    fn admit(&self, stream: TcpStream, place: Place, stays: bool, connections: &GracefulShutdown) {
+    fn admit(
+        &self,
+        stream: TcpStream,
+        place: Place,
+        to: To,
+        bridge: &Arc<Bridge>,
+        connections: &GracefulShutdown,
+    ) {
+        let (silence, patience, bridge) = (Silence::new(), self.patience, Arc::clone(bridge));
+        let stream = TokioIo::new(silence.clone().of(stream));
+        let requests = silence.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (bridge, under_way) = (Arc::clone(&bridge), requests.begun());
+            async move {
+                let request = request.map(Body::new);
+                let response = match to {
+                    To::BeServed => bridge.handle(request).await,
+                    To::BeTurnedAway => bridge.turn_away(request).await,
+                };
+                Ok::<_, Infallible>(until_complete(response, under_way))
+            }
+        });
         let served = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.idle)
+            // It would take a timer for each request.
+            .header_read_timeout(None)
             .max_header_size(HEAD)
             .max_buf_size(BUFFER)
-            .keep_alive(stays)
-            .serve_connection(
-                TokioIo::new(stream),
-                TowerToHyperService::new(self.router.clone()),
-            );
+            .keep_alive(to == To::BeServed)
+            .serve_connection(stream, service);
         let served = connections.watch(served);
         tokio::spawn(async move {
-            // Clients break off as they like.
-            let _ = served.await;
+            tokio::select! {
+                biased;
+                // Clients break off as they like.
+                _ = served => {}
+                () = silence.outlasts(patience) => {}
+            }
             drop(place);
         });
     }
+}
+
+/// A stream is under way until its end. Any other answer is complete, and what is not written of it is known to be unread.
+fn until_complete(response: Response, under_way: UnderWay) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|events| {
+        Body::from_stream(events.into_data_stream().map(move |event| {
+            let _ = &under_way;
+            event
+        }))
+    })
 }
 
 /// Whoever comes when the system keeps no more connections for a listener is not refused, but tries again after a second.

@@ -30,6 +30,7 @@ mod request;
 mod reused;
 mod script;
 mod server;
+mod silence;
 mod spawn;
 mod subscribe;
 mod upstream;
@@ -108,13 +109,12 @@ async fn run(options: Options) -> Result<(), Error> {
     ));
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let door = options.door(server::router(Arc::clone(&bridge)))?;
+    let door = options.door()?;
     announce(&listener, private.as_ref())?;
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
     tokio::spawn(mind_scripts(Arc::clone(&bridge)));
-    let crowded = server::crowded(bridge);
-    let serving = tokio::spawn(listen::serve(listener, door, crowded, stop.subscribe()));
+    let serving = tokio::spawn(listen::serve(listener, door, bridge, stop.subscribe()));
 
     let outcome = tokio::select! {
         _ = terminate.recv() => Ok(()),

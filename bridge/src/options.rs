@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::Router;
 use clap::Parser;
 
 use crate::auth::Credentials;
@@ -11,6 +10,7 @@ use crate::dial::Server;
 use crate::listen::{Door, most_connections};
 use crate::places::Places;
 use crate::server::Settings;
+use crate::silence::Patience;
 use crate::spawn;
 
 /// 16 hexadecimal digits are 64 random bits, too many to try over a network.
@@ -140,7 +140,7 @@ pub(crate) struct Options {
     )]
     max_connections_per_address: Option<usize>,
 
-    /// How long a connection may be silent, and the head of a request on its way, in milliseconds
+    /// How long a connection may be silent between requests, in milliseconds
     #[arg(
         long,
         value_name = "MS",
@@ -149,6 +149,16 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u64).range(1..=3_600_000)
     )]
     idle_timeout: u64,
+
+    /// How long the head of a request may take from its first byte on, in milliseconds
+    #[arg(
+        long,
+        value_name = "MS",
+        env = "EDGELOCK_BRIDGE_HEAD_TIMEOUT",
+        default_value_t = 10_000,
+        value_parser = clap::value_parser!(u64).range(1..=3_600_000)
+    )]
+    head_timeout: u64,
 
     /// How long a request may wait for its body, and for Redis, in milliseconds
     #[arg(
@@ -190,13 +200,15 @@ impl Options {
         }
     }
 
-    pub(crate) fn door(&self, router: Router) -> Result<Door, String> {
+    pub(crate) fn door(&self) -> Result<Door, String> {
         let most = most_connections(self.max_connections, self.max_waits)?;
         let most_of_one = self.max_connections_per_address;
         Ok(Door {
             places: Places::new(most, most_of_one.unwrap_or_else(|| most.div_ceil(2))),
-            idle: Duration::from_millis(self.idle_timeout),
-            router,
+            patience: Patience {
+                idle: Duration::from_millis(self.idle_timeout),
+                head: Duration::from_millis(self.head_timeout),
+            },
         })
     }
 

@@ -1,14 +1,12 @@
 //! The HTTP face: who asks for what, in which form, and the frame of every answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -45,52 +43,9 @@ pub(crate) struct Settings {
     pub(crate) max_commands: usize,
 }
 
-pub(crate) fn router(bridge: Arc<Bridge>) -> Router {
-    Router::new().fallback(handle).with_state(bridge)
-}
-
-/// For those for whom there is no place.
-pub(crate) fn crowded(bridge: Arc<Bridge>) -> Router {
-    Router::new().fallback(turn_away).with_state(bridge)
-}
-
-async fn turn_away(State(bridge): State<Arc<Bridge>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let answer = match parts.uri.path() {
-        "/health" => bridge.health().await,
-        _ => {
-            bridge.read_off(body).await;
-            let text = "ERR too many connections; nothing was executed";
-            Err(Failure::refused_for_now(text))
-        }
-    };
-    answer.unwrap_or_else(Failure::into_response)
-}
-
-async fn handle(State(bridge): State<Arc<Bridge>>, request: Request) -> Response {
-    let started = Instant::now();
-    let (parts, body) = request.into_parts();
-    let mut response = bridge
-        .answer(&parts, body)
-        .await
-        .unwrap_or_else(Failure::into_response);
-    let headers = response.headers_mut();
-    headers.insert("upstash-sync-token", bridge.sync_tokens.next());
-    // For clients that subscribe only where they are told that it harms nobody.
-    headers.insert("x-edgelock-bridge", HeaderValue::from_static("push"));
-    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
-        let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
-        response.headers_mut().insert(header::ALLOW, allowed);
-    }
-    tracing::debug!(
-        method = %parts.method,
-        route = route(parts.uri.path()),
-        status = response.status().as_u16(),
-        micros = started.elapsed().as_micros() as u64,
-        "request"
-    );
-    response
-}
+// Names made here, not anew for each answer.
+const SYNC_TOKEN: HeaderName = HeaderName::from_static("upstash-sync-token");
+const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge");
 
 impl Bridge {
     pub(crate) fn new(
@@ -110,6 +65,48 @@ impl Bridge {
             credentials,
             sync_tokens: SyncTokens::new(),
         }
+    }
+
+    pub(crate) async fn handle(&self, request: Request) -> Response {
+        let started = tracing::enabled!(tracing::Level::DEBUG).then(Instant::now);
+        let (parts, body) = request.into_parts();
+        let mut response = self
+            .answer(&parts, body)
+            .await
+            .unwrap_or_else(Failure::into_response);
+        let status = response.status();
+        let headers = response.headers_mut();
+        headers.insert(SYNC_TOKEN, self.sync_tokens.next());
+        // For clients that subscribe only where they are told that it harms nobody.
+        headers.insert(PUSH, HeaderValue::from_static("push"));
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
+            headers.insert(header::ALLOW, allowed);
+        }
+        if let Some(started) = started {
+            tracing::debug!(
+                method = %parts.method,
+                route = route(parts.uri.path()),
+                status = status.as_u16(),
+                micros = started.elapsed().as_micros() as u64,
+                "request"
+            );
+        }
+        response
+    }
+
+    /// For those for whom there is no place.
+    pub(crate) async fn turn_away(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let answer = match parts.uri.path() {
+            "/health" => self.health().await,
+            _ => {
+                self.read_off(body).await;
+                let text = "ERR too many connections; nothing was executed";
+                Err(Failure::refused_for_now(text))
+            }
+        };
+        answer.unwrap_or_else(Failure::into_response)
     }
 
     async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Failure> {

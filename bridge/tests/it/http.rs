@@ -29,8 +29,8 @@ async fn an_answer_is_framed_exactly() {
         "HTTP/1.1 200 OK",
         "content-type: application/json",
         "x-edgelock-bridge: push",
-        "content-length: 15",
         "connection: close",
+        "content-length: 15",
         "",
         r#"{"result":"OK"}"#,
     ];

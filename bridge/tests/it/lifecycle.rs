@@ -250,6 +250,7 @@ async fn help_names_every_option_and_no_secret() {
         "max-connections",
         "max-connections-per-address",
         "idle-timeout",
+        "head-timeout",
         "timeout",
         "log",
     ] {

@@ -98,14 +98,16 @@ async fn as_many_may_come_at_once_as_the_system_lets() {
 
 #[tokio::test]
 async fn a_connection_on_which_no_request_arrives_is_closed() {
-    let bridge = Bridge::start(["--redis", "spawn", "--idle-timeout", "300"]).await;
-    let mut silent = connect(&bridge, 1).await;
-    assert_eq!(ends(&mut silent).await, "");
-    let mut half = connect(&bridge, 1).await;
+    let head = ["--head-timeout", "300"];
+    let patient = Bridge::start(["--redis", "spawn"].into_iter().chain(head)).await;
+    let mut half = connect(&patient, 1).await;
     half.write_all(b"GET /ping HTTP/1.1\r\nHost: x")
         .await
         .expect("sent");
     ends(&mut half).await;
+    let bridge = Bridge::start(["--redis", "spawn", "--idle-timeout", "300"]).await;
+    let mut silent = connect(&bridge, 1).await;
+    assert_eq!(ends(&mut silent).await, "");
     let mut idle = connect(&bridge, 1).await;
     let head = format!("GET /ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n");
     idle.write_all(head.as_bytes()).await.expect("sent");

@@ -1,0 +1,239 @@
+//! For how long a connection of a client may be silent.
+//!
+//! A timer for each request would be set and given up again as often as requests come. Instead it is noted what happens, and looked
+//! at from time to time.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, sleep_until};
+
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    /// Between an answer and the next request, or before the first.
+    pub(crate) idle: Duration,
+    /// From the first byte of a request to the end of its head.
+    pub(crate) head: Duration,
+}
+
+/// What is known of a connection.
+#[derive(Clone)]
+pub(crate) struct Silence(Arc<Mutex<State>>);
+
+struct State {
+    /// Requests whose answers are not complete.
+    under_way: usize,
+    /// The system takes no more of an answer. How long that may last is its own limit.
+    is_unread: bool,
+    /// When the last answer left.
+    idle_since: Instant,
+    /// When the first byte came of a head that is not complete.
+    head_since: Option<Instant>,
+}
+
+/// A request on its way, until this is dropped.
+pub(crate) struct UnderWay(Silence);
+
+/// Notes what is read and written.
+pub(crate) struct Heard<S> {
+    inner: S,
+    silence: Silence,
+}
+
+impl Silence {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(State {
+            under_way: 0,
+            is_unread: false,
+            idle_since: Instant::now(),
+            head_since: None,
+        })))
+    }
+
+    pub(crate) fn of<S>(self, inner: S) -> Heard<S> {
+        let silence = self;
+        Heard { inner, silence }
+    }
+
+    /// The head of a request is complete.
+    pub(crate) fn begun(&self) -> UnderWay {
+        let mut state = self.state();
+        state.under_way += 1;
+        state.head_since = None;
+        UnderWay(self.clone())
+    }
+
+    /// Returns once it lasted too long.
+    pub(crate) async fn outlasts(&self, patience: Patience) {
+        let often = patience.idle.min(patience.head);
+        loop {
+            let now = Instant::now();
+            let look = now + often;
+            let look = match self.state().ends(patience) {
+                Some(end) if end <= now => return,
+                Some(end) => look.min(end),
+                None => look,
+            };
+            sleep_until(look).await;
+        }
+    }
+
+    fn read(&self) {
+        let mut state = self.state();
+        if state.under_way == 0 && state.head_since.is_none() {
+            state.head_since = Some(Instant::now());
+        }
+    }
+
+    fn written(&self, is_unread: bool) {
+        let mut state = self.state();
+        if state.is_unread != is_unread {
+            state.is_unread = is_unread;
+            state.idle_since = Instant::now();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// When it will have lasted too long, unless something happens.
+    fn ends(&self, patience: Patience) -> Option<Instant> {
+        if self.under_way > 0 || self.is_unread {
+            return None;
+        }
+        Some(match self.head_since {
+            Some(since) => since + patience.head,
+            None => self.idle_since + patience.idle,
+        })
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.under_way -= 1;
+        state.idle_since = Instant::now();
+    }
+}
+
+impl<S> Heard<S> {
+    fn note(&self, written: &Poll<io::Result<usize>>) {
+        self.silence.written(written.is_pending());
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = out.filled().len();
+        let read = Pin::new(&mut self.inner).poll_read(cx, out);
+        if out.filled().len() > before {
+            self.silence.read();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.note(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, pieces);
+        self.note(&written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        idle: Duration::from_secs(60),
+        head: Duration::from_secs(10),
+    };
+
+    /// How long it lasts from now on.
+    async fn lasts(silence: &Silence) -> u64 {
+        let begun = Instant::now();
+        silence.outlasts(PATIENCE).await;
+        begun.elapsed().as_secs()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_request_may_be_silent_for_longer_than_in_the_midst_of_a_head() {
+        let (mut client, server) = duplex(64);
+        let silence = Silence::new();
+        let mut server = silence.clone().of(server);
+        assert_eq!(lasts(&silence).await, 60);
+        for _ in 0..3 {
+            client.write_all(b"G").await.expect("sent");
+            server.read_u8().await.expect("read");
+            sleep(Duration::from_secs(3)).await;
+        }
+        assert_eq!(lasts(&silence).await, 1);
+        drop(silence.begun());
+        assert_eq!(lasts(&silence).await, 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_under_way_and_an_answer_that_is_not_read_are_no_silence() {
+        let (mut client, server) = duplex(4);
+        let silence = Silence::new();
+        let mut server = silence.clone().of(server);
+        let hour = Duration::from_secs(3600);
+        let waits = async |silence: &Silence| {
+            let lasts = tokio::time::timeout(hour, silence.outlasts(PATIENCE));
+            lasts.await.is_err()
+        };
+        let under_way = silence.begun();
+        assert!(waits(&silence).await);
+        drop(under_way);
+        let writes = tokio::spawn(async move {
+            server.write_all(b"12345678").await.expect("read");
+            server
+        });
+        tokio::task::yield_now().await;
+        assert!(waits(&silence).await);
+        client.read_exact(&mut [0; 8]).await.expect("written");
+        let _server = writes.await.expect("no panic");
+        assert_eq!(lasts(&silence).await, 60);
+    }
+}
