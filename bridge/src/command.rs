@@ -4,17 +4,19 @@ use std::borrow::Cow;
 
 /// A name and its arguments; at least the name.
 pub(crate) struct Command<'a> {
+    name: Vec<u8>,
     parts: Vec<Cow<'a, [u8]>>,
 }
 
 impl<'a> Command<'a> {
     pub(crate) fn new(parts: Vec<Cow<'a, [u8]>>) -> Option<Self> {
-        (!parts.is_empty()).then_some(Self { parts })
+        let name = parts.first()?.to_ascii_uppercase();
+        Some(Self { name, parts })
     }
 
     /// In capitals, because Redis does not mind the case.
-    pub(crate) fn name(&self) -> Vec<u8> {
-        self.parts[0].to_ascii_uppercase()
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.name
     }
 
     /// Argument `index`, counted from 1 as Redis does: 0 is the name.

@@ -106,7 +106,7 @@ impl Bridge {
             return Ok(Verdict::Refused(reason));
         }
         if access == Access::ReadOnly && !self.readable(&command).await? {
-            let name = String::from_utf8_lossy(&command.name()).to_lowercase();
+            let name = String::from_utf8_lossy(command.name()).to_lowercase();
             return Ok(Verdict::Refused(format!(
                 "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
             )));
@@ -126,9 +126,9 @@ impl Bridge {
     /// the operator says so: nothing else is done while one runs.
     async fn readable(&self, command: &Command<'_>) -> Result<bool, Failure> {
         let name = command.name();
-        Ok(!matches!(name.as_slice(), b"KEYS" | b"SCAN")
-            && (self.settings.read_only_scripts || !refuse::runs_script(&name))
-            && self.upstream.reads_only(&name).await?)
+        Ok(!matches!(name, b"KEYS" | b"SCAN")
+            && (self.settings.read_only_scripts || !refuse::runs_script(name))
+            && self.upstream.reads_only(name).await?)
     }
 }
 

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -268,8 +269,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
         let this = self.get_mut();
         let sieve = &mut this.sieve;
         while this.given == sieve.whole {
-            let mut chunk = [0; 16 * 1024];
-            let mut chunk = ReadBuf::new(&mut chunk);
+            let mut chunk = [MaybeUninit::uninit(); 16 * 1024];
+            let mut chunk = ReadBuf::uninit(&mut chunk);
             ready!(Pin::new(&mut this.inner).poll_read(cx, &mut chunk))?;
             if chunk.filled().is_empty() {
                 return Poll::Ready(Ok(()));

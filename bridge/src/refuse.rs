@@ -11,7 +11,7 @@ use crate::command::Command;
 /// The reason why `command` is refused, if it is. `longest_wait` bounds the commands that may wait for replicas.
 pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(), String> {
     let name = command.name();
-    let reason = match name.as_slice() {
+    let reason = match name {
         b"BLPOP" | b"BRPOP" | b"BRPOPLPUSH" | b"BLMOVE" | b"BLMPOP" | b"BZPOPMIN" | b"BZPOPMAX"
         | b"BZMPOP" => BLOCKS,
         b"XREAD" | b"XREADGROUP" if blocks(command) => BLOCKS,
@@ -40,14 +40,14 @@ pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(),
         b"SLAVEOF" | b"SWAPDB" => SERVER,
         _ => return Ok(()),
     };
-    Err(refusal(&name, reason))
+    Err(refusal(name, reason))
 }
 
 /// Why `command` is refused unless the operator says otherwise, if it is: it throws away what others have, their data, their
 /// scripts or what was recorded of the server, or lets scripts of its own stay.
 pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
     let name = command.name();
-    let harmless: &[&[u8]] = match name.as_slice() {
+    let harmless: &[&[u8]] = match name {
         b"FLUSHALL" | b"FLUSHDB" | b"RESTORE" | b"SLOWLOG" | b"LATENCY" | b"LASTSAVE" | b"ROLE" => {
             &[]
         }
@@ -59,7 +59,7 @@ pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
     let sub = command.arg(1).unwrap_or_default().to_ascii_uppercase();
     match harmless.contains(&sub.as_slice()) {
         true => Ok(()),
-        false => Err(refusal(&name, DANGEROUS)),
+        false => Err(refusal(name, DANGEROUS)),
     }
 }
 
@@ -67,13 +67,13 @@ pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
 /// its request.
 pub(crate) fn check_in_cluster(command: &Command<'_>, is_first: bool) -> Result<(), String> {
     let name = command.name();
-    let reason = match name.as_slice() {
+    let reason = match name {
         b"KEYS" | b"SCAN" | b"DBSIZE" | b"FLUSHALL" | b"FLUSHDB" | b"RANDOMKEY" | b"FUNCTION"
         | b"SCRIPT" | b"PUBSUB" | b"INFO" => ALL_NODES,
-        _ if waits_for_replicas(&name) && is_first => ITS_WRITE,
+        _ if waits_for_replicas(name) && is_first => ITS_WRITE,
         _ => return Ok(()),
     };
-    Err(refusal(&name, reason))
+    Err(refusal(name, reason))
 }
 
 /// Whether the command called `name` makes Redis hold back all that follows on its connection, and is about what went before on it.

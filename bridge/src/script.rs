@@ -28,27 +28,30 @@ impl Scripts {
     /// Makes `command` fit for Redis. Returns the answer to give where Redis' own would name a script that the client
     /// does not know.
     pub(crate) fn adapt(&self, command: &mut Command<'_>) -> Option<String> {
-        let subcommand = command.arg(1).map(<[u8]>::to_ascii_uppercase);
-        match (command.name().as_slice(), subcommand.as_deref()) {
-            (b"EVAL" | b"EVAL_RO", _) => {
+        let is = |sub: &[u8]| {
+            let given = command.arg(1);
+            given.is_some_and(|given| given.eq_ignore_ascii_case(sub))
+        };
+        match command.name() {
+            b"EVAL" | b"EVAL_RO" => {
                 command
                     .args_mut_from(1)
                     .next()
                     .and_then(|script| self.strip(script));
                 None
             }
-            (b"SCRIPT", Some(b"LOAD")) => command
+            b"SCRIPT" if is(b"LOAD") => command
                 .args_mut_from(2)
                 .next()
                 .and_then(|script| self.strip(script)),
-            (b"EVALSHA" | b"EVALSHA_RO", _) => {
+            b"EVALSHA" | b"EVALSHA_RO" => {
                 command
                     .args_mut_from(1)
                     .take(1)
                     .for_each(|sha| self.translate(sha));
                 None
             }
-            (b"SCRIPT", Some(b"EXISTS")) => {
+            b"SCRIPT" if is(b"EXISTS") => {
                 command.args_mut_from(2).for_each(|sha| self.translate(sha));
                 None
             }
