@@ -3,9 +3,11 @@
 //! Redis is told of a channel once its first listener comes, and of its end as soon as the last one goes: so Redis knows whether
 //! anybody listens, though not how many. A listener that reads too slowly is let go, rather than kept messages for.
 
+mod listener;
+
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -17,16 +19,12 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at, timeout};
 
+use self::listener::Ear;
+pub(crate) use self::listener::Listener;
 use crate::budget::Budget;
 use crate::rarely::Rarely;
 use crate::reused::Reusable;
 use crate::subscribe::Topic;
-
-/// What a listener may have to read yet, in bytes, when another message comes.
-const BACKLOG: usize = 256 * 1024;
-
-/// What a message costs besides its bytes.
-const MESSAGE: usize = 64;
 
 /// How often Redis is asked whether it is there. Shorter than the patience of the proxies on the way to clients.
 pub(crate) const PING_EVERY: Duration = Duration::from_secs(10);
@@ -35,15 +33,6 @@ pub(crate) const PING_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct Hub {
     requests: UnboundedSender<Request>,
     next: Arc<AtomicU64>,
-}
-
-/// The messages on one topic, for one listener. It is let go when this is dropped.
-pub(crate) struct Listener {
-    id: u64,
-    topic: Topic,
-    messages: UnboundedReceiver<Bytes>,
-    backlog: Arc<AtomicUsize>,
-    requests: UnboundedSender<Request>,
 }
 
 /// Why there is no listener.
@@ -56,15 +45,6 @@ pub(crate) enum NotListening {
 enum Request {
     Join(Topic, Ear),
     Leave(Topic, u64),
-}
-
-/// The hub's end of a listener.
-struct Ear {
-    id: u64,
-    messages: UnboundedSender<Bytes>,
-    backlog: Arc<AtomicUsize>,
-    /// Until Redis has answered.
-    waits: Option<oneshot::Sender<RedisResult<()>>>,
 }
 
 /// What is known of a topic.
@@ -143,37 +123,6 @@ impl Hub {
 impl Reusable for Hub {
     fn is_open(&self) -> bool {
         !self.requests.is_closed()
-    }
-}
-
-impl Listener {
-    pub(crate) const fn topic(&self) -> &Topic {
-        &self.topic
-    }
-
-    /// The next event, or `None`: Redis is gone, or this listener was too slow.
-    pub(crate) async fn next(&mut self) -> Option<Bytes> {
-        let event = self.messages.recv().await?;
-        (self.backlog).fetch_sub(event.len() + MESSAGE, Ordering::Relaxed);
-        Some(event)
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        let leave = Request::Leave(self.topic.clone(), self.id);
-        let _ = self.requests.send(leave);
-    }
-}
-
-impl Ear {
-    /// Whether it still listens, and reads.
-    fn hear(&self, event: &Bytes) -> bool {
-        if self.backlog.load(Ordering::Relaxed) > BACKLOG {
-            return false;
-        }
-        (self.backlog).fetch_add(event.len() + MESSAGE, Ordering::Relaxed);
-        self.messages.send(event.clone()).is_ok()
     }
 }
 

@@ -1,0 +1,67 @@
+//! One who listens: its own end, and the hub's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Bytes;
+use redis::RedisResult;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+
+use super::Request;
+use crate::subscribe::Topic;
+
+/// What a listener may have to read yet, in bytes, when another message comes.
+const BACKLOG: usize = 256 * 1024;
+
+/// What a message costs besides its bytes.
+const MESSAGE: usize = 64;
+
+/// The messages on one topic, for one listener. It is let go when this is dropped.
+pub(crate) struct Listener {
+    pub(super) id: u64,
+    pub(super) topic: Topic,
+    pub(super) messages: UnboundedReceiver<Bytes>,
+    pub(super) backlog: Arc<AtomicUsize>,
+    pub(super) requests: UnboundedSender<Request>,
+}
+
+/// The hub's end of a listener.
+pub(super) struct Ear {
+    pub(super) id: u64,
+    pub(super) messages: UnboundedSender<Bytes>,
+    pub(super) backlog: Arc<AtomicUsize>,
+    /// Until Redis has answered.
+    pub(super) waits: Option<oneshot::Sender<RedisResult<()>>>,
+}
+
+impl Listener {
+    pub(crate) const fn topic(&self) -> &Topic {
+        &self.topic
+    }
+
+    /// The next event, or `None`: Redis is gone, or this listener was too slow.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        let event = self.messages.recv().await?;
+        (self.backlog).fetch_sub(event.len() + MESSAGE, Ordering::Relaxed);
+        Some(event)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let leave = Request::Leave(self.topic.clone(), self.id);
+        let _ = self.requests.send(leave);
+    }
+}
+
+impl Ear {
+    /// Whether it still listens, and reads.
+    pub(super) fn hear(&self, event: &Bytes) -> bool {
+        if self.backlog.load(Ordering::Relaxed) > BACKLOG {
+            return false;
+        }
+        (self.backlog).fetch_add(event.len() + MESSAGE, Ordering::Relaxed);
+        self.messages.send(event.clone()).is_ok()
+    }
+}
