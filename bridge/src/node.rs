@@ -8,8 +8,12 @@
 //! A command is sent once. When its outcome was not learned, that is the answer: to send it again
 //! might do it twice.
 
+mod health;
+mod reach;
+mod rights;
+
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use redis::{Pipeline, Value};
@@ -18,27 +22,21 @@ use tokio::time::timeout;
 
 use crate::budget::Budget;
 use crate::bulk::Bulk;
-use crate::dial::{Connection, NoConnection, Server, of_one};
+use crate::dial::{Connection, Server, of_one};
 use crate::hub::{Hub, Listener, NotListening};
 use crate::lost::Lost;
 use crate::overdue::Overdue;
 use crate::pace::{self, Load, Pace};
 use crate::rarely::Rarely;
 use crate::reply::Failure;
-use crate::reused::{Reusable as _, Reused};
+use crate::reused::Reused;
 use crate::subscribe::Topic;
-
-/// A connection that takes longer to open is a failure, so that a dead Redis is reported soon.
-const DIAL: Duration = Duration::from_secs(1);
 
 /// How many transactions run at once. Others wait for their turn.
 const TRANSACTIONS: usize = 16;
 
 /// How many large requests, or requests for large answers, are with Redis at once. Others wait for their turn.
 const LARGE_AT_ONCE: usize = 4;
-
-/// How many idle connections are kept for the next commands that need one to themselves.
-const SPARES: usize = 16;
 
 #[derive(Clone)]
 pub(crate) struct Limits {
@@ -241,67 +239,6 @@ impl Node {
         })
     }
 
-    /// Whether Redis says that the command called `name` only reads. Redis is asked once for each
-    /// that does.
-    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {
-        let known = self
-            .read_only
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(name);
-        if known {
-            return Ok(true);
-        }
-        let mut question = Pipeline::new();
-        question.cmd("COMMAND").arg("INFO").arg(name);
-        let reads = flagged_read_only(&self.run(&Arc::new(question)).await?);
-        if reads {
-            let mut known = self
-                .read_only
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            known.insert(name.to_vec());
-        }
-        Ok(reads)
-    }
-
-    /// What keeps Redis from its work, if it does not answer now, or answers that it is busy.
-    pub(crate) async fn trouble(&self) -> Option<&'static str> {
-        match timeout(DIAL, self.asked_for_health()).await {
-            Ok(Ok((Value::SimpleString(pong), _))) if pong == "PONG" => None,
-            Ok(Ok((Value::ServerError(refused), _))) if refused.code() == "BUSY" => {
-                Some("ERR a script keeps Redis busy")
-            }
-            _ => Some("ERR Redis does not answer"),
-        }
-    }
-
-    /// Ends a script that keeps Redis busy, if it is one of the bridge's.
-    ///
-    /// Redis says that it is busy once the script has run for its `busy-reply-threshold`, and is the
-    /// one who judges: before that, and of a script that has written, it ends none.
-    pub(crate) async fn end_overdue_scripts(&self) {
-        let Ok((answer, connection)) = self.asked_for_health().await else {
-            return;
-        };
-        if let Some(kill) = self.overdue.to_be_ended(&answer) {
-            let told = connection.ask(Arc::new(kill)).await;
-            self.overdue.told(told.as_deref());
-        }
-    }
-
-    async fn asked_for_health(&self) -> Result<(Value, Connection), Lost> {
-        let health = self.health.get(self.dial()).await?;
-        let answered = health.value.ask(of_one("PING")).await;
-        match answered.map(|mut replies| replies.pop()) {
-            Ok(Some(answer)) => Ok((answer, health.value)),
-            _ => {
-                self.health.forget(&health);
-                Err(Lost::Broken)
-            }
-        }
-    }
-
     /// A connection that fails at this is let go, and the next one to ask opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, Lost> {
         self.run(&of_one("PING")).await
@@ -316,65 +253,6 @@ impl Node {
             Ok(Ok(place)) => Ok(place),
             _ => Err(otherwise),
         }
-    }
-
-    async fn spare(&self) -> Result<Connection, Lost> {
-        let kept = {
-            let mut spares = self.spares();
-            spares.retain(Connection::is_open);
-            spares.pop()
-        };
-        match kept {
-            Some(connection) => Ok(connection),
-            None => self.dial().await,
-        }
-    }
-
-    fn keep(&self, connection: Connection) {
-        let mut spares = self.spares();
-        if spares.len() < SPARES {
-            spares.push(connection);
-        }
-    }
-
-    async fn dial(&self) -> Result<Connection, Lost> {
-        self.within_dial(self.server.connection(self.limits.timeout))
-            .await
-    }
-
-    async fn within_dial<T>(
-        &self,
-        opening: impl Future<Output = Result<T, NoConnection>>,
-    ) -> Result<T, Lost> {
-        let opened = timeout(DIAL, opening).await;
-        let opened = opened
-            .unwrap_or_else(|_| Err(NoConnection::Other(format!("no answer within {DIAL:?}"))));
-        let opened = opened.map_err(|reason| self.unreachable(&reason))?;
-        if self.away().take().is_some() {
-            tracing::info!("redis is back");
-        }
-        Ok(opened)
-    }
-
-    /// Says so in the log, once for each reason until Redis is back.
-    fn unreachable(&self, reason: &NoConnection) -> Lost {
-        let text = reason.to_string();
-        let known = self.away().replace(text.clone());
-        if known.as_ref() != Some(&text) {
-            tracing::error!(%reason, "redis cannot be reached");
-        }
-        match reason {
-            NoConnection::NoPassword | NoConnection::WrongPassword => Lost::NotLetIn,
-            NoConnection::Other(_) => Lost::Unreachable,
-        }
-    }
-
-    fn spares(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn away(&self) -> MutexGuard<'_, Option<String>> {
-        self.away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -402,21 +280,4 @@ async fn ask(connection: &Connection, commands: &Arc<Pipeline>) -> Result<Vec<Va
             false => Lost::Broken,
         }
     })
-}
-
-/// `COMMAND INFO` answers with a list of descriptions, each a name, an arity, a list of flags and
-/// more.
-fn flagged_read_only(replies: &[Value]) -> bool {
-    let [Value::Array(descriptions)] = replies else {
-        return false;
-    };
-    let [Value::Array(description)] = &descriptions[..] else {
-        return false;
-    };
-    let Some(Value::Array(flags)) = description.get(2) else {
-        return false;
-    };
-    flags
-        .iter()
-        .any(|flag| matches!(flag, Value::SimpleString(flag) if flag == "readonly"))
 }

@@ -1,0 +1,50 @@
+//! Whether a server answers, asked on a connection that nothing else is in the way of.
+
+use std::sync::Arc;
+
+use redis::Value;
+use tokio::time::timeout;
+
+use super::Node;
+use super::reach::DIAL;
+use crate::dial::{Connection, of_one};
+use crate::lost::Lost;
+
+impl Node {
+    /// What keeps Redis from its work, if it does not answer now, or answers that it is busy.
+    pub(crate) async fn trouble(&self) -> Option<&'static str> {
+        match timeout(DIAL, self.asked_for_health()).await {
+            Ok(Ok((Value::SimpleString(pong), _))) if pong == "PONG" => None,
+            Ok(Ok((Value::ServerError(refused), _))) if refused.code() == "BUSY" => {
+                Some("ERR a script keeps Redis busy")
+            }
+            _ => Some("ERR Redis does not answer"),
+        }
+    }
+
+    /// Ends a script that keeps Redis busy, if it is one of the bridge's.
+    ///
+    /// Redis says that it is busy once the script has run for its `busy-reply-threshold`, and is the
+    /// one who judges: before that, and of a script that has written, it ends none.
+    pub(crate) async fn end_overdue_scripts(&self) {
+        let Ok((answer, connection)) = self.asked_for_health().await else {
+            return;
+        };
+        if let Some(kill) = self.overdue.to_be_ended(&answer) {
+            let told = connection.ask(Arc::new(kill)).await;
+            self.overdue.told(told.as_deref());
+        }
+    }
+
+    async fn asked_for_health(&self) -> Result<(Value, Connection), Lost> {
+        let health = self.health.get(self.dial()).await?;
+        let answered = health.value.ask(of_one("PING")).await;
+        match answered.map(|mut replies| replies.pop()) {
+            Ok(Some(answer)) => Ok((answer, health.value)),
+            _ => {
+                self.health.forget(&health);
+                Err(Lost::Broken)
+            }
+        }
+    }
+}
