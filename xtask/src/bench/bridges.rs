@@ -138,7 +138,7 @@ fn run_optimized() -> Result<()> {
             "--package",
             "xtask",
             "--profile",
-            "server",
+            "customers",
             "--",
         ])
         .args(std::env::args_os().skip(1));
