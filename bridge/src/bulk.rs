@@ -16,6 +16,9 @@ use crate::pace::word;
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;
 
+/// What an argument costs besides its bytes.
+const ARGUMENT: usize = 16;
+
 /// For how long a key is expected to be large.
 const EXPECTED: Duration = Duration::from_secs(60);
 
@@ -32,13 +35,13 @@ pub(crate) struct Bulk {
 impl Bulk {
     /// Whether the request is large, or its answer may be.
     pub(crate) fn expects(&self, commands: &Pipeline) -> bool {
-        commands.cmd_iter().map(size).sum::<usize>() > LARGE || self.knows(commands)
+        size(commands) > LARGE || self.knows(commands)
     }
 
     /// Remembers what was large.
     pub(crate) fn answered(&self, commands: &Pipeline, replies: &[Value]) {
         let weights = replies.iter().map(weight);
-        let both = || commands.cmd_iter().map(size).zip(weights.clone());
+        let both = || commands.cmd_iter().map(size_of).zip(weights.clone());
         let sum: usize = both().map(|(size, weight)| size + weight).sum();
         if sum <= LARGE {
             return;
@@ -78,10 +81,15 @@ impl Bulk {
     }
 }
 
-fn size(command: &Cmd) -> usize {
+/// Of a request, about.
+pub(crate) fn size(commands: &Pipeline) -> usize {
+    commands.cmd_iter().map(size_of).sum()
+}
+
+fn size_of(command: &Cmd) -> usize {
     let sizes = command.args_iter().map(|arg| match arg {
-        Arg::Simple(bytes) => bytes.len(),
-        _ => 0,
+        Arg::Simple(bytes) => bytes.len() + ARGUMENT,
+        _ => ARGUMENT,
     });
     sizes.sum()
 }
@@ -148,7 +156,7 @@ mod tests {
             request.cmd("GET").arg("k");
         });
         let mut replies = vec![Value::Nil];
-        replies.resize(101, text(LARGE / 50));
+        replies.resize(101, text(LARGE / 20));
         bulk.answered(&request, &replies);
         assert!(bulk.expects(&self::request(&["GET", "k"])));
         assert!(!bulk.expects(&self::request(&["GET", "small"])));

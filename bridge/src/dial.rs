@@ -23,6 +23,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::bulk;
 use crate::frames::{Awaited, Frames};
 use crate::insist::Insist;
 use crate::reply;
@@ -31,6 +32,9 @@ use crate::reused::Reusable;
 /// How many requests may be about to be sent: more than ever are, so that none waits for that, and all are sent in the order in
 /// which they were asked for.
 const UNSENT: usize = 64 * 1024;
+
+/// How much of requests that are not answered is held of one connection, in bytes, when there may be no more.
+const UNANSWERED: usize = 32 * 1024 * 1024;
 
 /// Where Redis is, and what to tell it first.
 pub(crate) struct Server {
@@ -217,11 +221,16 @@ impl fmt::Display for NoConnection {
 }
 
 impl Connection {
+    /// Whether as much of requests is unanswered as may be held, also of clients that are gone.
+    pub(crate) fn is_full(&self) -> bool {
+        self.awaited.bytes() > UNANSWERED
+    }
+
     /// Sends the commands in one piece, and returns a reply for each.
     ///
     /// They are sent also if nobody waits for them any more: the library would leave them away, but their replies are counted on.
     pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> RedisResult<Vec<Value>> {
-        self.awaited.expect(commands.len());
+        self.awaited.expect(commands.len(), bulk::size(&commands));
         let mut connection = self.clone();
         Insist::on(async move {
             let count = commands.len();

@@ -29,7 +29,7 @@ impl Lost {
         }
     }
 
-    const fn was_sent(self) -> bool {
+    pub(crate) const fn was_sent(self) -> bool {
         matches!(self, Self::Broken | Self::Late)
     }
 }

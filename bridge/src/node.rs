@@ -122,6 +122,7 @@ impl Node {
         under_way.ended(&answered);
         match &answered {
             Ok(replies) => self.bulk.answered(commands, replies),
+            Err(lost) if !lost.was_sent() => {}
             Err(_) => {
                 self.pace.doubt(&load.scripts);
                 if connections.forget(&shared) {
@@ -137,7 +138,7 @@ impl Node {
         let _turn = self.within_time(&self.turn, Lost::NoTurn).await?;
         let apart = self.scripts.get(self.dial()).await?;
         let replies = self.measured(&apart.value, commands, load).await;
-        if replies.is_err() {
+        if replies.as_ref().is_err_and(|lost| lost.was_sent()) {
             self.scripts.forget(&apart);
         }
         replies
@@ -270,6 +271,9 @@ fn split(commands: &Pipeline, first: usize) -> (Pipeline, Arc<Pipeline>) {
 }
 
 async fn ask(connection: &Connection, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
+    if connection.is_full() {
+        return Err(Lost::NoTurn);
+    }
     connection.ask(Arc::clone(commands)).await.map_err(|error| {
         static SAID: Rarely = Rarely::new();
         if let Some(left_out) = SAID.due() {

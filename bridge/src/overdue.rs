@@ -134,7 +134,9 @@ impl State {
 
 impl UnderWay<'_> {
     pub(crate) fn ended(mut self, answered: &Result<Vec<Value>, Lost>) {
-        self.is_answered = answered.is_ok();
+        self.is_answered = answered
+            .as_ref()
+            .map_or_else(|lost| !lost.was_sent(), |_| true);
     }
 }
 

@@ -1,36 +1,55 @@
-//! How many replies belong together.
+//! What was sent and is not answered yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many replies each request awaits, in the order in which they were sent. What no request awaits counts for itself.
+/// The requests that await replies, in the order in which they were sent. What no request awaits counts for itself.
 #[derive(Clone, Default)]
-pub(crate) struct Awaited(Arc<Mutex<VecDeque<usize>>>);
+pub(crate) struct Awaited(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    requests: VecDeque<Request>,
+    bytes: usize,
+}
+
+struct Request {
+    replies: usize,
+    bytes: usize,
+}
 
 impl Awaited {
-    /// To be called right before the request is sent.
-    pub(crate) fn expect(&self, replies: usize) {
+    /// To be called right before a request of so many `bytes` is sent.
+    pub(crate) fn expect(&self, replies: usize, bytes: usize) {
         if replies > 0 {
-            self.requests().push_back(replies);
+            let mut state = self.state();
+            state.bytes += bytes;
+            state.requests.push_back(Request { replies, bytes });
         }
+    }
+
+    /// Of all requests.
+    pub(crate) fn bytes(&self) -> usize {
+        self.state().bytes
     }
 
     /// Whether the reply that arrived was the last one to its request.
     pub(super) fn arrived(&self) -> bool {
-        let mut requests = self.requests();
-        match requests.front_mut() {
-            Some(left) if *left > 1 => {
-                *left -= 1;
+        let mut state = self.state();
+        match state.requests.front_mut() {
+            Some(request) if request.replies > 1 => {
+                request.replies -= 1;
                 false
             }
             _ => {
-                requests.pop_front();
+                let answered = state.requests.pop_front();
+                state.bytes -= answered.map_or(0, |request| request.bytes);
                 true
             }
         }
     }
 
-    fn requests(&self) -> MutexGuard<'_, VecDeque<usize>> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

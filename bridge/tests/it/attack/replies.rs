@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::{Beside, many};
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect, signal};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal};
 
 /// The Redis library gives a connection up on which it reads one.
 #[tokio::test]
@@ -39,16 +39,7 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
     let value = "x".repeat(20_000);
     let set = format!(r#"["SET","k","{value}"]"#);
     assert_eq!(bridge.run(&set).await.0, 200);
-    let mut direct = connect(bridge.socket()).await;
-    let about: String = redis::cmd("INFO")
-        .arg("server")
-        .query_async(&mut direct)
-        .await
-        .expect("redis answers");
-    let id = about
-        .lines()
-        .find_map(|line| line.strip_prefix("process_id:"));
-    let id = id.and_then(|id| id.parse().ok()).expect("a process");
+    let id = bridge.redis_id().await;
     // Whoever is refused without Redis was served behind what came before.
     let is_served = async || {
         for _ in 0..10 {

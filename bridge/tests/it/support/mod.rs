@@ -117,6 +117,20 @@ impl Bridge {
         self.child.id().expect("a bridge that runs")
     }
 
+    /// The process of the Redis that it spawned.
+    pub(crate) async fn redis_id(&self) -> u32 {
+        let mut direct = connect(self.socket()).await;
+        let about: String = redis::cmd("INFO")
+            .arg("server")
+            .query_async(&mut direct)
+            .await
+            .expect("redis answers");
+        let id = about
+            .lines()
+            .find_map(|line| line.strip_prefix("process_id:"));
+        id.and_then(|id| id.parse().ok()).expect("a process")
+    }
+
     /// The most memory that it has had so far, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()));
