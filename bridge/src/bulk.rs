@@ -2,7 +2,8 @@
 //!
 //! On the connection that all share, answers come in the order of the commands: whoever asks behind a large one waits for all of it.
 //! So what is large goes over a connection of its own, a few at a time. Whether an answer will be large is not known before it comes;
-//! but a key that was written or read with so much is expected to be large for a while.
+//! but what a command read of a key is expected to be as large for a while, and so is all that is read of a key that was written with
+//! so much. Of another key, or by another command, nothing is expected: else who may only read could have others' keys taken for large.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use redis::{Arg, Cmd, Pipeline, Value};
 
-use crate::pace::word;
+use crate::pace::{name, word};
 
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;
@@ -55,7 +56,11 @@ impl Bulk {
             if large.len() >= REMEMBERED {
                 large.clear();
             }
-            large.insert(self.key(command), Instant::now() + EXPECTED);
+            let key = match size > weight {
+                true => self.key(command),
+                false => self.read(command),
+            };
+            large.insert(key, Instant::now() + EXPECTED);
         }
     }
 
@@ -64,10 +69,18 @@ impl Bulk {
         if large.is_empty() {
             return false;
         }
-        commands.cmd_iter().any(|command| {
-            let until = large.get(&self.key(command));
+        let is_large = |key| {
+            let until = large.get(&key);
             until.is_some_and(|until| *until > Instant::now())
-        })
+        };
+        commands
+            .cmd_iter()
+            .any(|command| is_large(self.key(command)) || is_large(self.read(command)))
+    }
+
+    /// A command and its key.
+    fn read(&self, command: &Cmd) -> u64 {
+        self.hasher.hash_one((name(command), self.key(command)))
     }
 
     /// Of most commands the first argument; of scripts also their first key, since one script serves many.
@@ -127,7 +140,7 @@ mod tests {
         let get = request(&["GET", "k"]);
         assert!(!bulk.expects(&get));
         bulk.answered(&get, &[text(LARGE)]);
-        assert!(bulk.expects(&get) && bulk.expects(&request(&["getrange", "k", "0", "-1"])));
+        assert!(bulk.expects(&get) && bulk.expects(&request(&["get", "k"])));
         assert!(!bulk.expects(&request(&["GET", "l"])));
 
         let set = request(&["SET", "l", &"x".repeat(LARGE)]);
@@ -138,6 +151,14 @@ mod tests {
         let list = Value::Array(vec![text(LARGE / 100); 101]);
         bulk.answered(&request(&["LRANGE", "m", "0", "-1"]), &[list]);
         assert!(bulk.expects(&request(&["LRANGE", "m", "0", "-1"])));
+    }
+
+    #[test]
+    fn a_key_is_not_taken_for_large_since_another_was_read_with_it() {
+        let bulk = Bulk::default();
+        let both = request(&["MGET", "k", "large"]);
+        bulk.answered(&both, &[Value::Array(vec![Value::Nil, text(2 * LARGE)])]);
+        assert!(bulk.expects(&both) && !bulk.expects(&request(&["GET", "k"])));
     }
 
     #[test]
