@@ -14,7 +14,8 @@ const HELD: u64 = 256 * MEGABYTE as u64;
 
 #[tokio::test]
 async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
-    let bridge = Bridge::spawn().await;
+    // What is bounded here is memory, however long it takes.
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
     let beside = Beside::of(&bridge).await;
     let before = bridge.memory();
     let value = "x".repeat(9 * MEGABYTE);
@@ -169,7 +170,7 @@ async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
 /// Each of them alone is not too large.
 #[tokio::test]
 async fn the_answers_to_one_pipeline_count_together() {
-    let bridge = Bridge::spawn().await;
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
     let value = "x".repeat(MEGABYTE);
     assert_eq!(
         bridge.run(&format!(r#"["SET","large","{value}"]"#)).await.0,
