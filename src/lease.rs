@@ -136,6 +136,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let write = Write {
             session: &self.claim.session,
             number: 0,
+            fence: self.known_fence(),
             commands: &[],
         };
         self.write(&write, until).await.map(drop)
@@ -162,6 +163,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let write = Write {
             session: &self.claim.session,
             number: writing.number,
+            fence: self.known_fence(),
             commands,
         };
         let outcome = self.write(&write, until).await;
@@ -336,6 +338,7 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
             let write = Write {
                 session: &self.claim.session,
                 number: LAST_WRITE,
+                fence: 0,
                 commands: &[],
             };
             let call = Call::release(self.claim.subject(), &write);

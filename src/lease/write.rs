@@ -23,6 +23,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let write = Write {
             session: &self.claim.session,
             number,
+            // What gives back, and does nothing else, ends whatever hold the token has.
+            fence: match commands {
+                [] => 0,
+                _ => self.known_fence(),
+            },
             commands,
         };
         let call = Call::release(self.claim.subject(), &write);
@@ -89,6 +94,14 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         }
         let renewed = outcome?.ok_or_else(|| self.error(Why::Lost))?;
         Ok(renewed.replies)
+    }
+
+    /// By which the scripts tell the hold; 0 if they cannot. Each of several servers had a fence of its own before the vote was over.
+    pub(super) fn known_fence(&self) -> u64 {
+        match self.claim.kind.is_voted() {
+            true => 0,
+            false => self.terms.fence(),
+        }
     }
 
     async fn call<O: Judged>(&self, call: &Call, until: Until) -> Settled<O> {

@@ -142,6 +142,8 @@ pub(crate) struct Call {
 pub(crate) struct Write<'a> {
     pub(crate) session: &'a Session,
     pub(crate) number: u64,
+    /// Of the hold in which alone it may run; 0 for any.
+    pub(crate) fence: u64,
     pub(crate) commands: &'a [Command],
 }
 
@@ -273,7 +275,11 @@ impl Call {
 
     fn write(mut self, write: &Write<'_>) -> Self {
         self.leaves_receipt = write.number > 0;
-        self.args([write.session.as_str().to_owned(), write.number.to_string()])
+        self.args([
+            write.session.as_str().to_owned(),
+            write.number.to_string(),
+            write.fence.to_string(),
+        ])
     }
 
     fn keys<const N: usize>(mut self, keys: [String; N]) -> Self {

@@ -1,5 +1,4 @@
--- Shared: what a mutex was acquired for, and how its hold goes on.
-local function acquired() return hold_of(ARGV[2]) end
+-- Shared: how the hold of a mutex goes on.
 local function extend(ms)
   prolong(NAME, ms)
   prolong(FENCE, FENCE_MS + ms)

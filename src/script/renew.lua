@@ -1,8 +1,9 @@
 -- Gives a held lock its ttl again, unless it has more, and runs commands that may only run under it (exec).
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those that the kind of lock needs, then keys of the commands
--- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands · 5 ttl in ms ·
---       6 told, or empty for the ttl that the hold was acquired for, where that is known · 7… commands
+-- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands · 5 fence of the hold, 0 where the
+--       lease does not know it · 6 ttl in ms · 7 told, or empty for the ttl that the hold was acquired for, where that is known ·
+--       8… commands
 -- reply {1, nonce, '<fence> <ms> <results>'}  held, for that long at least; the hold's fence, 0 where that is not known
 --       {0, nonce}                            lost
 --       {-1, nonce}                           it ran before, and what it was answered is not known any more
@@ -12,9 +13,10 @@ if NUMBER > 0 then
 end
 if not is_held() then return lost() end
 local fence, ttl = acquired()
-local ms = ARGV[6] == '' and ttl or ARGV[5]
+if is_another(fence) then return lost() end
+local ms = ARGV[7] == '' and ttl or ARGV[6]
 extend(ms)
-local results = table.concat({ fence or 0, ms, run(7) }, ' ')
+local results = table.concat({ fence or 0, ms, run(8) }, ' ')
 local life = math.max(RECEIPT_MS, redis.call('PTTL', NAME))
 if NUMBER > 0 then leave_receipt(results, life) else redis.call('PEXPIRE', RECEIPT, life) end
 return { 1, ARGV[1], results }

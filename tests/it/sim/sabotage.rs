@@ -156,12 +156,12 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-const RELEASE: &str = "if not is_held() then return lost() end local results = run(5)";
+const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() return lost() end local results = run(6)";
 const RENEW: &str = "if not is_held() then return lost() end local fence, ttl = acquired()";
 
 #[test]
 fn a_release_without_owner_check() {
-    script(OneHolder, RELEASE, "local results = run(5)");
+    script(OneHolder, RELEASE, "local results = run(6)");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_renewal_without_owner_check() {
 
 #[test]
 fn a_renewal_that_takes_the_lock_again() {
-    let again = "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[5]) end local fence, ttl = acquired()";
+    let again = "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6]) end local fence, ttl = acquired()";
     script(OneHolder, RENEW, again);
 }
 
@@ -194,8 +194,8 @@ fn a_late_acquire_that_cuts_what_a_renewal_gave() {
 fn a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl() {
     script(
         NextWaiterHolds,
-        "local ms = ARGV[6] == '' and ttl or ARGV[5]",
-        "local ms = ARGV[5]",
+        "local ms = ARGV[7] == '' and ttl or ARGV[6]",
+        "local ms = ARGV[6]",
     );
 }
 
@@ -203,8 +203,8 @@ fn a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl() {
 fn a_resumed_lease_that_does_not_know_its_fence() {
     script(
         FencesGrow,
-        "{ fence or 0, ms, run(7) }",
-        "{ 0, ms, run(7) }",
+        "{ fence or 0, ms, run(8) }",
+        "{ 0, ms, run(8) }",
     );
 }
 

@@ -1,0 +1,2 @@
+-- Shared: what a mutex was acquired for: its hold's fence, ttl and label, where that is known.
+local function acquired() return hold_of(ARGV[2]) end
