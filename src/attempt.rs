@@ -5,6 +5,7 @@ mod waiting;
 
 use std::time::Duration;
 
+use crate::acquisition::Place;
 use crate::claim::Claim;
 use crate::client::{Client, Settled, Until};
 use crate::command::{Command, Reply};
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::{self, Lease, Terms};
 use crate::runtime::{Moment, Runtime};
-use crate::script::{Acquired, Call, Contended, Waiter};
+use crate::script::{self, Acquired, Call, Contended, Waiter};
 use crate::transport::Transport;
 use crate::wait;
 
@@ -26,10 +27,12 @@ pub(crate) struct Patience {
 
 /// Unless it settles, dropping it abandons its token, so that a request which is still on its way cannot take the lock for
 /// nobody, and leaves the queue.
-pub(crate) struct Attempt<T: Transport, R: Runtime> {
+pub(crate) struct Attempt<T: Transport, R: Runtime, Q> {
     claim: Claim<T, R>,
     call: Call,
     patience: Patience,
+    /// What is to be read is asked for anew before each request.
+    reads: Option<Q>,
     waiter: Option<Waiter>,
     /// Where it may hear of its turn.
     channel: Option<String>,
@@ -70,11 +73,29 @@ struct Found {
 /// Asking, listening, asking again and leaving the queue: with fewer there is no point in standing in one.
 const REQUESTS_OF_A_WAIT: u32 = 4;
 
-impl<T: Transport, R: Runtime> Attempt<T, R> {
-    pub(crate) fn new(claim: Claim<T, R>, patience: Patience, reads: &[Command]) -> Self {
+/// Of an attempt that always reads the same.
+pub(crate) type Fixed = fn() -> Vec<Command>;
+
+impl<T: Transport, R: Runtime> Attempt<T, R, Fixed> {
+    pub(crate) fn reading(claim: Claim<T, R>, patience: Patience, reads: &[Command]) -> Self {
+        Self::new(claim, patience, reads, None)
+    }
+}
+
+impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
+    pub(crate) fn asking(claim: Claim<T, R>, patience: Patience, reads: Q) -> Self {
+        Self::new(claim, patience, &[], Some(reads))
+    }
+
+    fn new(
+        mut claim: Claim<T, R>,
+        mut patience: Patience,
+        fixed: &[Command],
+        reads: Option<Q>,
+    ) -> Self {
         let stands = patience.wait.is_some() && patience.max_requests >= REQUESTS_OF_A_WAIT;
         let channel = (stands && claim.client.may_push())
-            .then(|| claim.kind.channel(&claim.name, &claim.session))
+            .then(|| claim.kind.channel(&claim.name, claim.waits_as()))
             .flatten();
         let waiter = (stands && claim.kind.queues()).then(|| {
             let liveness = wait::liveness(claim.ttl);
@@ -88,20 +109,28 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
                 channel.as_deref(),
             )
         });
-        let whole = waiter
-            .as_ref()
-            .is_some_and(|waiter| claim.ttl <= waiter.liveness);
+        let own = Place {
+            ttl: claim.ttl,
+            label: claim.label.clone(),
+            fair: patience.fair,
+            waiter,
+            channel,
+        };
+        let Place {
+            ttl,
+            label,
+            fair,
+            waiter,
+            channel,
+        } = match &claim.caller {
+            Some(caller) => caller.stand(own),
+            None => own,
+        };
+        (claim.ttl, claim.label, patience.fair) = (ttl, label, fair);
+        let waiter_ = waiter.as_ref();
         Self {
-            call: Call::acquire(
-                claim.subject(),
-                claim.ttl,
-                waiter.as_ref(),
-                patience.fair,
-                reads,
-            )
-            .replicated(claim.replicas.as_ref()),
-            // Whoever hands it over waits for no replicas.
-            takes_over: whole && reads.is_empty() && claim.replicas.is_none(),
+            call: call(&claim, &patience, waiter_, fixed),
+            takes_over: takes_over(&claim, waiter_, fixed),
             exposed: false,
             requests: 0,
             tries: 0,
@@ -109,9 +138,29 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             waits: false,
             claim,
             patience,
+            reads,
             waiter,
             channel,
         }
+    }
+
+    /// Has the next request read what is to be read by now.
+    fn update(&mut self) -> Result<(), Error> {
+        if !self.claim.is_own() {
+            return Err(Error::Lost {
+                lock: self.claim.lock(),
+            });
+        }
+        let Some(reads) = &mut self.reads else {
+            return Ok(());
+        };
+        let reads = reads();
+        script::check_reads(&reads)?;
+        self.claim.kind.check_commands(&reads)?;
+        let waiter = self.waiter.as_ref();
+        self.call = call(&self.claim, &self.patience, waiter, &reads);
+        self.takes_over = takes_over(&self.claim, waiter, &reads);
+        Ok(())
     }
 
     /// Takes the lock, or waits for it.
@@ -148,6 +197,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 
     async fn ask(&mut self) -> Result<Asked, Error> {
+        self.update()?;
         if self.claim.kind.is_voted() {
             self.ask_several().await
         } else {
@@ -231,12 +281,6 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         }
     }
 
-    /// What gives up all that was asked for with its token, whatever became of it, if there is anything.
-    fn giving_up(&mut self) -> Option<Call> {
-        std::mem::take(&mut self.exposed)
-            .then(|| Call::abandon(self.claim.subject(), self.waiter.as_ref()))
-    }
-
     /// What it may still send, with one kept for leaving the queue.
     fn requests_left(&self) -> u32 {
         let kept = u32::from(self.waiter.is_some());
@@ -269,7 +313,32 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     }
 }
 
-impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
+fn call<T: Transport, R: Runtime>(
+    claim: &Claim<T, R>,
+    patience: &Patience,
+    waiter: Option<&Waiter>,
+    reads: &[Command],
+) -> Call {
+    let subject = claim.subject();
+    Call::acquire(subject, claim.ttl, waiter, patience.fair, reads)
+        .replicated(claim.replicas.as_ref())
+}
+
+fn takes_over<T, R>(claim: &Claim<T, R>, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
+    let is_whole = waiter.is_some_and(|waiter| claim.ttl <= waiter.liveness);
+    // Whoever hands it over waits for no replicas.
+    is_whole && reads.is_empty() && claim.replicas.is_none()
+}
+
+impl<T: Transport, R: Runtime, Q> Attempt<T, R, Q> {
+    /// What gives up all that was asked for with its token, whatever became of it, if there is anything.
+    fn giving_up(&mut self) -> Option<Call> {
+        (std::mem::take(&mut self.exposed) && self.claim.is_own())
+            .then(|| Call::abandon(self.claim.subject(), self.waiter.as_ref()))
+    }
+}
+
+impl<T: Transport, R: Runtime, Q> Drop for Attempt<T, R, Q> {
     fn drop(&mut self) {
         if let Some(call) = self.giving_up() {
             self.requests = self.requests.saturating_add(1);

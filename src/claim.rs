@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::acquisition::Caller;
 use crate::client::{Client, Settled, Until};
 use crate::command::Reply;
 use crate::event::EventKind;
@@ -23,6 +24,8 @@ pub(crate) struct Claim<T, R> {
     pub(crate) token: Token,
     /// Tells its requests from those of another that resumed the same token.
     pub(crate) session: Session,
+    /// Who claims it, if others may go on with it.
+    pub(crate) caller: Option<Caller>,
     /// What others are told of who has it, as it is stored.
     pub(crate) label: String,
     /// When it was made; of a lease, when it was granted or resumed.
@@ -37,6 +40,21 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
             token: &self.token,
             label: &self.label,
         }
+    }
+
+    /// Whether nobody else goes on with it.
+    pub(crate) fn is_own(&self) -> bool {
+        self.caller.as_ref().is_none_or(Caller::is_last)
+    }
+
+    /// It is about to be used up, so that nobody else may go on with it. Whether nobody does.
+    pub(crate) fn use_up(&self) -> bool {
+        self.caller.as_ref().is_none_or(Caller::end)
+    }
+
+    /// What who waits with it waits by.
+    pub(crate) fn waits_as(&self) -> &Session {
+        (self.caller.as_ref()).map_or(&self.session, Caller::waits_as)
     }
 
     /// What errors call the lock.
@@ -61,7 +79,7 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
         });
     }
 
-    /// Has `call` executed for this claim after whoever made it has gone. Only observers are left to be told what came of it; what
+    /// Has `call` executed for this claim after whoever made it has gone, unless somebody else goes on with it. Only observers are left to be told what came of it; what
     /// could not be given up ends with its ttl.
     pub(crate) fn call_in_background(
         &self,
@@ -94,6 +112,10 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
     ) -> Task {
         let claim = self.clone();
         Box::pin(async move {
+            // Only now: where the host runs nothing more, somebody else can go on with it.
+            if !claim.use_up() {
+                return;
+            }
             let client = &claim.client;
             let settled = client.call(&call, &claim.session, Until::Timeout);
             tell(&claim, settled.await);
@@ -111,6 +133,7 @@ impl<T, R> Clone for Claim<T, R> {
             replicas: self.replicas.clone(),
             token: self.token.clone(),
             session: self.session.clone(),
+            caller: self.caller.clone(),
             label: self.label.clone(),
             since: self.since,
         }

@@ -84,6 +84,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// One handler at a time may have it: hand it over when its calls have been answered, and use it here no more.
     pub fn into_token(self) -> Token {
+        self.claim.use_up();
         self.state().end(Why::Released);
         self.claim.token.clone()
     }
@@ -108,6 +109,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// [`Error::Busy`] while an `exec`, `commit` or `release` is under way: hand it over when that has been answered. Why it is
     /// over, if it is: [`Error::Released`], [`Error::Lost`].
     pub fn hand_over(&self) -> Result<Token, Error> {
+        self.check_own()?;
         let handed = self.state().hand_over();
         handed.map_err(|why| self.error(why))?;
         Ok(self.claim.token.clone())
@@ -132,6 +134,9 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline was not.
     pub async fn renew(&self) -> Result<(), Error> {
+        if !self.claim.is_own() {
+            return Err(self.pass_on());
+        }
         let until = self.check_held()?;
         let write = Write {
             session: &self.claim.session,
@@ -217,7 +222,26 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     fn begin(&self, aim: Aim) -> Result<Writing<'_, T, R>, Error> {
+        self.check_own()?;
         Writing::begin(self, aim).map_err(|why| self.error(why))
+    }
+
+    /// From now on nobody else can go on with its acquisition.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if somebody has.
+    fn check_own(&self) -> Result<(), Error> {
+        match self.claim.use_up() {
+            true => Ok(()),
+            false => Err(self.pass_on()),
+        }
+    }
+
+    /// Another goes on with its acquisition.
+    fn pass_on(&self) -> Error {
+        self.state().end(Why::Lost);
+        self.tell_loss();
+        self.error(Why::Lost)
     }
 
     fn now(&self) -> Moment {
@@ -225,6 +249,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     fn lose(&self) {
+        self.claim.use_up();
         self.state().end(Why::Lost);
         self.tell_loss();
         // A minority may still keep others out.
@@ -334,7 +359,7 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
         let state = self.state();
         let (is_over, tells_loss) = (state.is_over(), state.tells_loss());
         drop(state);
-        if !is_over {
+        if !is_over && self.claim.is_own() {
             let write = Write {
                 session: &self.claim.session,
                 number: LAST_WRITE,

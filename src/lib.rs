@@ -75,6 +75,7 @@
 #[cfg(target_family = "wasm")]
 pub mod web;
 
+mod acquisition;
 mod attempt;
 mod bridge;
 mod claim;
@@ -102,6 +103,7 @@ mod token;
 mod transport;
 mod wait;
 
+pub use acquisition::Acquisition;
 pub use bridge::Bridge;
 pub use client::Client;
 pub use command::{Command, Reply};

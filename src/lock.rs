@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::acquisition::Acquisition;
 use crate::attempt::{Attempt, Patience};
 use crate::claim::Claim;
 use crate::client::Client;
@@ -229,6 +230,50 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.acquire_within(Some(self.wait), reads).await
     }
 
+    /// As [`Lock::acquire_and_read`], for work that changes while it waits, and that another caller can take over.
+    ///
+    /// `reads` is asked before each request that may take the lock, and when the lock is handed over. So work that comes in while
+    /// the lock is waited for can have its reads in the request that has it; the replies are to the reads that were said last. And
+    /// whoever asks for the same `acquisition` after this call goes on with what this one had ([`Acquisition`]).
+    ///
+    /// ```
+    /// use edgelock::{Acquisition, Command, Error, Lock, Runtime, Transport};
+    ///
+    /// async fn count<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<(), Error> {
+    ///     let counters = std::sync::Mutex::new(vec!["{page}:visits"]); // Others add to them meanwhile.
+    ///     let read = |key: &&str| Command::new("GET").key(key);
+    ///     let reads = || counters.lock().unwrap().iter().map(read).collect();
+    ///     let (lease, _) = lock.acquire_as(&Acquisition::new(), reads).await?;
+    ///     lease.release().await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lock::acquire_and_read`]. [`Error::Lost`] if another caller has gone on with the acquisition.
+    ///
+    /// # Cancel safety
+    /// As [`Lock::try_acquire`]; nothing is abandoned if another caller has gone on with the acquisition.
+    pub async fn acquire_as(
+        &self,
+        acquisition: &Acquisition,
+        reads: impl FnMut() -> Vec<Command>,
+    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+        let patience = self.patience_of(Some(self.wait))?;
+        let runtime = self.client.runtime();
+        // Over several bridges each try has a token of its own.
+        let claim = if self.kind.is_voted() {
+            self.new_claim()?
+        } else {
+            let caller = acquisition.ask(runtime)?;
+            let claim = self.claim(caller.token(), caller.session(runtime)?);
+            Claim {
+                caller: Some(caller),
+                ..claim
+            }
+        };
+        Attempt::asking(claim, patience, reads).acquire().await
+    }
+
     /// Runs `work` under the lock, which is renewed every third of its ttl for as long as that takes, and released at the end
     /// whatever happened.
     ///
@@ -300,19 +345,26 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+        let patience = self.patience_of(wait)?;
+        self.kind.check_commands(reads)?;
+        let claim = self.new_claim()?;
+        Attempt::reading(claim, patience, reads).acquire().await
+    }
+
+    fn patience_of(&self, wait: Option<Duration>) -> Result<Patience, Error> {
         if self.fair {
             self.kind.check_fair()?;
         }
-        self.kind.check_commands(reads)?;
-        let (session, token) = Session::with_token(self.client.runtime())?;
-        let patience = Patience {
+        Ok(Patience {
             wait: wait.filter(|wait| !wait.is_zero()),
             max_requests: self.max_requests,
             fair: self.fair,
-        };
-        Attempt::new(self.claim(token, session), patience, reads)
-            .acquire()
-            .await
+        })
+    }
+
+    fn new_claim(&self) -> Result<Claim<T, R>, Error> {
+        let (session, token) = Session::with_token(self.client.runtime())?;
+        Ok(self.claim(token, session))
     }
 
     fn claim(&self, token: Token, session: Session) -> Claim<T, R> {
@@ -324,6 +376,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             replicas: self.replicas.clone(),
             token,
             session,
+            caller: None,
             label: self.label.clone(),
             since: self.client.runtime().now(),
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Asked, Attempt, Found, Grant};
 use crate::client::Client;
+use crate::command::Command;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease;
@@ -45,7 +46,7 @@ enum Told {
     News,
 }
 
-impl<T: Transport, R: Runtime> Attempt<T, R> {
+impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
     /// Asks whenever there is reason to, until the lock is granted or the wait is over. `last` is what the first request came to.
     pub(super) async fn wait(
         &mut self,
@@ -283,7 +284,7 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
     ///
     /// When that is over is reckoned from this waiter's own request, by Redis's clock: never from the arrival of a message that
     /// may have been on its way for long. Should that clock have jumped, from the arrival.
-    fn judge(&self, message: &str, found: &Found) -> Told {
+    fn judge(&mut self, message: &str, found: &Found) -> Told {
         let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
             return Told::News;
         };
@@ -298,6 +299,10 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
             Duration::from_micros(since_answer).saturating_add(ttl),
         );
         let deadline = reckoned.min(lease::deadline(now, ttl));
+        // There may be something to read by now.
+        if self.takes_over && self.update().is_err() {
+            return Told::News;
+        }
         // One that is half over is worth a request that makes it whole.
         if !self.takes_over || deadline.since(now) < ttl / 2 {
             return Told::News;

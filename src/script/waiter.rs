@@ -6,6 +6,7 @@ use super::call::millis;
 use crate::token::Token;
 
 /// A place in the queue.
+#[derive(Clone)]
 pub(crate) struct Waiter {
     /// For how long it counts as alive after each time it asks.
     pub(crate) liveness: Duration,

@@ -166,6 +166,7 @@ fn a_native_user_may_use_threads() {
     fn futures_too(lock: &Lock<Http, Tokio>, lease: &Lease<Http, Tokio>) {
         is_send(&lock.acquire());
         is_send(&lock.run(async |lease| lease.renew().await));
+        is_send(&lock.acquire_as(&edgelock::Acquisition::new(), Vec::new));
         is_send(&lock.inspect());
         is_send(&lease.renew());
         is_send(&lease.commit(&[]));

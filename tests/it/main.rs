@@ -1,6 +1,7 @@
 //! What the client promises, on real parts.
 #![cfg(not(target_family = "wasm"))]
 
+mod acquisition;
 mod away;
 mod bridges;
 mod cluster;

@@ -1,0 +1,210 @@
+//! Which acquisition it is, for others to go on with it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::runtime::Runtime;
+use crate::script::Waiter;
+use crate::token::{Session, Token};
+
+/// One acquisition that several callers ask for, one after the other, by [`Lock::acquire_as`](crate::Lock::acquire_as): as when a
+/// handler that works for many goes away without a word, and another takes over.
+///
+/// Whoever asks for it has what those before had of it, the lock or the place in the queue, and they have nothing of it any more: a
+/// lease of theirs is lost, and their calls that are under way give nothing up. It goes on so until one of its leases writes or is
+/// released, or a call gives up; the next asks for a new one.
+///
+/// Its callers must be in one process, and ask for the same name behind the same bridge. Who stands in the queue stands there with a
+/// ttl and a label, so those that go on have the first one's, whatever their own locks say. Clones are the same acquisition. It holds
+/// the lock's token, which is hidden from `Debug`.
+#[derive(Clone, Default)]
+pub struct Acquisition(Arc<Mutex<Option<Arc<Shared>>>>);
+
+/// One token that one caller after the other asks with.
+struct Shared {
+    token: Token,
+    /// Who waits, waits with it: it is part of the place in the queue.
+    session: Session,
+    standing: Mutex<Standing>,
+}
+
+struct Standing {
+    /// How many callers have asked with it.
+    callers: u64,
+    /// Nobody asks with it any more.
+    is_over: bool,
+    /// As what the first that waited stands in the queue.
+    place: Option<Place>,
+}
+
+/// What a place in the queue says of who stands there, and who stands there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) ttl: Duration,
+    pub(crate) label: String,
+    pub(crate) fair: bool,
+    pub(crate) waiter: Option<Waiter>,
+    /// Where it may hear of its turn.
+    pub(crate) channel: Option<String>,
+}
+
+/// A caller that asks with a token, or has a lease of it.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Acquisition {
+    /// One that nobody has asked for yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The caller that goes on with it, or begins it.
+    pub(crate) fn ask<R: Runtime>(&self, runtime: &R) -> Result<Caller, Error> {
+        let mut current = locked(&self.0);
+        if let Some(caller) = current.as_ref().and_then(Shared::follow) {
+            return Ok(caller);
+        }
+        let (session, token) = Session::with_token(runtime)?;
+        let shared = Arc::new(Shared {
+            token,
+            session,
+            standing: Mutex::new(Standing {
+                callers: 1,
+                is_over: false,
+                place: None,
+            }),
+        });
+        *current = Some(shared.clone());
+        Ok(Caller { shared, number: 1 })
+    }
+}
+
+impl Shared {
+    /// The next to ask with it, if anybody may.
+    fn follow(shared: &Arc<Self>) -> Option<Caller> {
+        let mut standing = locked(&shared.standing);
+        if standing.is_over {
+            return None;
+        }
+        standing.callers += 1;
+        Some(Caller {
+            shared: shared.clone(),
+            number: standing.callers,
+        })
+    }
+}
+
+impl Caller {
+    pub(crate) fn token(&self) -> Token {
+        self.shared.token.clone()
+    }
+
+    pub(crate) fn waits_as(&self) -> &Session {
+        &self.shared.session
+    }
+
+    /// The place in the queue, which is `own` unless one before it has one: a second one would be left behind by the first grant.
+    pub(crate) fn stand(&self, own: Place) -> Place {
+        let mut standing = locked(&self.shared.standing);
+        if let Some(place) = &standing.place {
+            return place.clone();
+        }
+        if own.waiter.is_some() {
+            standing.place = Some(own.clone());
+        }
+        own
+    }
+
+    /// What its requests are told by. Each caller has its own: nonces and the numbers of writes begin anew with it.
+    pub(crate) fn session<R: Runtime>(&self, runtime: &R) -> Result<Session, Error> {
+        match self.number {
+            1 => Ok(self.shared.session.clone()),
+            _ => Session::random(runtime),
+        }
+    }
+
+    /// Whether nobody has asked after it.
+    pub(crate) fn is_last(&self) -> bool {
+        locked(&self.shared.standing).callers == self.number
+    }
+
+    /// Nobody may ask after it any more, since it is about to write, to release or to give up. `false` if somebody has: then it must
+    /// not.
+    pub(crate) fn end(&self) -> bool {
+        let mut standing = locked(&self.shared.standing);
+        let is_last = standing.callers == self.number;
+        standing.is_over |= is_last;
+        is_last
+    }
+}
+
+/// Nothing is left half-changed under these mutexes.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Without the token.
+impl fmt::Debug for Acquisition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquisition").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::runtime::{Moment, NoRandomness, Task};
+
+    #[derive(Default)]
+    struct Counts(Cell<u8>);
+
+    impl Runtime for Counts {
+        fn now(&self) -> Moment {
+            Moment::from_origin(Duration::ZERO)
+        }
+
+        async fn sleep(&self, _: Duration) {}
+
+        fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+            self.0.set(self.0.get() + 1);
+            bytes.fill(self.0.get());
+            Ok(())
+        }
+
+        fn spawn(&self, _: Task) {}
+    }
+
+    #[test]
+    fn the_next_caller_has_the_token_and_the_place_and_a_session_of_its_own() {
+        let (acquisition, host) = (Acquisition::new(), Counts::default());
+        let first = acquisition.ask(&host).unwrap();
+        let second = acquisition.clone().ask(&host).unwrap();
+        assert_eq!(first.token(), second.token());
+        assert_eq!(first.waits_as().as_str(), second.waits_as().as_str());
+        let sessions = [&first, &second].map(|caller| caller.session(&host).unwrap());
+        assert_eq!(sessions[0].as_str(), first.waits_as().as_str());
+        assert_ne!(sessions[0].as_str(), sessions[1].as_str());
+    }
+
+    #[test]
+    fn either_it_was_followed_or_it_ends_it() {
+        let (acquisition, host) = (Acquisition::new(), Counts::default());
+        let first = acquisition.ask(&host).unwrap();
+        assert!(first.is_last());
+        let second = acquisition.ask(&host).unwrap();
+        assert!(!first.is_last() && !first.end());
+        assert!(second.end());
+        let third = acquisition.ask(&host).unwrap();
+        assert_ne!(second.token(), third.token());
+        // Of its own, and as often as it likes.
+        assert!(second.end() && third.is_last());
+    }
+}

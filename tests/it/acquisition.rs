@@ -1,0 +1,154 @@
+//! Acquisitions that read what is to be read by then, and that others go on with.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::{Pin, pin};
+
+use edgelock::{Acquisition, Command, Reply};
+
+use crate::support::faulty::Fault::{Delay, Withhold};
+use crate::support::faulty::Proxy;
+use crate::support::{Spawn, Stack, code, eventually, ms, over, run};
+
+over! {
+    [upstash, webdis, humanwhocodes] {
+        an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock,
+        an_acquisition_goes_on_with_whoever_asks_for_it_last,
+    }
+}
+
+fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("MSET x 1 y 2");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        // Who waits so asks every third of a second at least.
+        let lock = client.lock("a").unwrap().ttl(ms(1_000)).unwrap();
+        let keys = RefCell::new(vec!["x"]);
+        let said = Cell::new(0);
+        let reads = || -> Vec<Command> {
+            let keys = keys.borrow();
+            said.set(keys.len());
+            keys.iter()
+                .map(|key| Command::new("GET").key(key))
+                .collect()
+        };
+        let acquisition = Acquisition::new();
+        let acquired = lock.acquire_as(&acquisition, reads);
+        let release = async {
+            eventually(|| seen.sent() >= 2).await;
+            keys.borrow_mut().push("y");
+            // The request before this one may be under way yet.
+            eventually(|| said.get() == 2).await;
+            held.release().await.unwrap();
+        };
+        let (acquired, ()) = tokio::join!(acquired, release);
+        let (lease, replies) = acquired.unwrap();
+        let text = |text: &str| Reply::Text(text.into());
+        assert_eq!(replies, [text("1"), text("2")]);
+        lease.release().await.unwrap();
+        // What is no read does not get as far as a request.
+        let sent = seen.sent();
+        let writes = || vec![Command::new("DEL").key("x")];
+        let refused = lock.acquire_as(&acquisition, writes).await;
+        assert_eq!((code(refused), seen.sent()), ("invalid_argument", sent));
+    });
+}
+
+fn an_acquisition_goes_on_with_whoever_asks_for_it_last(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        // The first has the lock, and does not know it.
+        let proxy = Proxy::before(&stack, [Withhold]).await;
+        let client = proxy.client.clone().request_timeout(ms(60_000));
+        let lock = client.lock("a").unwrap();
+        let acquisition = Acquisition::new();
+        let mut first = Box::pin(lock.acquire_as(&acquisition, Vec::new));
+        stalled(&mut first, || proxy.seen().len() == 1).await;
+        let (second, seen) = stack.watched();
+        let lock = second.lock("a").unwrap();
+        let waits = lock.clone().wait(ms(9_000));
+        let (lease, _) = waits.acquire_as(&acquisition, Vec::new).await.unwrap();
+        // It is answered after all, or given up: it has nothing of it any more.
+        proxy.deliver().await;
+        let (late, _) = first.await.unwrap();
+        assert_eq!((late.token(), late.fence()), (lease.token(), lease.fence()));
+        assert_eq!(
+            code(late.commit(&[Command::new("DEL").key("x")]).await),
+            "lost"
+        );
+        assert_eq!(late.remaining(), ms(0));
+        drop(late);
+        lease.exec(&[]).await.unwrap();
+        lease.release().await.unwrap();
+        assert_eq!(proxy.seen().len(), 1);
+        assert_eq!(seen.sent(), 3);
+        // That one is over.
+        let (next, _) = lock.acquire_as(&acquisition, Vec::new).await.unwrap();
+        assert_ne!(next.token(), lease.token());
+    });
+}
+
+/// The first has asked, and waits.
+async fn stalled<F: Future>(first: &mut Pin<Box<F>>, until: impl FnMut() -> bool) {
+    tokio::select! {
+        _ = first => panic!("an answer"),
+        () = eventually(until) => {}
+    }
+}
+
+#[test]
+fn the_place_in_the_queue_goes_on_too() {
+    run(async {
+        let stack = Stack::spawn();
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let lock = stack.lock("a");
+        let waiters = async || lock.inspect().await.unwrap().waiters;
+        let acquisition = Acquisition::new();
+        let (client, seen) = stack.watched();
+        let own = client.lock("a").unwrap();
+        let mut first = Box::pin(own.acquire_as(&acquisition, Vec::new));
+        stalled(&mut first, || seen.sent() >= 2).await;
+        let (client, of_other) = stack.watched();
+        let others = client.lock("a").unwrap();
+        let mut other = Box::pin(others.acquire());
+        stalled(&mut other, || of_other.sent() >= 2).await;
+        let (client, of_second) = stack.watched();
+        // It stands there as the first does, or there would be two of it.
+        let own = client.lock("a").unwrap().ttl(ms(3_000)).unwrap();
+        let mut second = Box::pin(own.acquire_as(&acquisition, Vec::new));
+        stalled(&mut second, || of_second.sent() >= 2).await;
+        assert_eq!(waiters().await, 2);
+        // Whoever has no part in it any more leaves nothing.
+        drop(first);
+        assert_eq!(waiters().await, 2);
+        held.release().await.unwrap();
+        let mut other = pin!(other);
+        let (lease, _) = tokio::select! {
+            lease = second => lease.unwrap(),
+            lease = &mut other => panic!("{lease:?} was not first"),
+        };
+        lease.release().await.unwrap();
+        other.await.unwrap().release().await.unwrap();
+    });
+}
+
+#[test]
+fn an_acquisition_that_was_given_up_begins_anew() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let client = proxy.client.clone().request_timeout(ms(60_000));
+        let lock = client.lock("a").unwrap();
+        let acquisition = Acquisition::new();
+        let mut first = Box::pin(lock.acquire_as(&acquisition, Vec::new));
+        stalled(&mut first, || proxy.seen().len() == 1).await;
+        drop(first);
+        let (lease, _) = lock.acquire_as(&acquisition, Vec::new).await.unwrap();
+        // The first comes late, and finds itself abandoned.
+        proxy.deliver().await;
+        lease.release().await.unwrap();
+        assert!(stack.lock("a").inspect().await.unwrap().holder.is_none());
+    });
+}
