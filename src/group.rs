@@ -32,8 +32,8 @@ use reads::Asked;
 /// A lock that each caller takes for itself serves one of them in two round trips. Here callers
 /// bring items, and while a turn is under way, others gather for the next. One of them acquires the
 /// lock for all, reads what all need in that same request, decides them one after the other under
-/// one fence, and writes for all in a second request. First in, first decided; each caller gets its
-/// own answer.
+/// one fence, and writes for all in a second request. Whoever comes before the request that takes
+/// the lock has left is in that turn. First in, first decided; each caller gets its own answer.
 ///
 /// Make one for each kind of section, and have all callers use it: a `static`, or a `thread_local!`
 /// in a Worker, where each request brings a lock of its own, since it may only send what is its
@@ -201,7 +201,7 @@ impl<S: Section> GroupCommit<S> {
         let begin = |turn, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
             Box::pin(async move {
-                turn::drive(&shared.section, turn, &lock, bound.bytes, &shared.habits).await;
+                turn::drive(&shared.section, turn, &lock, bound, &shared.habits).await;
             })
         };
         let turns = &shared.turns;

@@ -2,8 +2,8 @@
 //! sends, nor waits, nor knows the time.
 //!
 //! Callers bring items, and wait. While no turn is under way, the first of them drives one: it
-//! takes the first items, up to a bound, and works for all of them. The end of a turn calls the
-//! first that waits, which drives the next.
+//! takes the first items, up to a bound, and works for all of them. Each time that it asks for the
+//! lock it asks for those too that have come meanwhile, and takes them along when it has it. The end of a turn calls the first that waits, which drives the next.
 //!
 //! A driver may go away without a word, as a request that a host cut short does. So whatever a
 //! driver does is a sign of life, and whoever has seen none for long enough says so by
@@ -38,6 +38,8 @@ struct Turn<I, C, P> {
     number: u64,
     driver: u64,
     entries: VecDeque<Entry<I, C>>,
+    /// Tickets of others for which it asked too, and which wait until it begins.
+    asked_for: Vec<u64>,
     commit: Option<P>,
 }
 
@@ -51,12 +53,10 @@ pub(super) struct Bound {
 
 /// A turn to drive.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Drive<I, P> {
+pub(super) struct Drive<P> {
     pub(super) number: u64,
     /// A lease that is to be given back first.
     pub(super) orphan: Option<P>,
-    /// First come, first decided. At least one.
-    pub(super) items: Vec<Arc<I>>,
 }
 
 /// What a turn leaves behind whose driver went away.
@@ -140,34 +140,68 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         ticket: u64,
         signs: Option<u64>,
         bound: Bound,
-    ) -> Option<Drive<I, P>> {
+    ) -> Option<Drive<P>> {
         let ahead = self.ahead(ticket)?;
         if self.turn.is_some() || (ahead > 0 && signs != Some(self.signs)) {
             return None;
         }
         self.signs += 1;
-        let mut bytes = 0_usize;
-        let fitting = self.waiting.iter().take(bound.items).take_while(|entry| {
-            bytes = bytes.saturating_add(entry.bytes);
-            bytes <= bound.bytes
-        });
-        // One that is too large for any turn has one to itself.
-        let count = fitting.count().max(1);
-        let entries: VecDeque<_> = self.waiting.drain(..count).collect();
+        let count = self.fitting(0, 0, bound);
+        let entries = self.waiting.drain(..count).collect();
         let number = self.number();
-        let items = entries.iter().map(|entry| entry.item.clone()).collect();
         self.turn = Some(Turn {
             number,
             driver: ticket,
             entries,
+            asked_for: Vec::new(),
             commit: None,
         });
         let orphan = self.orphan.take();
-        Some(Drive {
-            number,
-            orphan,
-            items,
-        })
+        Some(Drive { number, orphan })
+    }
+
+    /// What this turn is to ask for, first come, first decided: its own items, and those that wait
+    /// by now and have room in it. These wait on until it [begins](Gather::begin).
+    pub(super) fn ask(&mut self, number: u64, bound: Bound) -> Option<Vec<Arc<I>>> {
+        let own = &self.of(number)?.entries;
+        let bytes = own.iter().map(|entry| entry.bytes).sum();
+        let mut items: Vec<_> = own.iter().map(|entry| entry.item.clone()).collect();
+        let count = self.fitting(items.len(), bytes, bound);
+        let joining = self.waiting.iter().take(count);
+        items.extend(joining.clone().map(|entry| entry.item.clone()));
+        let asked_for = joining.map(|entry| entry.ticket).collect();
+        self.of(number)?.asked_for = asked_for;
+        Some(items)
+    }
+
+    /// This turn has the lock: takes those that wait yet of the others that it asked for last. Which
+    /// it has of all that it asked for. `None` if somebody found the driver gone.
+    pub(super) fn begin(&mut self, number: u64) -> Option<Vec<bool>> {
+        if !self.beat(number) {
+            return None;
+        }
+        let turn = self.turn.as_mut()?;
+        let mut has = vec![true; turn.entries.len()];
+        for ticket in std::mem::take(&mut turn.asked_for) {
+            let first = self.waiting.front();
+            let waits = first.is_some_and(|entry| entry.ticket == ticket);
+            if waits {
+                turn.entries.extend(self.waiting.pop_front());
+            }
+            has.push(waits);
+        }
+        Some(has)
+    }
+
+    /// How many of those that wait have room beside so many items, of so many bytes. One that is too
+    /// large for any turn has one to itself.
+    fn fitting(&self, items: usize, mut bytes: usize, bound: Bound) -> usize {
+        let room = bound.items.saturating_sub(items);
+        let fitting = self.waiting.iter().take(room).take_while(|entry| {
+            bytes = bytes.saturating_add(entry.bytes);
+            bytes <= bound.bytes
+        });
+        fitting.count().max(usize::from(items == 0))
     }
 
     /// The driver of this turn is alive. Whether it still drives it.

@@ -196,18 +196,13 @@ impl<'a, I, A> Ticket<'a, I, A> {
 
     /// A turn to drive, and the lease that is to be given back before.
     fn drive(&self, seen: Option<u64>, bound: Bound) -> Option<(Driver<I, A>, Option<Token>)> {
-        let Drive {
-            number,
-            orphan,
-            items,
-        } = (self.lines)
+        let Drive { number, orphan } = (self.lines)
             .with(self.name, |line| line.drive(self.number, seen, bound))
             .flatten()?;
         let driver = Driver {
             lines: self.lines.clone(),
             name: self.name.to_owned(),
             number,
-            items,
         };
         Some((driver, orphan))
     }
@@ -227,13 +222,22 @@ pub(super) struct Driver<I, A> {
     lines: Arc<Lines<I, A>>,
     name: String,
     number: u64,
-    pub(super) items: Vec<Arc<I>>,
 }
 
 impl<I, A> Driver<I, A> {
     /// Whether it still drives.
     pub(super) fn beat(&self) -> bool {
         self.with(|line, number| line.beat(number)).unwrap_or(false)
+    }
+
+    /// As [`Gather::ask`].
+    pub(super) fn ask(&self, bound: Bound) -> Option<Vec<Arc<I>>> {
+        self.with(|line, number| line.ask(number, bound)).flatten()
+    }
+
+    /// As [`Gather::begin`].
+    pub(super) fn begin(&self) -> Option<Vec<bool>> {
+        self.with(|line, number| line.begin(number)).flatten()
     }
 
     /// As [`Gather::commit`].
@@ -252,6 +256,19 @@ impl<I, A> Driver<I, A> {
         let count = outcomes.len();
         let slots = self.with(|line, number| line.answered(number, count));
         tell(slots.flatten(), outcomes);
+    }
+
+    /// Ends the turn, since nothing comes of it.
+    pub(super) fn fail(&self, error: &Error) {
+        let Some((slots, next)) = self.with(|line, number| line.end(number)).flatten() else {
+            return;
+        };
+        if let Some(next) = next {
+            next.call();
+        }
+        for slot in slots {
+            slot.put(Err(error.clone()));
+        }
     }
 
     /// Ends the turn, and tells those that are left in it. How many wait for the next.

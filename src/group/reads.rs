@@ -33,6 +33,7 @@ impl<I> Asked<I> {
 }
 
 /// The reads of several items. What all of them read at the same place is there once.
+#[derive(Default)]
 pub(super) struct Reads {
     pub(super) commands: Vec<Command>,
     /// For each item, where its reads are.
@@ -63,6 +64,17 @@ impl Reads {
                 self.commands.len() - 1
             }
         }
+    }
+
+    /// Of how many items they are.
+    pub(super) const fn items(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Without the items that `has` says no of.
+    pub(super) fn retain(&mut self, has: &[bool]) {
+        let mut has = has.iter();
+        self.places.retain(|_| has.next() == Some(&true));
     }
 
     /// The replies to one item's reads.

@@ -1,9 +1,13 @@
 //! One turn of the lock, for all items in it.
 
+use std::sync::Arc;
+
+use super::gather::Bound;
 use super::habits::Habits;
 use super::lines::{Driver, Pace};
 use super::reads::{Asked, Reads, bytes};
 use super::section::{Decision, Section};
+use crate::acquisition::Acquisition;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
@@ -20,7 +24,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: Turn<S>,
     lock: &Lock<T, R>,
-    max_bytes: usize,
+    bound: Bound,
     habits: &Habits,
 ) {
     // It shows that it drives, for as long as nobody finds it gone.
@@ -30,29 +34,45 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
             lock.client().runtime().sleep(beat).await;
         }
     };
-    race(work(section, &turn, lock, max_bytes, habits), beats).await;
+    race(work(section, &turn, lock, bound, habits), beats).await;
 }
 
 async fn work<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
     lock: &Lock<T, R>,
-    max_bytes: usize,
+    bound: Bound,
     habits: &Habits,
 ) {
     let begun_at = lock.client().runtime().now();
-    let reads = Reads::of(turn.items.iter().map(|item| &**item));
-    let (lease, replies) = match lock.acquire_and_read(&reads.commands).await {
+    let (mut items, mut reads) = (Vec::new(), Reads::default());
+    let asked = || {
+        if let Some(asked_for) = turn.ask(bound) {
+            reads = Reads::of(asked_for.iter().map(|item| &**item));
+            items = asked_for;
+        }
+        reads.commands.clone()
+    };
+    let outcome = lock.acquire_as(&Acquisition::new(), asked).await;
+    let (lease, replies) = match outcome {
         Ok(granted) => granted,
-        Err(error) => return fail(turn, &reads, &error),
+        Err(error) => return fail(turn, &mut reads, &error),
     };
     // Whoever was passed over while it waited must not even decide. Dropping the lease gives it
     // back.
-    if !turn.beat() {
-        return;
-    }
-    turn.items.iter().for_each(|item| item.begin());
-    let decided = decide(section, turn, &reads, &replies, lease.fence(), max_bytes);
+    let Some(has) = turn.begin() else { return };
+    let mut of_turn = has.iter();
+    items.retain(|_| of_turn.next() == Some(&true));
+    reads.retain(&has);
+    items.iter().for_each(|item| item.begin());
+    let decided = decide(
+        section,
+        &items,
+        &reads,
+        &replies,
+        lease.fence(),
+        bound.bytes,
+    );
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
     turn.put_back(|place| place < count);
@@ -98,7 +118,7 @@ impl<A> Decided<A> {
 
 fn decide<S: Section>(
     section: &S,
-    turn: &Turn<S>,
+    items: &[Arc<Asked<S::Item>>],
     reads: &Reads,
     replies: &[Reply],
     fence: u64,
@@ -112,7 +132,7 @@ fn decide<S: Section>(
         first_write: usize::MAX,
     };
     let mut written = 0;
-    for (place, asked) in turn.items.iter().enumerate() {
+    for (place, asked) in items.iter().enumerate() {
         if written >= max_bytes {
             break;
         }
@@ -138,29 +158,33 @@ fn decide<S: Section>(
     decided
 }
 
-/// Nothing could be read: each item is told why. Where one read failed, only those that have it
-/// are; the others are decided next.
-fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &Reads, error: &Error) {
-    let told: Vec<_> = (0..turn.items.len())
-        .filter_map(|item| of_item(item, reads, error))
-        .collect();
-    turn.put_back(|item| of_item(item, reads, error).is_some());
-    turn.end(told.into_iter().map(Err).collect());
+/// Nothing could be read: each item that the turn began with is told why. Where one read failed,
+/// only those that have it are, also if they came since; the others are decided next.
+fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &mut Reads, error: &Error) {
+    let Error::CommandFailed { index, .. } = error else {
+        return turn.fail(&undecided(error));
+    };
+    let Some(has) = turn.begin() else { return };
+    reads.retain(&has);
+    let of_item = |item| {
+        reads
+            .has(item, *index)
+            .map(|index| of_command(error, index))
+    };
+    let told = (0..reads.items()).filter_map(of_item).map(Err).collect();
+    turn.put_back(|item| of_item(item).is_some());
+    turn.end(told);
 }
 
-/// What `error` is to an item, if it is one to it.
-fn of_item(item: usize, reads: &Reads, error: &Error) -> Option<Error> {
-    match error {
-        Error::CommandFailed { index, .. } => reads
-            .has(item, *index)
-            .map(|index| of_command(error, index)),
-        // What is unknown then is who has the lock. Of the item nothing was done.
-        error if error.is_unknown() => Some(Error::Unavailable {
-            message: error.to_string(),
-            retry_after: None,
-            may_have_run: false,
-        }),
-        error => Some(error.clone()),
+/// What is unknown before a turn has the lock is who has it. Of its items nothing was done.
+fn undecided(error: &Error) -> Error {
+    if !error.is_unknown() {
+        return error.clone();
+    }
+    Error::Unavailable {
+        message: error.to_string(),
+        retry_after: None,
+        may_have_run: false,
     }
 }
 

@@ -16,15 +16,18 @@ fn gather<const N: usize>(letters: [char; N]) -> (Letters, [u64; N]) {
     (gather, tickets)
 }
 
-fn letters(drive: &Drive<char, &str>) -> String {
-    drive.items.iter().map(|item| **item).collect()
+/// What a turn asks for.
+fn letters(gather: &mut Letters, drive: &Drive<&str>) -> String {
+    let items = gather.ask(drive.number, BOUND).unwrap();
+    items.iter().map(|item| **item).collect()
 }
 
 #[test]
 fn the_first_that_waits_drives_and_no_other() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
     assert_eq!(gather.drive(b, None, BOUND), None);
-    assert_eq!(letters(&gather.drive(a, None, BOUND).unwrap()), "ab");
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "ab");
     let c = gather.arrive(Arc::new('c'), 10, 'c');
     assert_eq!(gather.drive(c, None, BOUND), None);
 }
@@ -33,7 +36,7 @@ fn the_first_that_waits_drives_and_no_other() {
 fn the_end_of_a_turn_calls_the_first_that_waits() {
     let (mut gather, [a, ..]) = gather(['a', 'b', 'c', 'd', 'e']);
     let drive = gather.drive(a, None, BOUND).unwrap();
-    assert_eq!(letters(&drive), "abc");
+    assert_eq!(letters(&mut gather, &drive), "abc");
     let (answered, next) = gather.end(drive.number).unwrap();
     assert_eq!((answered, next), (vec!['a', 'b', 'c'], Some('d')));
     assert_eq!(gather.end(drive.number), None);
@@ -48,9 +51,10 @@ fn a_turn_takes_no_more_items_and_bytes_than_its_bound_and_at_least_one() {
     gather.arrive(Arc::new('c'), 40, 'c');
     gather.arrive(Arc::new('d'), 1, 'd');
     let drive = gather.drive(a, None, BOUND).unwrap();
-    assert_eq!(letters(&drive), "a");
+    assert_eq!(letters(&mut gather, &drive), "a");
     gather.end(drive.number);
-    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "bc");
+    let drive = gather.drive(b, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "bc");
 }
 
 #[test]
@@ -60,7 +64,8 @@ fn what_has_no_room_is_decided_next_in_its_order() {
     gather.arrive(Arc::new('d'), 10, 'd');
     gather.put_back(drive.number, |place| place < 1);
     assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
-    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "bcd");
+    let drive = gather.drive(b, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "bcd");
 }
 
 #[test]
@@ -86,7 +91,8 @@ fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
     assert!(!gather.beat(drive.number));
     assert_eq!(gather.answered(drive.number, 1), None);
     gather.put_back(drive.number, |_| false);
-    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "bc");
+    let drive = gather.drive(b, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "bc");
 }
 
 #[test]
@@ -100,7 +106,8 @@ fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
     assert_eq!((left.driver, left.next), (None, Some('c')));
     // Who drives next gives back what it had.
     let drive = gather.drive(c, None, BOUND).unwrap();
-    assert_eq!((letters(&drive), drive.orphan), ("c".into(), Some("proof")));
+    assert_eq!(letters(&mut gather, &drive), "c");
+    assert_eq!(drive.orphan, Some("proof"));
 }
 
 #[test]
@@ -112,7 +119,8 @@ fn a_driver_is_gone_only_if_it_showed_nothing() {
     assert_eq!(gather.has_gone(seen), None);
     let seen = gather.signs();
     assert_eq!(gather.has_gone(seen).unwrap().driver, Some('a'));
-    assert_eq!(letters(&gather.drive(b, None, BOUND).unwrap()), "b");
+    let drive = gather.drive(b, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "b");
 }
 
 #[test]
@@ -120,7 +128,8 @@ fn whoever_is_called_and_does_not_come_is_passed_over() {
     let (mut gather, [_, b]) = gather(['a', 'b']);
     let seen = gather.signs();
     assert_eq!(gather.has_gone(seen), None);
-    assert_eq!(letters(&gather.drive(b, Some(seen), BOUND).unwrap()), "ab");
+    let drive = gather.drive(b, Some(seen), BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "ab");
 }
 
 #[test]
@@ -130,7 +139,7 @@ fn an_item_that_is_cancelled_leaves_if_its_turn_has_not_begun() {
     assert_eq!(gather.leave(a), Some('b'));
     assert_eq!(gather.leave(c), None);
     let drive = gather.drive(b, None, BOUND).unwrap();
-    assert_eq!(letters(&drive), "b");
+    assert_eq!(letters(&mut gather, &drive), "b");
     assert_eq!(gather.leave(b), None);
     assert_eq!(gather.end(drive.number), Some((vec!['b'], None)));
 }
@@ -154,4 +163,54 @@ fn nothing_is_left_of_a_name_that_nobody_asks_for() {
     assert!(!gather.is_idle());
     gather.end(drive.number);
     assert!(gather.is_idle());
+}
+
+#[test]
+fn what_comes_before_a_turn_has_the_lock_is_in_it() {
+    let (mut gather, [a]) = gather(['a']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "a");
+    for letter in ['b', 'c', 'd'] {
+        gather.arrive(Arc::new(letter), 10, letter);
+    }
+    // As many as there is room for.
+    assert_eq!(letters(&mut gather, &drive), "abc");
+    assert_eq!(gather.begin(drive.number), Some(vec![true; 3]));
+    let (answered, next) = gather.end(drive.number).unwrap();
+    assert_eq!((answered, next), (vec!['a', 'b', 'c'], Some('d')));
+}
+
+#[test]
+fn what_comes_when_a_turn_has_asked_is_not_in_it() {
+    let (mut gather, [a]) = gather(['a']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    letters(&mut gather, &drive);
+    gather.arrive(Arc::new('b'), 10, 'b');
+    assert_eq!(gather.begin(drive.number), Some(vec![true]));
+    assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
+}
+
+#[test]
+fn who_waits_yet_to_be_in_a_turn_may_leave() {
+    let (mut gather, [a]) = gather(['a']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    let [b, c] = ['b', 'c'].map(|letter| gather.arrive(Arc::new(letter), 10, letter));
+    assert_eq!(letters(&mut gather, &drive), "abc");
+    assert_eq!((gather.ahead(b), gather.ahead(c)), (Some(0), Some(1)));
+    gather.leave(b);
+    assert_eq!(gather.begin(drive.number), Some(vec![true, false, true]));
+    assert_eq!((gather.ahead(c), gather.waiting()), (None, 0));
+}
+
+#[test]
+fn a_driver_that_goes_away_before_it_has_the_lock_leaves_all_in_their_order() {
+    let (mut gather, [a, b]) = gather(['a', 'b']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    gather.arrive(Arc::new('c'), 10, 'c');
+    assert_eq!(letters(&mut gather, &drive), "abc");
+    gather.abandon(drive.number);
+    assert_eq!(gather.ask(drive.number, BOUND), None);
+    assert_eq!(gather.begin(drive.number), None);
+    let drive = gather.drive(b, None, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "bc");
 }

@@ -87,14 +87,16 @@ fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
             let mut stack = Stack::spawn();
             let _: () = stack.redis("SET stock 100");
             let sale = GroupCommit::new(Sale);
-            let held = stack.lock("a").try_acquire().await.unwrap();
             let (mortal, sound) = (Mortal::default(), Mortal::default());
-            let first = submit(&sale, &sound, stack.route(), 0);
+            let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+            let first = submit(&sale, &sound, stack.route_by(&proxy.url), 0);
+            eventually(|| proxy.seen().len() == 2).await;
             let driver = submit(&sale, &mortal, stack.route(), 1);
             let third = submit(&sale, &sound, stack.route(), 2);
+            tokio::task::yield_now().await;
             // The first has a turn, and the second drives the next, in which the third is too.
             mortal.end(is_dropped);
-            held.release().await.unwrap();
+            proxy.deliver().await;
             assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
             assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
             let error = driver.await.unwrap().unwrap_err();
