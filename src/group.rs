@@ -37,7 +37,7 @@ use reads::Asked;
 ///
 /// Make one for each kind of section, and have all callers use it: a `static`, or a `thread_local!`
 /// in a Worker, where each request brings a lock of its own, since it may only send what is its
-/// own. Locks of the same name must live behind the same bridge.
+/// own. Locks of the same name must live behind the same bridge, and should have the same ttl and label.
 ///
 /// ```
 /// use edgelock::{Command, Decision, GroupCommit, Reply, Section};
@@ -147,8 +147,9 @@ impl<S: Section> GroupCommit<S> {
     /// It waits for [`Lock::wait`] at most until its turn has the lock. Whichever caller drives a
     /// turn does so with its own lock, in the background of its [`Runtime`], so that it goes on
     /// when that caller is gone. A driver that is gone with all its host is passed over once it has
-    /// shown nothing for up to the time-out of a request; the lock itself is then free at the
-    /// latest after its ttl, so that should be short.
+    /// shown nothing for up to the time-out of a request; whoever drives next goes on with what it
+    /// had, the lock or its place in the queue. Where nobody is left in a process, the lock is free at
+    /// the latest after its ttl, so that should be short.
     ///
     /// # Errors
     /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit), told to

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::gather::{Bound, Drive, Gather, Left};
 use super::slot::Slot;
+use crate::acquisition::Acquisition;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::race::{First, race};
@@ -19,8 +20,23 @@ type Callers<I, A> = Gather<I, Arc<Slot<A>>, Token>;
 pub(super) struct Lines<I, A>(Mutex<State<I, A>>);
 
 struct State<I, A> {
-    by_name: BTreeMap<String, Callers<I, A>>,
+    by_name: BTreeMap<String, Line<I, A>>,
     numbers: u64,
+}
+
+struct Line<I, A> {
+    callers: Callers<I, A>,
+    /// What each driver asks for: where the last went away before it wrote, the next goes on with it.
+    acquisition: Acquisition,
+}
+
+impl<I, A> Line<I, A> {
+    fn behind(numbers: u64) -> Self {
+        Self {
+            callers: Callers::behind(numbers),
+            acquisition: Acquisition::new(),
+        }
+    }
 }
 
 impl<I, A> Lines<I, A> {
@@ -94,13 +110,19 @@ impl<I, A> Lines<I, A> {
         }
     }
 
+    fn acquisition(&self, name: &str) -> Acquisition {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = state.by_name.get(name);
+        line.map_or_else(Acquisition::new, |line| line.acquisition.clone())
+    }
+
     /// `None` if nobody asks for this name.
     fn with<O>(&self, name: &str, act: impl FnOnce(&mut Callers<I, A>) -> O) -> Option<O> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = state.by_name.get_mut(name)?;
-        let output = act(line);
-        if line.is_idle() {
-            let numbers = line.numbers();
+        let output = act(&mut line.callers);
+        if line.callers.is_idle() {
+            let numbers = line.callers.numbers();
             state.numbers = state.numbers.max(numbers);
             state.by_name.remove(name);
         }
@@ -112,11 +134,9 @@ impl<I, A> Lines<I, A> {
         let numbers = state.numbers;
         let line = match state.by_name.get_mut(name) {
             Some(line) => line,
-            None => {
-                (state.by_name.entry(name.to_owned())).or_insert_with(|| Callers::behind(numbers))
-            }
+            None => (state.by_name.entry(name.to_owned())).or_insert_with(|| Line::behind(numbers)),
         };
-        line.arrive(item, bytes, slot.clone())
+        line.callers.arrive(item, bytes, slot.clone())
     }
 }
 
@@ -203,6 +223,7 @@ impl<'a, I, A> Ticket<'a, I, A> {
             lines: self.lines.clone(),
             name: self.name.to_owned(),
             number,
+            acquisition: self.lines.acquisition(self.name),
         };
         Some((driver, orphan))
     }
@@ -222,6 +243,7 @@ pub(super) struct Driver<I, A> {
     lines: Arc<Lines<I, A>>,
     name: String,
     number: u64,
+    pub(super) acquisition: Acquisition,
 }
 
 impl<I, A> Driver<I, A> {

@@ -7,7 +7,6 @@ use super::habits::Habits;
 use super::lines::{Driver, Pace};
 use super::reads::{Asked, Reads, bytes};
 use super::section::{Decision, Section};
-use crate::acquisition::Acquisition;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
@@ -53,7 +52,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         }
         reads.commands.clone()
     };
-    let outcome = lock.acquire_as(&Acquisition::new(), asked).await;
+    let outcome = lock.acquire_as(&turn.acquisition, asked).await;
     let (lease, replies) = match outcome {
         Ok(granted) => granted,
         Err(error) => return fail(turn, &mut reads, &error),
@@ -81,6 +80,10 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     // What rests on no write is true whatever becomes of the commit.
     turn.answer(answers);
     let waiting = if decided.writes.is_empty() {
+        // Should it not come to its end, the next driver gives it back.
+        if !turn.commit(lease.token()) {
+            return;
+        }
         // Only the next turn waits for it, and whether it failed shows there.
         let _ = lease.release().await;
         turn.end(Vec::new())

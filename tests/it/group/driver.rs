@@ -11,7 +11,7 @@ use edgelock::{Bridge, Client, GroupCommit, Lock, Moment, NoRandomness, Runtime,
 use tokio::task::AbortHandle;
 
 use super::sale::{Answer, Sale, order};
-use crate::support::faulty::Fault::{Delay, Pass};
+use crate::support::faulty::Fault::{Delay, Pass, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 
@@ -102,6 +102,30 @@ fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
             let error = driver.await.unwrap().unwrap_err();
             assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
             assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
+        }
+    });
+}
+
+/// The lock is not left to its ttl, which is longer than the others wait.
+#[test]
+fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
+    run(async {
+        for is_dropped in [true, false] {
+            let mut stack = Stack::spawn();
+            let _: () = stack.redis("SET stock 100");
+            let sale = GroupCommit::new(Sale);
+            let (mortal, sound) = (Mortal::default(), Mortal::default());
+            let proxy = Proxy::before(&stack, [Withhold]).await;
+            let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
+            eventually(|| stack.redis::<bool>("EXISTS a")).await;
+            let next = submit(&sale, &sound, stack.route(), 1);
+            tokio::task::yield_now().await;
+            mortal.end(is_dropped);
+            assert_eq!(next.await.unwrap().unwrap().left(), Some(99));
+            let error = driver.await.unwrap().unwrap_err();
+            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+            assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
+            assert_eq!(proxy.seen().len(), 1);
         }
     });
 }

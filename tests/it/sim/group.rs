@@ -5,6 +5,7 @@
 //! ever, or die, with a turn of others in its hands.
 
 mod books;
+mod prompt;
 mod sabotage;
 mod sale;
 
