@@ -1,4 +1,4 @@
-//! The client as JavaScript can hold it: three classes over those of the library, and plain data across the border.
+//! The client as JavaScript can hold it: four classes over those of the library, and plain data across the border.
 //!
 //! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it passes. Nothing here panics on
 //! what a caller passes, and no method keeps its object borrowed while it waits, so that calls may overlap.
@@ -15,7 +15,7 @@ use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
 pub use lease::Lease;
-pub use lock::{Lock, Patience};
+pub use lock::{Acquisition, Lock, Patience};
 
 use plain::{commands, duration, event, failure, promise, replies};
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use edgelock::web::{Fetch, Host};
 use edgelock::{Error, Token};
-use js_sys::{Array, Promise};
+use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
 use crate::lease::Lease;
@@ -71,6 +71,20 @@ impl Lock {
     }
 }
 
+/// One acquisition that several callers ask for, one after the other.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Acquisition(edgelock::Acquisition);
+
+#[wasm_bindgen]
+impl Acquisition {
+    /// One that nobody has asked for yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
 /// Each of them ends, as if its future were dropped, when `aborted` is settled.
 #[wasm_bindgen]
 impl Lock {
@@ -99,6 +113,25 @@ impl Lock {
         let (lock, reads) = (self.0.clone(), commands(reads));
         promise(aborted, async move {
             let (lease, read) = lock.acquire_and_read(&reads).await?;
+            Ok(Array::of2(&Lease::held(lease), &replies(&read)).into())
+        })
+    }
+
+    /// As `acquireAndRead`; `reads` says what to read before each request that may take the lock, and does not throw.
+    #[wasm_bindgen(js_name = acquireAs)]
+    pub fn acquire_as(
+        &self,
+        acquisition: &Acquisition,
+        reads: Function,
+        aborted: Option<Promise>,
+    ) -> Promise {
+        let (lock, acquisition) = (self.0.clone(), acquisition.0.clone());
+        let asked = move || {
+            let said = reads.call0(&JsValue::UNDEFINED).unwrap_or_default();
+            said.dyn_ref().map_or_else(Vec::new, commands)
+        };
+        promise(aborted, async move {
+            let (lease, read) = lock.acquire_as(&acquisition, asked).await?;
             Ok(Array::of2(&Lease::held(lease), &replies(&read)).into())
         })
     }

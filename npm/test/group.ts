@@ -57,6 +57,14 @@ function place(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, placed: reado
   return Promise.allSettled(placed.map(submit));
 }
 
+/** The same, of which all but the first come while its turn is under way. */
+async function placeBehind(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, placed: readonly Order[], network: Network, settings = {}) {
+  const first = place(stack, sale, placed.slice(0, 1), { ...settings, fetch: network.fetch });
+  await eventually(() => network.seen.length >= 1);
+  const others = await place(stack, sale, placed.slice(1), { ...settings, fetch: network.fetch });
+  return [...(await first), ...others];
+}
+
 const left = (outcomes: readonly PromiseSettledResult<Sold>[]) =>
   outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value?.left ?? null) : String(outcome.reason)));
 
@@ -81,7 +89,7 @@ export const group: Suite = {
     await stack.redis("SET ~stock 100");
     const [network, turns] = [new Network(), [] as number[]];
     const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
-    const outcomes = await place(stack, new GroupCommit(new Sale(stack)), orders(40), { fetch: network.fetch, onEvent });
+    const outcomes = await placeBehind(stack, new GroupCommit(new Sale(stack)), orders(40), network, { onEvent });
     const fences = outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value?.fence : 0));
     equal(new Set(fences).size, 2);
     equal(network.seen.length, 4);
@@ -89,6 +97,38 @@ export const group: Suite = {
     equal(await stack.redis("HLEN ~orders"), 40);
     await eventually(() => turns.length === 2);
     equal(turns, [1, 39]);
+  },
+
+  async whoever_comes_while_a_turn_waits_for_the_lock_is_in_it(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a").acquire();
+    const [network, turns] = [new Network(), [] as number[]];
+    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const sale = new GroupCommit(new Sale(stack));
+    const first = place(stack, sale, [order(0)], { fetch: network.fetch, onEvent }, { ttl: 3_000 });
+    await eventually(() => network.seen.length >= 2);
+    const others = place(stack, sale, orders(20).slice(1), { onEvent });
+    // What was on its way before they came is answered then.
+    const { length } = network.seen;
+    await eventually(() => network.seen.length > length);
+    await held.release();
+    equal(left([...(await first), ...(await others)]), Array.from({ length: 20 }, (_, number) => 99 - number));
+    await eventually(() => turns.length === 1);
+    equal(turns, [20]);
+  },
+
+  async a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next(stack) {
+    await stack.redis("SET ~stock 100");
+    const sale = new GroupCommit(new Sale(stack));
+    const gone = new Network("withhold the answer");
+    const client = stack.client({ fetch: gone.fetch, requestTimeout: 60_000 });
+    const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 1);
+    // It waits for less than the ttl of 10 s, to which the lock is not left.
+    equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
+    const error = await driver;
+    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isUnknown, `${error}`);
+    equal([gone.seen.length, await stack.redis("HKEYS ~orders")], [1, ["1"]]);
   },
 
   async items_are_decided_in_the_order_in_which_they_came_and_each_sees_those_before(stack) {
@@ -138,7 +178,7 @@ export const group: Suite = {
       const network = new Network("pass", "pass", "pass", fate, fate, fate);
       const sale = new GroupCommit(new Sale(stack));
       const placed = [order(0), { number: 1, bad: "decision" as const }, order(2), order(3)];
-      const outcomes = await place(stack, sale, placed, { fetch: network.fetch });
+      const outcomes = await placeBehind(stack, sale, placed, network);
       // The second came before the first write of its turn.
       equal(left(outcomes.slice(0, 2)), [99, "RangeError: 1 is refused"]);
       for (const outcome of outcomes.slice(2)) check(reason(outcome).isUnknown, "it is unknown");
@@ -192,14 +232,14 @@ export const group: Suite = {
     const turns: number[] = [];
     const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
     await place(stack, new GroupCommit(new Sale(stack), { maxItems: 4 }), orders(10), { onEvent });
-    await eventually(() => turns.length === 4);
-    equal(turns, [1, 4, 4, 1]);
+    await eventually(() => turns.length === 3);
+    equal(turns, [4, 4, 2]);
     await stack.redis("DEL ~orders");
     const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxBytes: 150 }), orders(6), { onEvent });
     equal(left(outcomes), [89, 88, 87, 86, 85, 84]);
     // The reads of one are 100 bytes, and so are the writes of one below.
-    await eventually(() => turns.length === 10);
-    equal(turns.slice(4), [1, 1, 1, 1, 1, 1]);
+    await eventually(() => turns.length === 9);
+    equal(turns.slice(3), [1, 1, 1, 1, 1, 1]);
     const note = { key: `${stack.mark}note` };
     const [decided, late] = [[] as number[], [] as Array<Promise<number>>];
     const notes: GroupCommit<number, number> = new GroupCommit({
@@ -214,8 +254,8 @@ export const group: Suite = {
     const submit = (number: number) => notes.submit(lock, number);
     equal(await Promise.all([0, 1, 2, 3].map(submit)), [0, 1, 2, 3]);
     equal(await Promise.all(late), [4]);
-    await eventually(() => turns.length === 13);
-    equal(turns.slice(10), [1, 2, 2]);
+    await eventually(() => turns.length === 12);
+    equal(turns.slice(9), [2, 2, 1]);
     equal(decided, [0, 1, 2, 3, 4]);
   },
 
@@ -251,8 +291,10 @@ export const group: Suite = {
       },
     });
     const submit = (order: Order, signal?: AbortSignal) => sale.submit(client.lock("a", { signal }), order);
-    const placed = [order(0), order(1), { number: 2, bad: "read" as const }, order(3)];
-    const outcomes = await Promise.allSettled(placed.map((order) => submit(order, order.number === 1 ? stop.signal : undefined)));
+    const first = submit(order(0));
+    await eventually(() => requests >= 1);
+    const others = [submit(order(1), stop.signal), submit({ number: 2, bad: "read" }), submit(order(3))];
+    const outcomes = await Promise.allSettled([first, ...others]);
     equal(outcomes.map(({ status }) => status), ["fulfilled", "rejected", "rejected", "fulfilled"]);
     equal(await stack.redis("HKEYS ~orders"), ["0", "3"]);
   },
@@ -270,9 +312,9 @@ export const group: Suite = {
     equal((await group.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
     check(error instanceof EdgelockError && error.code === "unavailable" && !error.isUnknown, `${error}`);
-    // What it does then is to give the lock back.
+    // What it asks for has gone on without it, and is over.
     goOn();
-    await eventually(async () => network.seen.length === 2 && (await stack.redis("EXISTS ~a")) === 0);
+    await eventually(async () => network.seen.length === 1 && (await stack.redis("EXISTS ~a")) === 0);
     equal(await stack.redis("HKEYS ~orders"), ["1"]);
     equal(sale.decided, 1);
   },

@@ -75,7 +75,7 @@ export class Stack {
 }
 
 /** What becomes of one request. */
-export type Fate = "pass" | "lose the request" | "lose the answer" | "hang" | "turn away";
+export type Fate = "pass" | "lose the request" | "lose the answer" | "withhold the answer" | "hang" | "turn away";
 
 /** A network between client and bridge that does what it is told, and keeps what it saw. */
 export class Network {
@@ -92,11 +92,13 @@ export class Network {
     this.seen.push(words);
     const fate = this.#fates.shift() ?? "pass";
     if (fate === "lose the request") throw new TypeError("lost");
-    if (fate === "hang") return new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
+    const aborted = () => new Promise<never>((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
+    if (fate === "hang") return aborted();
     if (fate === "turn away") return new Response(`{"error":"Unauthorized"}`, { status: 401 });
     const response = await fetch(url, init);
     if (fate === "pass") return response;
     await response.text();
+    if (fate === "withhold the answer") return aborted();
     throw new TypeError("lost");
   };
 }

@@ -37,7 +37,7 @@ export default {
     // Who is gone is found out by it, and nobody else.
     const requestTimeout = background ? 30_000 : 3_000;
     const client = new Client({ url, token, prefix, push: false, requestTimeout, ...waitUntil });
-    const submitted = sales.submit(client.lock("a", { ttl: 3_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix });
+    const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix });
     arrived++;
     try {
       return Response.json(await submitted);

@@ -12,6 +12,9 @@ const { worker } = await serve(workerd, folder);
 /** The bridge, and what holds requests to it up. */
 class Gate {
   seen = 0;
+  answered = 0;
+  /** The bridge's answer to this one does not come back. */
+  withheld = Infinity;
   /** Those from this one on do not arrive until it is opened. */
   #closedAt = Infinity;
   #opened: Array<() => void> = [];
@@ -35,10 +38,13 @@ class Gate {
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
-    if (++this.seen >= this.#closedAt) await new Promise<void>((go) => this.#opened.push(go));
+    const number = ++this.seen;
+    if (number >= this.#closedAt) await new Promise<void>((go) => this.#opened.push(go));
     const { authorization = "" } = request.headers;
     const answer = await fetch(url + request.url, { method: "POST", headers: { authorization }, body: Buffer.concat(pieces) });
     const text = await answer.text();
+    this.answered++;
+    if (number === this.withheld) return;
     response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
   }
 
@@ -159,6 +165,22 @@ async function a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_n
   await sale.check(9);
 }
 
+/** The lock is not left to its ttl, which is as long as the others wait. */
+async function a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next(): Promise<void> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(2);
+  sale.gate.withheld = 3;
+  const stop = new AbortController();
+  const told = await sale.placeAll(10, false, new Map([[1, stop.signal]]));
+  sale.gate.open();
+  equal(lefts([await told[0]!]), [999]);
+  await eventually(() => sale.gate.answered === 3);
+  stop.abort();
+  equal(lefts(await Promise.all(told.slice(2))), [998, 997, 996, 995, 994, 993, 992, 991]);
+  equal(sale.gate.seen, 5);
+  await sale.check(9);
+}
+
 async function a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone(): Promise<void> {
   const { sale, others } = await hangUp(4, false);
   for (const unknown of await others) check("isUnknown" in unknown && unknown.isUnknown, JSON.stringify(unknown));
@@ -173,6 +195,7 @@ const tests = {
   callers_that_hang_up_while_they_wait_cost_the_others_nothing,
   a_driver_that_hangs_up_goes_on_in_the_background,
   a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next,
+  a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next,
   a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone,
 };
 runTests(Object.entries(tests), console.log).then((passed) => process.exit(passed ? 0 : 1));

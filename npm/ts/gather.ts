@@ -18,8 +18,9 @@ export type Outcome<Answer> = { readonly answer: Answer } | { readonly error: un
 /** A turn under way: first come, first decided. */
 export interface Turn<Item, Answer> {
   readonly driver: Entry<Item, Answer>;
-  readonly items: readonly Item[];
   entries: readonly Entry<Item, Answer>[];
+  /** Others for which it asked too, and which wait until it begins. */
+  askedFor: readonly Entry<Item, Answer>[];
   /** What proves its lease, once its commit is on its way. */
   proof?: string;
 }
@@ -78,14 +79,42 @@ export class Gather<Item, Answer> {
     const ahead = this.ahead(entry);
     if (this.#turn || ahead < 0 || (ahead > 0 && signs !== this.#signs)) return undefined;
     this.#signs++;
+    const entries = this.#waiting.splice(0, this.#fitting([], bound));
+    return (this.#turn = { driver: entry, entries, askedFor: [] });
+  }
+
+  /**
+   * What this turn is to ask for: its own items, and those that wait by now and have room in it. These wait on until it begins.
+   * Nothing if somebody found the driver gone.
+   */
+  ask(turn: Turn<Item, Answer>, bound: Bound): Item[] | undefined {
+    if (this.#turn !== turn) return undefined;
+    turn.askedFor = this.#waiting.slice(0, this.#fitting(turn.entries, bound));
+    return [...turn.entries, ...turn.askedFor].map(({ item }) => item);
+  }
+
+  /**
+   * This turn has the lock: takes those that wait yet of the others that it asked for last. Which it has of all that it asked for;
+   * nothing if somebody found the driver gone.
+   */
+  begin(turn: Turn<Item, Answer>): boolean[] | undefined {
+    if (!this.beat(turn)) return undefined;
+    const waits = turn.askedFor.map((entry) => this.#waiting[0] === entry && this.#waiting.shift() !== undefined);
+    const has = [...turn.entries.map(() => true), ...waits];
+    turn.entries = [...turn.entries, ...turn.askedFor.filter((_, at) => waits[at])];
+    turn.askedFor = [];
+    return has;
+  }
+
+  /** How many of those that wait have room beside `entries`. One that is too large for any turn has one to itself. */
+  #fitting(entries: readonly Entry<Item, Answer>[], bound: Bound): number {
+    let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
     let count = 0;
-    for (let bytes = 0; count < Math.min(bound.items, this.#waiting.length); count++) {
+    for (const most = Math.min(bound.items - entries.length, this.#waiting.length); count < most; count++) {
       bytes += this.#waiting[count]!.bytes;
       if (bytes > bound.bytes) break;
     }
-    // One that is too large for any turn has one to itself.
-    const entries = this.#waiting.splice(0, Math.max(count, 1));
-    return (this.#turn = { driver: entry, items: entries.map(({ item }) => item), entries });
+    return entries.length === 0 ? Math.max(count, 1) : count;
   }
 
   /** A lease that whoever drives is to give back first. */

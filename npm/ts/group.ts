@@ -2,7 +2,7 @@
 import { callable, count } from "./check.js";
 import { bytesOf, type Command, isSame, toRaw } from "./command.js";
 import { CommandFailedError, EdgelockError, indexed, invalidArgument, unavailable } from "./errors.js";
-import type { Outcome } from "./gather.js";
+import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
 import { Lock } from "./lock.js";
 import type { Reply } from "./raw.js";
@@ -55,22 +55,23 @@ interface Asked<Item> {
  * Shares turns of a lock between callers of one process, or isolate: group commit.
  *
  * While a turn is under way, callers gather for the next. One of them acquires the lock for all, reads what all need in that same
- * request, decides them one after the other, and writes for all in a second request. First in, first decided; each caller gets its
- * own answer. Make one at module level for each kind of section, and have all requests use it, each with a lock of its own client.
+ * request, decides them one after the other, and writes for all in a second request. Whoever comes before the request that takes the
+ * lock has left is in that turn. First in, first decided; each caller gets its own answer. Make one at module level for each kind of
+ * section, and have all requests use it, each with a lock of its own client.
  */
 export class GroupCommit<Item, Answer, State = undefined> {
   readonly #section: Section<Item, Answer, State>;
   readonly #turns: Lines<Asked<Item>, Answer>;
   readonly #looks: Lines<Asked<Item>, { readonly answer: Answer } | undefined>;
-  readonly #maxBytes: number;
+  readonly #bound: Bound;
 
   constructor(section: Section<Item, Answer, State>, options: GroupCommitOptions = {}) {
     if (typeof section !== "object" || section === null) throw invalidArgument("a section is { reads, decide }");
     for (const name of ["reads", "decide"] as const) if (typeof section[name] !== "function") throw invalidArgument(`${name} is a function`);
     for (const name of ["begin", "end", "peek"] as const) callable(section[name], name);
     this.#section = section;
-    this.#maxBytes = count(options.maxBytes, "maxBytes") ?? 256 * 1024;
-    const bound = { items: count(options.maxItems, "maxItems") ?? 256, bytes: this.#maxBytes };
+    const bound = { items: count(options.maxItems, "maxItems") ?? 256, bytes: count(options.maxBytes, "maxBytes") ?? 256 * 1024 };
+    this.#bound = bound;
     this.#turns = new Lines(bound, (driven) => this.#turn(driven));
     this.#looks = new Lines(bound, (driven) => this.#look(driven));
   }
@@ -80,7 +81,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * the lock; the lock's `signal` takes it out, unless its turn has begun.
    *
    * A turn is driven by one of its callers, and goes on by that one's `waitUntil` when it is gone. One that is gone with all its host
-   * is passed over after a request's time-out at most; the lock is free then at the latest after its ttl, so that should be short.
+   * is passed over after a request's time-out at most, and whoever drives next goes on with what it had, the lock or its place in the
+   * queue. Where nobody is left in a process, the lock is free at the latest after its ttl, so that should be short.
    *
    * An error of the turn is thrown to each of its items. It `isUnknown` for exactly those whose answers rest on a commit that cannot
    * be learned; they are not decided again.
@@ -101,41 +103,51 @@ export class GroupCommit<Item, Answer, State = undefined> {
   }
 
   async #look({ line, turn, home }: Driven<Asked<Item>, { readonly answer: Answer } | undefined>): Promise<void> {
-    const reads = new Reads(turn.items);
+    const items = turn.entries.map(({ item }) => item);
+    const reads = new Reads(items);
     let replies: readonly Reply[];
     try {
       replies = await home.read(reads.commands);
     } catch (error) {
       return fail({ line, turn }, reads, error);
     }
-    const seen = turn.items.map(({ item }, at) => attempt(() => this.#section.peek?.(item, reads.replies(at, replies))));
+    const seen = items.map(({ item }, at) => attempt(() => this.#section.peek?.(item, reads.replies(at, replies))));
     line.end(turn, seen);
   }
 
-  async #turn({ line, turn, lock, home }: Driven<Asked<Item>, Answer>): Promise<void> {
+  async #turn({ line, turn, lock, home, acquisition }: Driven<Asked<Item>, Answer>): Promise<void> {
     const begunAt = performance.now();
-    const reads = new Reads(turn.items);
+    let items: readonly Asked<Item>[] = [];
+    let reads = new Reads(items);
+    const asked = () => {
+      const askedFor = line.ask(turn, this.#bound);
+      if (askedFor) reads = new Reads((items = askedFor));
+      return reads.commands;
+    };
     let lease, replies;
     try {
-      [lease, replies] = await lock.acquireAndRead(reads.commands);
+      [lease, replies] = await lock.acquireAs(acquisition(), asked);
     } catch (error) {
       return fail({ line, turn }, reads, error);
     }
     let isOver = false;
     try {
       // Whoever was passed over while it waited must not even decide.
-      if (!line.beat(turn)) return;
-      const { outcomes, writes, owners, firstWrite } = this.#decide(turn.items, reads, replies, lease.fence);
-      const items = outcomes.length;
-      line.putBack(turn, (at) => at < items);
+      const has = line.begin(turn);
+      if (!has) return;
+      reads.retain(has);
+      const { outcomes, writes, owners, firstWrite } = this.#decide(items.filter((_, at) => has[at]), reads, replies, lease.fence);
+      const count = outcomes.length;
+      line.putBack(turn, (at) => at < count);
       // What rests on no write is true whatever becomes of the commit.
       line.answer(turn, outcomes.slice(0, firstWrite));
+      // Should it not come to its end, the next driver gives the lock back.
+      if (!line.commit(turn, lease.token)) return;
       if (writes.length === 0) {
         // Only the next turn waits for it, and whether it failed shows there.
         isOver = await lease.release().then(() => true, () => false);
         line.end(turn, []);
       } else {
-        if (!line.commit(turn, lease.token)) return;
         const behind = outcomes.slice(firstWrite);
         const committed = await lease.commit(writes).then(
           () => behind,
@@ -145,7 +157,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
         if (committed !== behind) lease.giveBack();
         line.end(turn, committed);
       }
-      home.tell({ type: "grouped", lock: home.key, items, waiting: line.waiting, took: performance.now() - begunAt });
+      home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: performance.now() - begunAt });
     } finally {
       if (!isOver) lease.giveBack();
     }
@@ -159,7 +171,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const owners: number[] = [];
     let written = 0;
     let firstWrite = Infinity;
-    for (let at = 0; at < items.length && written < this.#maxBytes; at++) {
+    for (let at = 0; at < items.length && written < this.#bound.bytes; at++) {
       outcomes.push(
         attempt(() => {
           const { answer, writes: own = [] } = this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence);
@@ -182,17 +194,29 @@ export class GroupCommit<Item, Answer, State = undefined> {
 class Reads {
   readonly commands: Command[] = [];
   /** For each item, where its reads are. */
-  readonly #places: number[][] = [];
+  #places: readonly number[][];
 
   constructor(items: readonly Asked<unknown>[]) {
+    const places: number[][] = [];
     for (const { reads } of items) {
-      const first = this.#places[0];
+      const first = places[0];
       const place = (read: Command, at: number) => {
         const shared = first?.[at];
         return shared !== undefined && isSame(this.commands[shared]!, read) ? shared : this.commands.push(read) - 1;
       };
-      this.#places.push(reads.map(place));
+      places.push(reads.map(place));
     }
+    this.#places = places;
+  }
+
+  /** Of how many items they are. */
+  get items(): number {
+    return this.#places.length;
+  }
+
+  /** Drops the items that `has` says no of. */
+  retain(has: readonly boolean[]): void {
+    this.#places = this.#places.filter((_, at) => has[at]);
   }
 
   /** The replies to one item's reads. */
@@ -206,10 +230,19 @@ class Reads {
   }
 }
 
-/** Nothing could be read: each item is told why. Where one read failed, only those that have it are; the others are decided next. */
+/**
+ * Nothing could be read: each item that the turn began with is told why. Where one read failed, only those that have it are, also if
+ * they came since; the others are decided next.
+ */
 function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, reads: Reads, error: unknown): void {
-  const own = turn.items.map((_, at) => {
-    if (!(error instanceof CommandFailedError)) return { error: undecided(error) };
+  if (!(error instanceof CommandFailedError)) {
+    const told = { error: undecided(error) };
+    return line.end(turn, turn.entries.map(() => told));
+  }
+  const has = line.begin(turn);
+  if (!has) return;
+  reads.retain(has);
+  const own = Array.from({ length: reads.items }, (_, at) => {
     const index = reads.indexOf(at, error.index);
     return index < 0 ? undefined : { error: indexed(error, index) };
   });

@@ -2,7 +2,7 @@
 import { heldBehind, unavailable } from "./errors.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
 import { LONGEST_TIMER } from "./lease.js";
-import type { Home, Lock } from "./lock.js";
+import { Acquisition, type Home, type Lock } from "./lock.js";
 
 /** A turn, its line, and the lock to drive it with. */
 export interface Driven<Item, Answer> {
@@ -10,11 +10,14 @@ export interface Driven<Item, Answer> {
   readonly turn: Turn<Item, Answer>;
   readonly lock: Lock;
   readonly home: Home;
+  /** What each driver asks for: where the last went away before it wrote, the next goes on with it. */
+  readonly acquisition: () => Acquisition;
 }
 
 /** What waits, by name. Nothing is kept of a name that nobody asks for. */
 export class Lines<Item, Answer> {
   readonly #byName = new Map<string, Gather<Item, Answer>>();
+  readonly #acquisitions = new Map<string, Acquisition>();
   readonly #bound: Bound;
   readonly #work: (driven: Driven<Item, Answer>) => Promise<void>;
 
@@ -49,7 +52,7 @@ export class Lines<Item, Answer> {
         if (signal?.aborted) throw signal.reason;
         const left = Math.max(giveUp - performance.now(), 0);
         const turn = line.drive(entry, seen, this.#bound);
-        if (turn) this.#drive({ line, turn, lock: home.patient(left), home });
+        if (turn) this.#drive({ line, turn, lock: home.patient(left), home, acquisition: () => this.#acquisition(key) });
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         const { signs } = line;
@@ -102,9 +105,18 @@ export class Lines<Item, Answer> {
     return line;
   }
 
+  #acquisition(key: string): Acquisition {
+    let acquisition = this.#acquisitions.get(key);
+    if (acquisition === undefined) this.#acquisitions.set(key, (acquisition = new Acquisition()));
+    return acquisition;
+  }
+
   /** Unless it was forgotten before, and there is another by now. */
   #forget(key: string, line: Gather<Item, Answer>): void {
-    if (this.#byName.get(key) === line) this.#byName.delete(key);
+    if (this.#byName.get(key) !== line) return;
+    this.#byName.delete(key);
+    this.#acquisitions.get(key)?.free();
+    this.#acquisitions.delete(key);
   }
 }
 

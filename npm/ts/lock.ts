@@ -2,9 +2,9 @@
 import { type Command, toRaw } from "./command.js";
 import type { LockEvent } from "./event.js";
 import { text } from "./check.js";
-import type { Instance, Remade } from "./instance.js";
+import { type Instance, instance, Remade } from "./instance.js";
 import { Lease } from "./lease.js";
-import type { Inspection, RawCommands, RawLease, RawLock, Reply } from "./raw.js";
+import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, Reply } from "./raw.js";
 
 /** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface LockOptions {
@@ -78,6 +78,21 @@ export interface Home extends Maker {
   readonly check: (reads: RawCommands) => void;
 }
 
+/** @internal One acquisition that several callers ask for, one after the other. The twin of src/acquisition.rs, which says why. */
+export class Acquisition {
+  readonly #raw = new Remade<RawAcquisition>(() => new (instance().raw.Acquisition)());
+
+  get raw(): RawAcquisition {
+    return this.#raw.get().value;
+  }
+
+  /** Nobody asks for it any more. */
+  free(): void {
+    const { instance, value } = this.#raw.get();
+    instance.call(() => value.free());
+  }
+}
+
 /** A name that one holder at a time may have, and how to ask for it. Made by a {@link Client}. */
 export class Lock {
   /** The name that was asked for. */
@@ -130,6 +145,16 @@ export class Lock {
   async acquireAndRead(reads: readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
     const commands = toRaw(reads);
     const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAndRead(commands, aborted));
+    const [lease, replies] = value;
+    return [this.#lease({ instance, value: lease }), replies];
+  }
+
+  /**
+   * @internal As {@link Lock.acquireAndRead}; `reads` is asked before each request that may take the lock, and whoever asks for the
+   * same acquisition later goes on with what this call had of it.
+   */
+  async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
+    const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAs(acquisition.raw, () => toRaw(reads()), aborted));
     const [lease, replies] = value;
     return [this.#lease({ instance, value: lease }), replies];
   }

@@ -79,10 +79,16 @@ export interface RawLock {
   tryAcquire(aborted?: Promise<void>): Promise<RawLease>;
   acquire(aborted?: Promise<void>): Promise<RawLease>;
   acquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
+  /** `reads` does not throw. */
+  acquireAs(acquisition: RawAcquisition, reads: () => RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
   checkReads(reads: RawCommands): void;
   inspect(aborted?: Promise<void>): Promise<Inspection>;
   forceRelease(aborted?: Promise<void>): Promise<boolean>;
   resume(token: string): RawLease;
+  free(): void;
+}
+
+export interface RawAcquisition {
   free(): void;
 }
 
@@ -102,4 +108,5 @@ export interface RawLease {
 
 export interface Raw {
   readonly Client: new (roads: readonly RawRoad[], isQuorum: boolean, settings: RawSettings) => RawClient;
+  readonly Acquisition: new () => RawAcquisition;
 }
