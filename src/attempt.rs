@@ -1,5 +1,6 @@
 //! One acquisition under way: asks, waits for its turn, and cleans up after itself.
 
+mod inquiry;
 mod voted;
 mod waiting;
 
@@ -17,6 +18,8 @@ use crate::script::{self, Acquired, Call, Contended, Waiter};
 use crate::transport::Transport;
 use crate::wait;
 
+pub(crate) use inquiry::Inquiry;
+
 /// How patient an acquisition is.
 pub(crate) struct Patience {
     /// For how long it waits, if it does.
@@ -27,12 +30,12 @@ pub(crate) struct Patience {
 
 /// Unless it settles, dropping it abandons its token, so that a request which is still on its way cannot take the lock for
 /// nobody, and leaves the queue.
-pub(crate) struct Attempt<T: Transport, R: Runtime, Q> {
+pub(crate) struct Attempt<T: Transport, R: Runtime> {
     claim: Claim<T, R>,
     call: Call,
     patience: Patience,
     /// What is to be read is asked for anew before each request.
-    reads: Option<Q>,
+    reads: Option<Inquiry>,
     waiter: Option<Waiter>,
     /// Where it may hear of its turn.
     channel: Option<String>,
@@ -73,17 +76,14 @@ struct Found {
 /// Asking, listening, asking again and leaving the queue: with fewer there is no point in standing in one.
 const REQUESTS_OF_A_WAIT: u32 = 4;
 
-/// Of an attempt that always reads the same.
-pub(crate) type Fixed = fn() -> Vec<Command>;
-
-impl<T: Transport, R: Runtime> Attempt<T, R, Fixed> {
+impl<T: Transport, R: Runtime> Attempt<T, R> {
+    /// One that always reads the same.
     pub(crate) fn reading(claim: Claim<T, R>, patience: Patience, reads: &[Command]) -> Self {
         Self::new(claim, patience, reads, None)
     }
-}
 
-impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
-    pub(crate) fn asking(claim: Claim<T, R>, patience: Patience, reads: Q) -> Self {
+    /// One that asks what it is to read.
+    pub(crate) fn asking(claim: Claim<T, R>, patience: Patience, reads: Inquiry) -> Self {
         Self::new(claim, patience, &[], Some(reads))
     }
 
@@ -91,7 +91,7 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
         mut claim: Claim<T, R>,
         mut patience: Patience,
         fixed: &[Command],
-        reads: Option<Q>,
+        reads: Option<Inquiry>,
     ) -> Self {
         let stands = patience.wait.is_some() && patience.max_requests >= REQUESTS_OF_A_WAIT;
         let channel = (stands && claim.client.may_push())
@@ -145,16 +145,16 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
     }
 
     /// Has the next request read what is to be read by now.
-    fn update(&mut self) -> Result<(), Error> {
+    async fn update(&mut self) -> Result<(), Error> {
         if !self.claim.is_own() {
             return Err(Error::Lost {
                 lock: self.claim.lock(),
             });
         }
-        let Some(reads) = &mut self.reads else {
+        let Some(reads) = &self.reads else {
             return Ok(());
         };
-        let reads = reads();
+        let reads = reads.ask().await;
         script::check_reads(&reads)?;
         self.claim.kind.check_commands(&reads)?;
         let waiter = self.waiter.as_ref();
@@ -197,7 +197,7 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
     }
 
     async fn ask(&mut self) -> Result<Asked, Error> {
-        self.update()?;
+        self.update().await?;
         if self.claim.kind.is_voted() {
             self.ask_several().await
         } else {
@@ -281,6 +281,12 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
         }
     }
 
+    /// What gives up all that was asked for with its token, whatever became of it, if there is anything.
+    fn giving_up(&mut self) -> Option<Call> {
+        (std::mem::take(&mut self.exposed) && self.claim.is_own())
+            .then(|| Call::abandon(self.claim.subject(), self.waiter.as_ref()))
+    }
+
     /// What it may still send, with one kept for leaving the queue.
     fn requests_left(&self) -> u32 {
         let kept = u32::from(self.waiter.is_some());
@@ -330,15 +336,7 @@ fn takes_over<T, R>(claim: &Claim<T, R>, waiter: Option<&Waiter>, reads: &[Comma
     is_whole && reads.is_empty() && claim.replicas.is_none()
 }
 
-impl<T: Transport, R: Runtime, Q> Attempt<T, R, Q> {
-    /// What gives up all that was asked for with its token, whatever became of it, if there is anything.
-    fn giving_up(&mut self) -> Option<Call> {
-        (std::mem::take(&mut self.exposed) && self.claim.is_own())
-            .then(|| Call::abandon(self.claim.subject(), self.waiter.as_ref()))
-    }
-}
-
-impl<T: Transport, R: Runtime, Q> Drop for Attempt<T, R, Q> {
+impl<T: Transport, R: Runtime> Drop for Attempt<T, R> {
     fn drop(&mut self) {
         if let Some(call) = self.giving_up() {
             self.requests = self.requests.saturating_add(1);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::acquisition::Acquisition;
-use crate::attempt::{Attempt, Patience};
+use crate::attempt::{Attempt, Inquiry, Patience};
 use crate::claim::Claim;
 use crate::client::Client;
 use crate::command::{Command, Reply};
@@ -271,7 +271,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
                 ..claim
             }
         };
-        Attempt::asking(claim, patience, reads).acquire().await
+        let asked = Inquiry::default();
+        let attempt = Attempt::asking(claim, patience, asked.clone());
+        asked.answer(reads, attempt.acquire()).await
     }
 
     /// Runs `work` under the lock, which is renewed every third of its ttl for as long as that takes, and released at the end

@@ -2,7 +2,6 @@
 
 use super::{Asked, Attempt, Grant};
 use crate::client::Until;
-use crate::command::Command;
 use crate::error::Error;
 use crate::runtime::Runtime;
 use crate::script::Call;
@@ -13,7 +12,7 @@ use crate::wait::Backoff;
 /// One try in so many asks all bridges at once, even if it was in vain before.
 const ALL_AT_ONCE: u32 = 4;
 
-impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
+impl<T: Transport, R: Runtime> Attempt<T, R> {
     /// The first time all bridges at once. If that was in vain, from then on first the one that all who want this lock ask first,
     /// and the others only if it is free there: so they do not split the vote, and who waits costs each bridge next to
     /// nothing. Now and then all the same, since that one alone may still know of a holder who is gone.

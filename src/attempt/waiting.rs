@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::{Asked, Attempt, Found, Grant};
 use crate::client::Client;
-use crate::command::Command;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease;
@@ -46,7 +45,7 @@ enum Told {
     News,
 }
 
-impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
+impl<T: Transport, R: Runtime> Attempt<T, R> {
     /// Asks whenever there is reason to, until the lock is granted or the wait is over. `last` is what the first request came to.
     pub(super) async fn wait(
         &mut self,
@@ -177,6 +176,7 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
             let sleep = runtime.sleep(wake_at.since(now));
             match waiting.line.during(sleep).await {
                 Came::Message(message) => {
+                    self.look_again().await;
                     let told = waiting
                         .found
                         .as_ref()
@@ -265,6 +265,9 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
                 Err(error) if error.is_passing() && message.is_some() => {}
                 Err(_) => return asked,
             }
+            if message.is_some() {
+                self.look_again().await;
+            }
             let told = (message.as_deref().zip(waiting.found.as_ref()))
                 .map(|(message, found)| self.judge(message, found));
             let again = match told {
@@ -280,11 +283,18 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
         }
     }
 
+    /// There may be something to read by now, which a hand-over does not bring.
+    async fn look_again(&mut self) {
+        if self.takes_over && self.update().await.is_err() {
+            self.takes_over = false;
+        }
+    }
+
     /// What `message` says beside the answer `found`: the lease that a release handed over, if nothing more is to be asked for.
     ///
     /// When that is over is reckoned from this waiter's own request, by Redis's clock: never from the arrival of a message that
     /// may have been on its way for long. Should that clock have jumped, from the arrival.
-    fn judge(&mut self, message: &str, found: &Found) -> Told {
+    fn judge(&self, message: &str, found: &Found) -> Told {
         let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
             return Told::News;
         };
@@ -299,10 +309,6 @@ impl<T: Transport, R: Runtime, Q: FnMut() -> Vec<Command>> Attempt<T, R, Q> {
             Duration::from_micros(since_answer).saturating_add(ttl),
         );
         let deadline = reckoned.min(lease::deadline(now, ttl));
-        // There may be something to read by now.
-        if self.takes_over && self.update().is_err() {
-            return Told::News;
-        }
         // One that is half over is worth a request that makes it whole.
         if !self.takes_over || deadline.since(now) < ttl / 2 {
             return Told::News;
