@@ -9,7 +9,7 @@ pub(crate) mod js;
 pub(crate) mod sale;
 
 mod build;
-mod delay;
+pub(crate) mod delay;
 mod section;
 mod target;
 

@@ -1,7 +1,9 @@
-//! `cargo xtask demo`: two flash sales over two Workers, and what the ledger in Redis says afterwards.
+//! `cargo xtask demo`: two flash sales over two Workers that are far from their bridge, what the ledger in Redis says afterwards, and
+//! what a lock would cost that each order takes for itself.
 
 pub(crate) mod ledger;
 pub(crate) mod load;
+mod one_by_one;
 pub(crate) mod orders;
 
 use std::panic;
@@ -10,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use xtask::stack::{self, Bridge, Worker, WorkerConfig};
@@ -17,18 +20,30 @@ use xtask::{setup, worker_build};
 
 use self::ledger::Books;
 use self::load::{Figures, Load};
-use crate::interrupt;
+use crate::bench::delay::LongWay;
+use crate::{interrupt, limits};
 
-const STOCK: u64 = 100;
+/// More than one turn sells, so that there is something to break off.
+const STOCK: u64 = 1_000;
 const LIMIT_PER_BUYER: u64 = 2;
-const ORDERS: usize = 2_000;
-const AT_ONCE: usize = 64;
+const ORDERS: usize = 10_000;
+const AT_ONCE: usize = 512;
 const QUIET_ORDERS: usize = 20;
 
-pub(crate) fn run() -> Result<()> {
+/// How the sales are held.
+#[derive(Args)]
+pub(crate) struct Sales {
+    /// How far the bridge is from the Workers, in milliseconds there and back
+    #[arg(long, value_name = "MS", default_value_t = 20)]
+    round_trip: u64,
+}
+
+pub(crate) fn run(sales: &Sales) -> Result<()> {
     setup::run()?;
     let binary = build()?;
-    interrupt::or(async { Demo::start(binary)?.run().await })
+    limits::raise_descriptors()?;
+    let round_trip = Duration::from_millis(sales.round_trip);
+    interrupt::or(async { Demo::start(binary, round_trip)?.run().await })
 }
 
 /// Builds the Worker, and beside it the bridge, as one would run it; where the bridge is.
@@ -47,20 +62,23 @@ struct Demo {
     // In this order, so that the Workers end before the bridge that they talk to.
     workers: [Worker; 2],
     config: WorkerConfig,
+    round_trip: Duration,
     _bridge: Bridge,
     books: Books,
 }
 
 impl Demo {
-    fn start(bridge: PathBuf) -> Result<Self> {
+    fn start(bridge: PathBuf, round_trip: Duration) -> Result<Self> {
         eprintln!("starting Redis, the bridge and two Workers in workerd");
         let bridge = Bridge::options().binary(bridge).start()?;
-        let config = WorkerConfig::new(&bridge);
+        let way = LongWay::to(bridge.url(), round_trip)?;
+        let config = WorkerConfig::new(&bridge).bind("BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let books = Books::open(bridge.redis_socket())?;
         Ok(Self {
             workers,
             config,
+            round_trip,
             _bridge: bridge,
             books,
         })
@@ -70,13 +88,18 @@ impl Demo {
         let quiet = self.quiet_sale().await?;
         println!("An order that nobody competes with: {quiet:.2} bridge requests");
 
-        println!("\n{ORDERS} orders for {STOCK} units, {AT_ONCE} at once over two Workers");
+        println!(
+            "\n{ORDERS} orders for {STOCK} units, {AT_ONCE} at once over two Workers, {} ms from the bridge and back",
+            self.round_trip.as_millis()
+        );
         let first = self.sale("lamp", None).await?;
 
         println!(
             "\nThe same, with kill -9 of one Worker and of all connections to Redis while units are being sold"
         );
         let second = self.sale("kettle", Some(Violence::default())).await?;
+
+        self.one_by_one().await?;
         ensure!(first && second, "the ledger is wrong");
         println!("\nBoth ledgers are right.");
         Ok(())
@@ -123,7 +146,39 @@ impl Demo {
         let ledger = self.books.ledger(sku, &figures.sold)?;
         println!("{ledger}");
         print(&figures, took, requests);
+        if !figures.wrong.is_empty() {
+            self.print_errors();
+        }
         Ok(ledger.is_right() && figures.wrong.is_empty())
+    }
+
+    /// Prints what the same crowd would get if each order took the lock for itself.
+    async fn one_by_one(&mut self) -> Result<()> {
+        println!(
+            "\nThe same crowd, with a lock that each order takes for itself: taken and given back, and nothing else, for {} s",
+            one_by_one::WINDOW.as_secs()
+        );
+        let before = self.books.scripts()?;
+        let workers = self.workers.each_ref().map(Worker::url);
+        let turns = one_by_one::turns(&workers, self.config.locks_token(), AT_ONCE).await?;
+        let requests = self.books.scripts()? - before;
+        let per_second = turns as f64 / one_by_one::WINDOW.as_secs_f64();
+        println!(
+            "  orders per second     {per_second:>8.0}, so {ORDERS} would take {:.0} s",
+            ORDERS as f64 / per_second
+        );
+        print_requests(requests, turns as f64);
+        Ok(())
+    }
+
+    /// Why an answer was wrong is in the Workers' logs, if anywhere.
+    fn print_errors(&self) {
+        for worker in &self.workers {
+            let log = worker.log();
+            for line in log.lines().filter(|line| line.contains("rror")).take(5) {
+                println!("  {line}");
+            }
+        }
     }
 
     async fn open(&self, sku: &str) -> Result<Load> {
@@ -189,10 +244,7 @@ fn print(figures: &Figures, took: Duration, requests: u64) {
         milliseconds(0.5),
         milliseconds(0.99)
     );
-    println!(
-        "  bridge requests       {:>8.2} per order",
-        requests as f64 / orders
-    );
+    print_requests(requests, orders);
     println!(
         "  told to come back     {:>8} times, disconnected {} times",
         figures.told_to_wait, figures.disconnected
@@ -204,4 +256,11 @@ fn print(figures: &Figures, took: Duration, requests: u64) {
     for wrong in figures.wrong.iter().take(5) {
         println!("  WRONG: {wrong}");
     }
+}
+
+fn print_requests(requests: u64, orders: f64) {
+    println!(
+        "  bridge requests       {:>8.3} per order",
+        requests as f64 / orders
+    );
 }

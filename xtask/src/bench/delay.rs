@@ -18,14 +18,14 @@ use anyhow::{Context, Result};
 const EXCHANGES: usize = 40;
 
 /// Listens, and delays, for as long as the process lives.
-pub(super) struct LongWay {
+pub(crate) struct LongWay {
     port: u16,
     requests: Arc<AtomicU64>,
 }
 
 impl LongWay {
     /// An exchange with the server at `url` takes `round_trip` longer than without it; so does the end of a connection.
-    pub(super) fn to(url: &str, round_trip: Duration) -> Result<Self> {
+    pub(crate) fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
             .and_then(|address| address.parse().ok())
@@ -73,7 +73,7 @@ impl LongWay {
     }
 
     /// How many `POST`s have entered it.
-    pub(super) fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
@@ -81,7 +81,7 @@ impl LongWay {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address())
     }
 }

@@ -18,7 +18,7 @@ use xtask::{setup, stack, worker_build};
 use self::crowd::{Crowd, Seen};
 use self::shops::{Open, Role, Shop};
 use super::cpu_ns;
-use crate::interrupt;
+use crate::{interrupt, limits};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a crowd orders at most, so that a slow shop does not take all day.
@@ -94,7 +94,7 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
         bridge: stack::build_bridge("server")?,
         folder: shops::bundle()?,
     };
-    raise_descriptor_limit()?;
+    limits::raise_descriptors()?;
     interrupt::or(async {
         let mut cells = Vec::new();
         println!("{HEAD}");
@@ -281,15 +281,4 @@ fn memory(open: &Open) -> Result<u64> {
         }
     }
     Ok(sum)
-}
-
-/// Each customer is a connection, and each of their orders may be one more on the long way.
-fn raise_descriptor_limit() -> Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    let all = Rlimit {
-        current: maximum,
-        maximum,
-    };
-    Ok(setrlimit(Resource::Nofile, all)?)
 }

@@ -3,8 +3,9 @@
 use reqwest::Method;
 use serde_json::json;
 
-/// Each buyer comes back now and then, so that limits are reached.
-const BUYERS: usize = 300;
+/// Each buyer comes back now and then, so that limits are reached while something is left. Seven of ten buy, and may have a little more
+/// than there is.
+const BUYERS: usize = 750;
 
 #[derive(Clone)]
 pub(crate) struct Order {
