@@ -26,7 +26,7 @@ use crate::transport::{Request, Response, Transport, TransportError};
 use callback::timer_ms;
 
 pub use callback::settled;
-pub use executor::spawn;
+pub use executor::{begin, promise, spawn};
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]
 extern "C" {

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use js_sys::{Function, Promise};
+use js_sys::Function;
 use wasm_bindgen::prelude::*;
+
+use super::callback::deferred;
 
 thread_local! {
     /// Who may be called, by number.
@@ -35,13 +37,12 @@ struct Callee {
 
 /// A waker of the same task, for the tasks of other requests. Made in the request that it wakes.
 pub(super) fn waker(waker: &Waker) -> Waker {
-    let mut settle = None;
-    let made = Promise::new(&mut |resolve, _| settle = Some(resolve));
-    let _ = GO_ON.with(|go_on| made.then(go_on));
+    let made = deferred();
+    let _ = GO_ON.with(|go_on| made.promise().then(go_on));
     let number = LAST.get().wrapping_add(1);
     LAST.set(number);
     let callee = Callee {
-        settle,
+        settle: Some(made.resolve()),
         waker: waker.clone(),
     };
     CALLS.with_borrow_mut(|calls| calls.insert(number, callee));

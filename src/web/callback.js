@@ -40,3 +40,12 @@ export function afterPromise(promise, done) {
   promise.then(tell, tell);
   return source;
 }
+
+// A promise and what settles it. workerd has what follows a promise go on in the request that made it, whoever settles it; but not if
+// the promise is made by `new Promise` in code that V8 has optimised, which leaves out whose it is.
+export function deferred() {
+  if (typeof Promise.withResolvers === "function") return Promise.withResolvers();
+  const deferred = {};
+  deferred.promise = new Promise((resolve) => (deferred.resolve = resolve));
+  return deferred;
+}

@@ -23,6 +23,14 @@ extern "C" {
     fn after(ms: f64, done: &Function) -> Result<Source, JsValue>;
     #[wasm_bindgen(catch, js_name = afterPromise)]
     fn after_promise(promise: &Promise, done: &Function) -> Result<Source, JsValue>;
+
+    /// A promise that another request may settle.
+    pub(super) type Deferred;
+    pub(super) fn deferred() -> Deferred;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn promise(this: &Deferred) -> Promise;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn resolve(this: &Deferred) -> Function;
 }
 
 /// Is ready once its source has called it back, and at once if the host refused.

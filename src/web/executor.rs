@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
@@ -12,6 +13,7 @@ use std::task::{Context, Wake, Waker};
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::callback::{Deferred, deferred};
 use crate::runtime::Task;
 
 struct Spawned {
@@ -31,6 +33,59 @@ thread_local! {
 
 /// Begins `task` soon, and never under the caller: it may hold what the task needs.
 pub fn spawn(task: Task) {
+    put(task);
+    // `queueMicrotask` would do the same, and is the dear one. A promise cannot be kept for all: in workerd it belongs to the request
+    // that made it.
+    let _ = RUN.with(|run| Promise::resolve(&JsValue::UNDEFINED).then(run));
+}
+
+/// Begins `task` soon, as [`spawn`] does, and promises its end.
+pub fn promise(task: Task) -> Promise {
+    let end = deferred();
+    let promise = end.promise();
+    spawn(Box::pin(async move {
+        task.await;
+        // A promise takes whatever it is settled with.
+        let _ = end.resolve().call0(&JsValue::UNDEFINED);
+    }));
+    promise
+}
+
+/// Begins `future` at once, for a function that the host calls; nothing of Rust's may be under it. Returns what it comes to, if it has
+/// by the time that it first waits, and else a promise of that: who can be answered at once costs the host neither promise nor
+/// microtask.
+pub fn begin(future: impl Future<Output = JsValue> + 'static) -> JsValue {
+    let outcome = Rc::new(RefCell::new(Outcome::Unknown));
+    let told = outcome.clone();
+    put(Box::pin(async move {
+        let value = future.await;
+        match told.replace(Outcome::Unknown) {
+            Outcome::Promised(end) => {
+                let _ = end.resolve().call1(&JsValue::UNDEFINED, &value);
+            }
+            _ => *told.borrow_mut() = Outcome::Known(value),
+        }
+    }));
+    run();
+    match outcome.replace(Outcome::Unknown) {
+        Outcome::Known(value) => value,
+        _ => {
+            let end = deferred();
+            let promise = end.promise();
+            outcome.replace(Outcome::Promised(end));
+            promise.into()
+        }
+    }
+}
+
+/// Of a future that was begun.
+enum Outcome {
+    Unknown,
+    Known(JsValue),
+    Promised(Deferred),
+}
+
+fn put(task: Task) {
     let place = SPAWNED.with_borrow_mut(|spawned| {
         let place = spawned.iter().position(Option::is_none);
         let place = place.unwrap_or_else(|| {
@@ -44,9 +99,6 @@ pub fn spawn(task: Task) {
         place
     });
     WOKEN.with_borrow_mut(|woken| woken.push_back(place));
-    // `queueMicrotask` would do the same, and is the dear one. A promise cannot be kept for all: in workerd it belongs to the request
-    // that made it.
-    let _ = RUN.with(|run| Promise::resolve(&JsValue::UNDEFINED).then(run));
 }
 
 /// Whoever has a place next may be woken by the last one's waker. A task that is woken for nothing only looks.
