@@ -1,14 +1,11 @@
-//! The host's request, clock, variables and response. The only room that knows JavaScript.
+//! The host's request, clock, variables and answer, as `entry.js` asks for them. The only room that knows JavaScript.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use edgelock::{Task, web};
-use worker::js_sys::{Promise, Reflect, Uint8Array};
-use worker::wasm_bindgen::prelude::*;
-use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{Request as HostRequest, Response as HostResponse};
-use worker::{Context, Env, ScheduleContext, ScheduledEvent, console_error, console_log, event};
+use edgelock::web;
+use js_sys::{Promise, Reflect};
+use wasm_bindgen::prelude::*;
 
 use crate::config::Config;
 use crate::drawing::Draw;
@@ -17,99 +14,133 @@ use crate::observe::{self, Timing};
 use crate::problem::Problem;
 use crate::shop::{Isolate, Shop};
 
+type HostedShop = Shop<web::Fetch, web::Host>;
+
 thread_local! {
     static ISOLATE: Isolate = Isolate::default();
     /// An isolate's variables do not change.
     static CONFIG: OnceCell<Config> = const { OnceCell::new() };
 }
 
-#[wasm_bindgen(wasm_bindgen = worker::wasm_bindgen, module = "/src/event.js")]
+#[wasm_bindgen(module = "/src/host.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = body)]
-    fn body_of(request: &HostRequest, limit: usize) -> Promise;
-    #[wasm_bindgen(js_name = response)]
-    fn host_response(status: u16, text: Option<&str>, headers: Vec<String>) -> HostResponse;
+    fn parts(status: u16, text: Option<&str>, content_type: &str, headers: Vec<String>) -> JsValue;
 }
 
-const BODY_LIMIT: usize = 16 * 1024;
+#[wasm_bindgen]
+extern "C" {
+    /// What is the request's own.
+    pub type Context;
+    #[wasm_bindgen(method, js_name = waitUntil)]
+    fn wait_until(this: &Context, promise: &Promise);
 
-#[event(fetch)]
-async fn fetch(request: HostRequest, env: Env, context: Context) -> worker::Result<HostResponse> {
+    #[wasm_bindgen(js_namespace = console, js_name = log)]
+    fn console_log(line: &str);
+    #[wasm_bindgen(js_namespace = console, js_name = error)]
+    fn console_error(line: &str);
+}
+
+/// Whether the request's body is to be read: not that of one who may not do what it asks for.
+#[wasm_bindgen]
+pub fn wants_body(method: String, url: &str, authorization: Option<String>, env: &JsValue) -> bool {
+    let head = head(method, url, authorization);
+    let shop = shop(env, web::Host::default());
+    shop.and_then(|shop| shop.admit(&head))
+        .is_ok_and(|admitted| admitted.has_body())
+}
+
+/// The answer to a request, as [`parts`], or a promise of it.
+#[wasm_bindgen]
+pub fn answer(
+    method: String,
+    url: &str,
+    authorization: Option<String>,
+    body: Option<Vec<u8>>,
+    env: &JsValue,
+    context: Context,
+) -> JsValue {
     let timing = Rc::default();
-    let host = host(move |task| context.wait_until(task), &timing);
-    let is_head = request.method() == "HEAD";
-    let answer = answer(request, &env, host).await;
-    let mut response = answer.unwrap_or_else(|problem| {
-        log(&problem);
-        problem.into()
-    });
-    let timing = timing.header().map(|value| ("server-timing", value));
-    response.headers.extend(timing);
-    let headers = response.headers.into_iter();
-    let headers = headers.flat_map(|(name, value)| [name.to_owned(), value]);
-    let body = Some(response.body.as_str()).filter(|_| !is_head);
-    Ok(host_response(response.status, body, headers.collect()))
+    let shop = shop(env, host(context, &timing));
+    let head = head(method, url, authorization);
+    web::begin(async move {
+        let is_head = head.method == "HEAD";
+        let answer = answered(shop, &head, &body.unwrap_or_default()).await;
+        told(answer, timing.header(), is_head)
+    })
+}
+
+/// The answer to a request whose body was wanted, and is longer than `limit`, or broke off where there is none.
+#[wasm_bindgen]
+pub fn without_body(limit: Option<u32>) -> JsValue {
+    let problem = match limit {
+        Some(limit) => {
+            let told = format!("a body may have {limit} bytes");
+            Problem::new(413, "body_too_large", told)
+        }
+        None => Problem::new(400, "broken_body", "the body broke off"),
+    };
+    told(Err(problem), None, false)
 }
 
 /// A lottery's noon, on all Workers at once.
-#[event(scheduled)]
-async fn scheduled(event: ScheduledEvent, env: Env, context: ScheduleContext) {
-    let host = host(move |task| context.wait_until(task), &Rc::default());
-    match draw(&event, &env, host).await {
-        Ok(draw) => console_log!("{}", draw.log()),
-        Err(problem) => log(&problem),
-    }
+#[wasm_bindgen]
+pub fn draw(scheduled_ms: f64, env: &JsValue, context: Context) -> JsValue {
+    let shop = shop(env, host(context, &Rc::default()));
+    web::begin(async move {
+        match drawn(shop, scheduled_ms as i64).await {
+            Ok(draw) => console_log(&draw.log()),
+            Err(problem) => log(&problem),
+        }
+        JsValue::UNDEFINED
+    })
 }
 
-/// Finishes work behind the answer, and tells what happens to locks.
-fn host(wait_until: impl Fn(Task) + 'static, timing: &Rc<Timing>) -> web::Host {
-    let timing = timing.clone();
-    web::Host::default()
-        .wait_until(wait_until)
-        .on_event(move |event| {
-            timing.hear(&event.kind);
-            console_log!("{}", observe::line(event.name, &event.kind));
-        })
+async fn answered(
+    shop: Result<HostedShop, Problem>,
+    head: &Head,
+    body: &[u8],
+) -> Result<Response, Problem> {
+    let shop = shop?;
+    let admitted = shop.admit(head)?;
+    shop.answer(admitted, body).await
 }
 
-fn log(problem: &Problem) {
-    if let Some(line) = problem.log() {
-        console_error!("{line}");
-    }
-}
-
-async fn draw(event: &ScheduledEvent, env: &Env, host: web::Host) -> Result<Draw, Problem> {
+async fn drawn(shop: Result<HostedShop, Problem>, scheduled_ms: i64) -> Result<Draw, Problem> {
     let random = web::Host::default();
-    shop(env, host)?
-        .draw(event.schedule() as i64, &random)
-        .await
+    shop?.draw(scheduled_ms, &random).await
 }
 
-async fn answer(request: HostRequest, env: &Env, host: web::Host) -> Result<Response, Problem> {
-    let shop = shop(env, host)?;
-    let head = Head {
-        method: request.method(),
-        path: path(&request.url()),
-        authorization: request.headers().get("authorization").ok().flatten(),
-    };
-    let admitted = shop.admit(&head)?;
-    let body = match admitted.has_body() {
-        true => read_body(&request).await?,
-        false => Vec::new(),
-    };
-    shop.answer(admitted, &body).await
+fn head(method: String, url: &str, authorization: Option<String>) -> Head {
+    Head {
+        method,
+        path: path(url).to_owned(),
+        authorization,
+    }
 }
 
 /// Of an address as hosts write it: with a path, and what follows that behind `?` or `#`.
-fn path(url: &str) -> String {
+fn path(url: &str) -> &str {
     let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = behind_scheme
         .find('/')
         .map_or("/", |at| &behind_scheme[at..]);
-    path.split(['?', '#']).next().unwrap_or(path).to_owned()
+    path.split(['?', '#']).next().unwrap_or(path)
 }
 
-fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Problem> {
+fn told(answer: Result<Response, Problem>, timing: Option<String>, is_head: bool) -> JsValue {
+    let response = answer.unwrap_or_else(|problem| {
+        log(&problem);
+        problem.into()
+    });
+    let timing = timing.map(|value| ("server-timing", value));
+    let headers = response.headers.into_iter().chain(timing);
+    let headers = headers.flat_map(|(name, value)| [name.to_owned(), value]);
+    let text = Some(response.body.as_str()).filter(|_| !is_head);
+    let content_type = response.content_type;
+    parts(response.status, text, content_type, headers.collect())
+}
+
+fn shop(env: &JsValue, host: web::Host) -> Result<HostedShop, Problem> {
     let variable = |name: &str| Reflect::get(env, &name.into()).ok()?.as_string();
     let config = CONFIG.with(|known| match known.get() {
         Some(config) => Ok(config.clone()),
@@ -119,16 +150,19 @@ fn shop(env: &Env, host: web::Host) -> Result<Shop<web::Fetch, web::Host>, Probl
     Ok(Shop::new(config, isolate, web::Fetch::default(), host))
 }
 
-async fn read_body(request: &HostRequest) -> Result<Vec<u8>, Problem> {
-    let body = JsFuture::from(body_of(request, BODY_LIMIT))
-        .await
-        .map_err(|_| Problem::new(400, "broken_body", "the body broke off"))?;
-    if body.is_undefined() {
-        return Err(Problem::new(
-            413,
-            "body_too_large",
-            format!("a body may have {BODY_LIMIT} bytes"),
-        ));
+/// Finishes work behind the answer, and tells what happens to locks.
+fn host(context: Context, timing: &Rc<Timing>) -> web::Host {
+    let timing = timing.clone();
+    web::Host::default()
+        .wait_until(move |task| context.wait_until(&web::promise(task)))
+        .on_event(move |event| {
+            timing.hear(&event.kind);
+            console_log(&observe::line(event.name, &event.kind));
+        })
+}
+
+fn log(problem: &Problem) {
+    if let Some(line) = problem.log() {
+        console_error(&line);
     }
-    Ok(body.unchecked_into::<Uint8Array>().to_vec())
 }

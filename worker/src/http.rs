@@ -17,7 +17,9 @@ pub struct Head {
 pub struct Response {
     /// HTTP status.
     pub status: u16,
-    /// Names in lower case, and values.
+    /// The type of `body`.
+    pub content_type: &'static str,
+    /// What else its head says: names in lower case, and values.
     pub headers: Vec<(&'static str, String)>,
     /// JSON.
     pub body: String,
@@ -29,14 +31,11 @@ impl Response {
         Self::new(status, "application/json", body)
     }
 
-    pub(crate) fn new(status: u16, content_type: &str, body: &impl Serialize) -> Self {
+    pub(crate) fn new(status: u16, content_type: &'static str, body: &impl Serialize) -> Self {
         Self {
             status,
-            headers: vec![
-                ("content-type", content_type.to_owned()),
-                // Stock and locks change at any time, and a lock's token is nobody else's business.
-                ("cache-control", "no-store".to_owned()),
-            ],
+            content_type,
+            headers: Vec::new(),
             // Our structs of numbers and text always serialize.
             body: serde_json::to_string(body).unwrap_or_default(),
         }

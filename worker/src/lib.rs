@@ -3,7 +3,7 @@
 //! Everything but `event` is plain Rust that knows no JavaScript: [`Shop::admit`] looks at a [`Head`], and [`Shop::answer`] makes the [`Response`].
 
 #[cfg(target_family = "wasm")]
-mod event;
+pub mod event;
 
 mod chance;
 mod config;

@@ -89,7 +89,7 @@ pub fn workerd() -> PathBuf {
     ))
 }
 
-/// The Worker as `worker-build` leaves it.
+/// The Worker as it is built.
 pub fn worker_build() -> PathBuf {
     root().join("worker/build")
 }

@@ -1,7 +1,8 @@
-//! Builds the Worker with `worker-build` and the tools that `setup` installed, so that nothing is downloaded.
+//! Builds the Worker with the tools that `setup` installed, so that nothing is downloaded.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -19,21 +20,81 @@ const SOURCES: [&str; 5] = [
     "worker/src",
 ];
 
-/// Builds the Worker into `worker/build`.
+/// What Rust and wasm-bindgen make use of, and every host has.
+const FEATURES: [&str; 7] = [
+    "bulk-memory",
+    "exception-handling",
+    "multivalue",
+    "mutable-globals",
+    "nontrapping-float-to-int",
+    "reference-types",
+    "sign-ext",
+];
+
+/// Builds the Worker into `worker/build`: the wasm and its glue, bundled with the entry.
 ///
 /// # Errors
 ///
 /// It does not compile, or the tools are not installed.
 pub fn build() -> Result<()> {
-    let status = paths::command(tool("worker-build"))
-        .arg("--release")
-        .current_dir(paths::root().join("worker"))
-        .env("WASM_BINDGEN_BIN", tool("wasm-bindgen"))
-        .env("WASM_OPT_BIN", paths::npm_bin("wasm-opt"))
-        .env("ESBUILD_BIN", paths::npm_bin("esbuild"))
+    let [glue, built] = ["edgelock-worker", "wasm32-unknown-unknown/release"].map(in_target);
+    let arguments = "build --lib --release --target wasm32-unknown-unknown -p edgelock-worker";
+    run(paths::cargo().args(arguments.split(' ')))?;
+    run(Command::new(tool("wasm-bindgen"))
+        .args(["--target", "module", "--no-typescript"])
+        // So that the module can begin anew behind a trap.
+        .args([
+            "--experimental-reset-state-function",
+            "--force-enable-abort-handler",
+        ])
+        .args(["--out-name", "index", "--out-dir"])
+        .arg(&glue)
+        .arg(built.join("edgelock_worker.wasm")))?;
+    fs::create_dir_all(paths::worker_build())?;
+    let module = paths::worker_build().join("index_bg.wasm");
+    run(Command::new(paths::npm_bin("wasm-opt"))
+        // With names, for the traces of what fails.
+        .args(["-O", "--debuginfo"])
+        .args(FEATURES.map(|feature| format!("--enable-{feature}")))
+        .arg(glue.join("index_bg.wasm"))
+        .arg("-o")
+        .arg(&module))?;
+    bundle(&glue)
+}
+
+/// The entry with the glue, in one file that imports the wasm beside it as hosts of Workers have it.
+fn bundle(glue: &Path) -> Result<()> {
+    let index = glue.join("index.js");
+    let text = fs::read_to_string(&index)?.replace("import source ", "import ");
+    fs::write(&index, text)?;
+    run(Command::new(paths::npm_bin("esbuild"))
+        .arg("worker/src/entry.js")
+        .current_dir(paths::root())
+        .args([
+            "--bundle",
+            "--minify",
+            "--format=esm",
+            "--log-level=warning",
+        ])
+        .arg("--external:./index_bg.wasm")
+        .arg(format!("--alias:edgelock-worker-glue={}", index.display()))
+        .arg(format!(
+            "--outfile={}",
+            paths::worker_build().join("index.js").display()
+        )))
+}
+
+fn in_target(folder: &str) -> PathBuf {
+    paths::target().join(folder)
+}
+
+/// Runs a tool to its end.
+fn run(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command
         .status()
-        .context("cannot run worker-build: `cargo xtask setup` installs it")?;
-    ensure!(status.success(), "worker-build failed ({status})");
+        .with_context(|| format!("cannot run {program}: `cargo xtask setup` installs it"))?;
+    ensure!(status.success(), "{program} failed ({status})");
     Ok(())
 }
 
