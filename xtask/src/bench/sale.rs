@@ -84,7 +84,7 @@ struct Figures {
 }
 
 const HEAD: &str = "\
-shop                    ms  units customers  orders/s   sold p50     p99  refused p50   p99 (ms)  requests   CPU µs: Worker  bridge  Redis   MiB  gave up  oversold  twice  wrong";
+shop                    ms  units customers  orders/s   sold p50     p99  refused p50   p99 (ms)  requests   CPU µs: Worker  bridge  Redis   MiB  gave up  oversold  twice  wrong  broken";
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {
     setup::run()?;
@@ -222,13 +222,14 @@ impl Cell {
             gave_up,
             wrong,
             twice,
+            broken,
             ..
         } = &self.figures.seen;
         let [sold_p50, sold_p99] = [0.5, 0.99].map(|share| percentile_ms(sold, share));
         let [no_p50, no_p99] = [0.5, 0.99].map(|share| percentile_ms(refused, share));
         let [worker, bridge, redis] = self.cpu_us_per_order();
         format!(
-            "{:22} {:4} {:6} {:9} {:9.0} {sold_p50:10.0} {sold_p99:7.0} {no_p50:12.0} {no_p99:10.0} {:9.3} {worker:16.0} {bridge:7.0} {redis:6.0} {:5} {gave_up:8} {:9} {twice:6} {wrong:6}",
+            "{:22} {:4} {:6} {:9} {:9.0} {sold_p50:10.0} {sold_p99:7.0} {no_p50:12.0} {no_p99:10.0} {:9.3} {worker:16.0} {bridge:7.0} {redis:6.0} {:5} {gave_up:8} {:9} {twice:6} {wrong:6} {broken:7}",
             self.shop.name(),
             self.round_trip_ms,
             self.units,

@@ -38,6 +38,8 @@ pub(super) struct Seen {
     pub(super) gave_up: u64,
     /// Answers that no order should get.
     pub(super) wrong: u64,
+    /// Requests that had no answer: their connection broke, or it took too long. They were sent again.
+    pub(super) broken: u64,
     /// Orders that were told twice that they are newly sold.
     pub(super) twice: u64,
     pub(super) units: u64,
@@ -67,6 +69,7 @@ impl Crowd {
                 worker: workers[number % workers.len()],
                 path: format!("/sales/{sku}/orders"),
                 connection: None,
+                broken: 0,
             };
             let (seen, next) = (seen.clone(), next.clone());
             let (orders, window) = (self.orders, self.window);
@@ -77,6 +80,7 @@ impl Crowd {
                     let answer = customer.order(id).await;
                     seen.borrow_mut().add(id, answer, begun, window);
                 }
+                seen.borrow_mut().broken += customer.broken;
             });
         }
         customers.await;
@@ -117,6 +121,7 @@ struct Customer {
     worker: SocketAddr,
     path: String,
     connection: Option<SendRequest<Full<Bytes>>>,
+    broken: u64,
 }
 
 impl Customer {
@@ -129,6 +134,7 @@ impl Customer {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_)) | Err(_) => {
                     self.connection = None;
+                    self.broken += 1;
                     Answer::Later(PAUSE)
                 }
             };

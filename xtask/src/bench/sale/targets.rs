@@ -142,11 +142,14 @@ pub(super) fn all(cells: &[Cell]) -> Vec<Target> {
     let oversold: u64 = cells
         .iter()
         .filter(|cell| cell.shop == Shop::Edgelock)
-        .map(|cell| cell.oversold() + cell.figures.seen.twice + cell.figures.seen.wrong)
+        .map(|cell| {
+            let seen = &cell.figures.seen;
+            cell.oversold() + seen.twice + seen.wrong + seen.broken
+        })
         .sum();
     add(
         "all sales",
-        "oversold, twice or wrong",
+        "oversold, twice, wrong, broken",
         oversold as f64,
         Bound::AtMost(0.0),
     );
