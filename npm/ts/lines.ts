@@ -57,13 +57,12 @@ export class Lines<Item, Answer> {
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         const { signs } = line;
         const nap = ahead < 0 ? look : Math.min(look, left);
-        let timer;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          // A request that waits for another one alone is cancelled as hung.
-          timer = setTimeout(resolve, nap);
-          if (isCalled) resolve();
-        });
+        const woken = deferred();
+        wake = woken.resolve;
+        // A request that waits for another one alone is cancelled as hung.
+        const timer = setTimeout(wake, nap);
+        if (isCalled) wake();
+        await woken.promise;
         // Here, and not where it was woken: that may be in another request.
         clearTimeout(timer);
         seen = isCalled || nap < look ? undefined : signs;
@@ -132,4 +131,21 @@ function pace({ requestTimeout }: Home): { readonly beat: number; readonly look:
 function settled<Answer>(outcome: { readonly answer: Answer } | { readonly error: unknown }): Answer {
   if ("error" in outcome) throw outcome.error;
   return outcome.answer;
+}
+
+interface Deferred {
+  promise: Promise<void>;
+  resolve: () => void;
+}
+
+/**
+ * A promise that another request may settle. workerd goes on in the request that made it, but not always if `new Promise` did: see
+ * docs/hot-names.md.
+ */
+function deferred(): Deferred {
+  const maker: { withResolvers?: () => Deferred } = Promise as object;
+  if (maker.withResolvers) return maker.withResolvers();
+  let resolve = () => {};
+  const promise = new Promise<void>((settle) => (resolve = settle));
+  return { promise, resolve };
 }
