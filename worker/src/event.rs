@@ -49,7 +49,7 @@ pub fn wants_body(method: String, url: &str, authorization: Option<String>, env:
         .is_ok_and(|admitted| admitted.has_body())
 }
 
-/// The answer to a request, as [`parts`], or a promise of it.
+/// The answer to a request, as `parts`, or a promise of it.
 #[wasm_bindgen]
 pub fn answer(
     method: String,

@@ -18,6 +18,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         let order: Order = input::parse(body)?;
         let now = self.client.runtime().now();
         if self.isolate.sold_out.refuses(sku, &order, now) {
+            self.isolate.sold_out.notice(sku, &self.client);
             return Err(Problem::sold_out());
         }
         let ledger = Ledger::of(sku);

@@ -2,7 +2,7 @@
 //!
 //! That is safe since a sold-out sale stays as it is: its terms never change, nothing is ever given back, and stock and orders are
 //! written at once, so that all its orders are on record when nothing is left. Whose order is on record is not told from memory.
-//! What is remembered is forgotten at the sale's end, and after a while all the same: somebody may take a sale out of Redis by
+//! What is remembered is forgotten at the sale's end, and found out again before it is 5 s old: somebody may take a sale out of Redis by
 //! hand, and a fail-over may lose what was sold last.
 
 use std::cell::RefCell;
@@ -17,6 +17,8 @@ use crate::ledger::{Ledger, SoldOutNow};
 use crate::reply::whole;
 
 const KEPT: Duration = Duration::from_secs(5);
+/// By then one order finds out again, so that the others need not look when it would be forgotten.
+const RENEWED: Duration = Duration::from_millis(2_500);
 /// While one order finds out, and before another does, the others look by themselves.
 const ASKED: Duration = Duration::from_secs(1);
 /// They are read in one answer. A sale with more is looked at each time.
@@ -29,6 +31,8 @@ pub(crate) struct SoldOut(Rc<RefCell<BTreeMap<Id, Known>>>);
 
 struct Known {
     until: Moment,
+    /// When somebody is to find out again.
+    ask_at: Moment,
     /// The orders on record; `None` while they are asked for.
     orders: Option<BTreeSet<String>>,
 }
@@ -44,7 +48,8 @@ impl SoldOut {
         orders.is_some_and(|orders| !orders.contains(order.order_id.as_str()))
     }
 
-    /// An order of this sale was told that nothing is left. Finds out in the background what must be known to tell it others.
+    /// An order of this sale was told that nothing is left. Finds out in the background what must be known to tell it others, if it
+    /// is time for that.
     pub(crate) fn notice<T: Transport, R: Runtime>(&self, sku: &Id, client: &Client<T, R>) {
         let now = client.runtime().now();
         if !self.begin(sku, now) {
@@ -52,14 +57,9 @@ impl SoldOut {
         }
         let (memory, sku, asking) = (self.clone(), sku.clone(), client.clone());
         client.runtime().spawn(Box::pin(async move {
-            // Whatever went wrong, orders are looked at as before.
-            if let Ok(Some(found)) = find_out(&sku, &asking).await {
-                let lasts = KEPT.min(found.ends_in);
-                let known = Known {
-                    until: now + lasts,
-                    orders: Some(found.orders),
-                };
-                memory.0.borrow_mut().insert(sku, known);
+            // Where it fails, what was known goes on for its time, and orders are looked at as before.
+            if let Ok(found) = find_out(&sku, &asking).await {
+                memory.remember(sku, found, now);
             }
         }));
     }
@@ -68,15 +68,41 @@ impl SoldOut {
     fn begin(&self, sku: &Id, now: Moment) -> bool {
         let mut known = self.0.borrow_mut();
         known.retain(|_, known| now < known.until);
-        if known.len() >= MOST_SALES || known.contains_key(sku) {
+        if let Some(known) = known.get_mut(sku) {
+            let is_due = known.ask_at <= now;
+            if is_due {
+                known.ask_at = now + ASKED;
+            }
+            return is_due;
+        }
+        if known.len() >= MOST_SALES {
             return false;
         }
-        let asked = Known {
-            until: now + ASKED,
-            orders: None,
-        };
-        known.insert(sku.clone(), asked);
+        known.insert(sku.clone(), Known::nothing(now));
         true
+    }
+
+    /// What was found out, by a request that left at `asked_at`.
+    fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Moment) {
+        let known = found.map_or_else(
+            || Known::nothing(asked_at),
+            |found| Known {
+                until: asked_at + KEPT.min(found.ends_in),
+                ask_at: asked_at + RENEWED,
+                orders: Some(found.orders),
+            },
+        );
+        self.0.borrow_mut().insert(sku, known);
+    }
+}
+
+impl Known {
+    fn nothing(now: Moment) -> Self {
+        Self {
+            until: now + ASKED,
+            ask_at: now + ASKED,
+            orders: None,
+        }
     }
 }
 
@@ -93,4 +119,62 @@ async fn find_out<T: Transport, R: Runtime>(
     }
     let replies = client.read(&ledger.read_sold_out()).await?;
     Ok(SoldOutNow::parse(&replies))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Moment {
+        Moment::from_origin(Duration::from_millis(ms))
+    }
+
+    fn sold_out(ends_in_ms: u64) -> Option<SoldOutNow> {
+        Some(SoldOutNow {
+            orders: BTreeSet::from(["sold".to_owned()]),
+            ends_in: Duration::from_millis(ends_in_ms),
+        })
+    }
+
+    fn order(id: &str) -> Order {
+        let body = format!(r#"{{"order_id": "{id}", "buyer": "b", "quantity": 1}}"#);
+        crate::input::parse(body.as_bytes()).unwrap_or_else(|_| panic!("an order"))
+    }
+
+    fn sku() -> Id {
+        Id::parse("lamp").expect("a sku")
+    }
+
+    #[test]
+    fn one_order_finds_out_again_while_the_others_are_still_refused() {
+        let memory = SoldOut::default();
+        assert!(memory.begin(&sku(), at(0)));
+        memory.remember(sku(), sold_out(60_000), at(0));
+        assert!(memory.refuses(&sku(), &order("late"), at(2_499)));
+        assert!(!memory.begin(&sku(), at(2_499)));
+        assert!(memory.begin(&sku(), at(2_500)));
+        assert!(!memory.begin(&sku(), at(2_501)));
+        assert!(memory.refuses(&sku(), &order("late"), at(2_501)));
+        memory.remember(sku(), sold_out(60_000), at(2_500));
+        assert!(memory.refuses(&sku(), &order("late"), at(7_499)));
+        assert!(!memory.refuses(&sku(), &order("late"), at(7_500)));
+    }
+
+    #[test]
+    fn whose_order_is_on_record_is_not_refused() {
+        let memory = SoldOut::default();
+        memory.remember(sku(), sold_out(60_000), at(0));
+        assert!(!memory.refuses(&sku(), &order("sold"), at(1)));
+    }
+
+    #[test]
+    fn what_is_remembered_is_forgotten_at_the_end_of_the_sale_and_when_it_has_stock_again() {
+        let memory = SoldOut::default();
+        memory.remember(sku(), sold_out(100), at(0));
+        assert!(memory.refuses(&sku(), &order("late"), at(99)));
+        assert!(!memory.refuses(&sku(), &order("late"), at(100)));
+        memory.remember(sku(), sold_out(60_000), at(200));
+        memory.remember(sku(), None, at(300));
+        assert!(!memory.refuses(&sku(), &order("late"), at(301)));
+    }
 }
