@@ -127,7 +127,8 @@ impl<S: Section> GroupCommit<S> {
     }
 
     /// About how large a request may become by what it carries. Bridges have a limit: Upstash's is
-    /// 1 MB on its smallest plan. The last item of a turn may exceed it with its writes.
+    /// 1 MB on its smallest plan. The last item of a turn may exceed it with its writes, and one that
+    /// is too large for any turn has one to itself.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.bound.bytes = bytes;
@@ -155,7 +156,8 @@ impl<S: Section> GroupCommit<S> {
     /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit), told to
     /// each item of the turn that they concern, with nothing written unless [`Error::is_unknown`].
     /// If it is, it is so for exactly the items whose answers rest on the commit; they are not
-    /// decided again. [`Error::CommandFailed`] for an item whose own command failed.
+    /// decided again. [`Error::CommandFailed`] for an item whose own command failed, and
+    /// [`Error::InvalidArgument`] for one whose own commands cannot be sent.
     ///
     /// # Cancel safety
     /// Dropping the future takes the item out, unless its turn has begun: then it is decided, and

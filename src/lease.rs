@@ -186,7 +186,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::exec`].
     pub async fn commit(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        self.claim.kind.check_commands(commands)?;
+        self.check_writes(commands)?;
         let until = self.check_last().and_then(|()| self.check_time())?;
         let aim = Aim {
             has_commands: !commands.is_empty(),
@@ -215,6 +215,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.finish(writing, Until::Timeout, LAST_WRITE, &[])
             .await
             .map(drop)
+    }
+
+    /// Whether these can be sent at all.
+    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
+        self.claim.kind.check_commands(commands)
     }
 
     pub(crate) fn error(&self, why: Why) -> Error {

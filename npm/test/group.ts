@@ -1,5 +1,5 @@
 // Turns that callers of one process share: the promises of tests/it/group.rs, by the same names.
-import { CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply } from "edgelock";
+import { type Command, CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, thrown } from "./harness.js";
 
 interface Order {
@@ -65,12 +65,45 @@ async function placeBehind(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, p
   return [...(await first), ...others];
 }
 
+const said = <Answer>(outcome: PromiseSettledResult<Answer>) => (outcome.status === "fulfilled" ? outcome.value : String(outcome.reason));
+
 const left = (outcomes: readonly PromiseSettledResult<Sold>[]) =>
   outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value?.left ?? null) : String(outcome.reason)));
 
 function reason(outcome: PromiseSettledResult<Sold> | undefined): EdgelockError {
   if (outcome?.status !== "rejected" || !(outcome.reason instanceof EdgelockError)) throw new Error("it did not fail", { cause: outcome });
   return outcome.reason;
+}
+
+/** Its items are what is to be written; each is answered by its place among them. */
+class Notes {
+  readonly #list: Command[1];
+
+  constructor({ mark }: Stack) {
+    this.#list = { key: `${mark}notes` };
+  }
+
+  reads(): Command[] {
+    return [];
+  }
+
+  decide({ number, writes }: Written): Decision<number> {
+    return { answer: number, writes: writes.map(([name, , ...words]) => [name, this.#list, ...words]) };
+  }
+}
+
+interface Written {
+  readonly number: number;
+  readonly writes: readonly Command[];
+}
+
+/** Its second word becomes the key of the notes. */
+const note: Command = ["RPUSH", "", 1];
+
+/** What comes of items that come at once. */
+async function answers(stack: Stack, notes: GroupCommit<Written, number>, items: ReadonlyArray<readonly Command[]>) {
+  const submit = (writes: readonly Command[], number: number) => notes.submit(stack.lock("a"), { number, writes });
+  return (await Promise.allSettled(items.map(submit))).map(said);
 }
 
 /** Has what drives show no sign of life. */
@@ -162,6 +195,36 @@ export const group: Suite = {
     // It may have failed as well: only the first failure is told.
     check(reason(outcomes[3]).isUnknown, "it is unknown");
     equal(await stack.redis("GET ~stock"), "96");
+  },
+
+  async an_item_that_writes_no_command_is_answered(stack) {
+    const notes = new Notes(stack);
+    const items = [[], [note], [], [note], []] as const;
+    equal(await answers(stack, new GroupCommit(notes), items), [0, 1, 2, 3, 4]);
+    equal(await stack.redis("LLEN ~notes"), 2);
+  },
+
+  async a_command_that_cannot_be_sent_fails_its_own_item_alone(stack) {
+    const large = (words: number): Command => [...note, ...Array<number>(words - note.length).fill(1)];
+    const items = [[note], [note], [note, large(1001)], [large(1000)], [["RPUSH", "", NaN]], [note]] as const;
+    const refused = "InvalidArgumentError: invalid argument: ";
+    equal(await answers(stack, new GroupCommit(new Notes(stack)), items), [
+      0,
+      1,
+      `${refused}a command has over 1000 words`,
+      3,
+      `${refused}a word of command 0 is neither a string, nor a number, nor a { key }`,
+      5,
+    ]);
+    equal(await stack.redis("LLEN ~notes"), 3 + 998);
+  },
+
+  async a_turn_has_one_item_at_least_however_small_it_must_be(stack) {
+    for (const options of [{ maxBytes: 0 }, { maxItems: 0 }]) {
+      await stack.redis("DEL ~notes");
+      equal(await answers(stack, new GroupCommit(new Notes(stack), options), [[note], [note], [note]]), [0, 1, 2]);
+      equal(await stack.redis("LLEN ~notes"), 3);
+    }
   },
 
   async an_item_is_refused_by_what_its_decision_throws_and_no_other_is(stack) {

@@ -23,6 +23,13 @@ export function toRaw(commands: readonly Command[]): RawCommands {
   });
 }
 
+/** Of one command; src/script/reads.rs says the same, and refuses all that are sent with one that has more. */
+const MAX_WORDS = 1000;
+
+export function checkSize(commands: readonly Command[]): void {
+  if (commands.some((command) => command.length > MAX_WORDS)) throw invalidArgument(`a command has over ${MAX_WORDS} words`);
+}
+
 function sendable(word: string, index: number): string {
   if (!isWellFormed(word)) throw invalidArgument(`a word of command ${index} is no Unicode text: half of a surrogate pair is missing`);
   return word;

@@ -1,6 +1,6 @@
 // Many callers, one turn of the lock.
 import { callable, count } from "./check.js";
-import { bytesOf, type Command, isSame, toRaw } from "./command.js";
+import { bytesOf, checkSize, type Command, isSame, toRaw } from "./command.js";
 import { CommandFailedError, EdgelockError, indexed, invalidArgument, unavailable } from "./errors.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
@@ -42,7 +42,10 @@ export interface Section<Item, Answer, State = undefined> {
 export interface GroupCommitOptions {
   /** How many items it has at most. 256 by itself. */
   readonly maxItems?: number | undefined;
-  /** About how large a request may become by what it carries. 262,144 by itself. The last item of a turn may exceed it by its writes. */
+  /**
+   * About how large a request may become by what it carries. 262,144 by itself. The last item of a turn may exceed it by its writes,
+   * and one that is too large for any turn has one to itself.
+   */
   readonly maxBytes?: number | undefined;
 }
 
@@ -171,11 +174,14 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const owners: number[] = [];
     let written = 0;
     let firstWrite = Infinity;
-    for (let at = 0; at < items.length && written < this.#bound.bytes; at++) {
+    // One that is too large for any turn has one to itself.
+    for (let at = 0; at < items.length && (at === 0 || written < this.#bound.bytes); at++) {
       outcomes.push(
         attempt(() => {
           const { answer, writes: own = [] } = this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence);
+          // One's bad writes must not fail the others.
           toRaw(own);
+          checkSize(own);
           if (own.length > 0) firstWrite = Math.min(firstWrite, at);
           written += bytesOf(own);
           for (const write of own) owners.push(at), writes.push(write);

@@ -24,6 +24,9 @@ pub trait Section: 'static {
     /// Decides `item`, given what its reads found before the turn, and what the items before it
     /// made of `turn`. The fence is that of the turn's lease.
     ///
+    /// One whose commands cannot be sent is refused with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it.
+    ///
     /// It must depend on nothing else: an item whose turn is not heard of any more before it wrote
     /// anything is decided anew.
     fn decide(
@@ -45,7 +48,7 @@ pub trait Section: 'static {
 /// What an item comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision<A> {
-    /// All of these commands are run, and then this is the answer.
+    /// All of these commands are run, if there are any, and then this is the answer.
     Write(Vec<Command>, A),
     /// Nothing is written.
     Leave(A),

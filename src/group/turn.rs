@@ -10,6 +10,7 @@ use super::section::{Decision, Section};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::race::race;
 use crate::runtime::{Moment, Runtime};
@@ -64,14 +65,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     items.retain(|_| of_turn.next() == Some(&true));
     reads.retain(&has);
     items.iter().for_each(|item| item.begin());
-    let decided = decide(
-        section,
-        &items,
-        &reads,
-        &replies,
-        lease.fence(),
-        bound.bytes,
-    );
+    let decided = decide(section, &items, &lease, &reads, &replies, bound.bytes);
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
     turn.put_back(|place| place < count);
@@ -119,12 +113,12 @@ impl<A> Decided<A> {
     }
 }
 
-fn decide<S: Section>(
+fn decide<S: Section, T: Transport, R: Runtime>(
     section: &S,
     items: &[Arc<Asked<S::Item>>],
+    lease: &Lease<T, R>,
     reads: &Reads,
     replies: &[Reply],
-    fence: u64,
     max_bytes: usize,
 ) -> Decided<S::Answer> {
     let mut shared = S::Turn::default();
@@ -136,18 +130,23 @@ fn decide<S: Section>(
     };
     let mut written = 0;
     for (place, asked) in items.iter().enumerate() {
-        if written >= max_bytes {
+        // One that is too large for any turn has one to itself.
+        if place > 0 && written >= max_bytes {
             break;
         }
-        let answer = reads.replies(place, replies).map(|replies| {
-            match section.decide(&asked.item, &replies, &mut shared, fence) {
-                Decision::Leave(answer) => answer,
+        let answer = reads.replies(place, replies).and_then(|replies| {
+            match section.decide(&asked.item, &replies, &mut shared, lease.fence()) {
+                Decision::Leave(answer) => Ok(answer),
                 Decision::Write(writes, answer) => {
+                    // One's bad writes must not fail the others.
+                    lease.check_writes(&writes)?;
                     written += bytes(&writes);
-                    decided.first_write = decided.first_write.min(place);
+                    if !writes.is_empty() {
+                        decided.first_write = decided.first_write.min(place);
+                    }
                     decided.owners.extend(writes.iter().map(|_| place));
                     decided.writes.extend(writes);
-                    answer
+                    Ok(answer)
                 }
             }
         });

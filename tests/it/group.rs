@@ -3,6 +3,7 @@
 mod driver;
 mod look;
 mod sale;
+mod strange;
 
 use edgelock::{Error, GroupCommit};
 use tokio::task::JoinSet;

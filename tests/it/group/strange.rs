@@ -1,0 +1,120 @@
+//! Sections, items and numbers that nobody expects.
+
+use std::time::Duration;
+
+use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
+
+use super::sale::{self, Sale, order};
+use crate::support::{Stack, ms, run};
+
+/// Does as each item says.
+struct Told;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    Note,
+    /// It writes, but no command.
+    Nothing,
+    /// A command with so many words that no script could run it.
+    TooMuch,
+}
+
+impl Section for Told {
+    type Item = Item;
+    type Answer = Item;
+    type Turn = ();
+
+    fn reads(&self, _: &Item) -> Vec<Command> {
+        Vec::new()
+    }
+
+    fn decide(&self, item: &Item, _: &[Reply], (): &mut (), _: u64) -> Decision<Item> {
+        let push = Command::new("RPUSH").key("notes");
+        let writes = match item {
+            Item::Note => vec![push.arg(1)],
+            Item::Nothing => Vec::new(),
+            Item::TooMuch => vec![(0..10_000).fold(push, Command::arg)],
+        };
+        Decision::Write(writes, *item)
+    }
+}
+
+/// What comes of items that come at once.
+async fn told(stack: &Stack, told: GroupCommit<Told>, items: &[Item]) -> Vec<Result<Item, Error>> {
+    let lock = stack.lock("a").wait(ms(2_000));
+    let submit = |item: &Item| {
+        let (told, lock, item) = (told.clone(), lock.clone(), *item);
+        tokio::task::spawn_local(async move {
+            let outcome = tokio::time::timeout(ms(8_000), told.submit(&lock, item));
+            outcome.await.expect("an answer within its wait")
+        })
+    };
+    let tasks: Vec<_> = items.iter().map(submit).collect();
+    let mut outcomes = Vec::new();
+    for task in tasks {
+        outcomes.push(task.await.unwrap());
+    }
+    outcomes
+}
+
+#[test]
+fn an_item_that_writes_no_command_is_answered() {
+    run(async {
+        for items in [
+            &[Item::Nothing][..],
+            &[Item::Note, Item::Nothing, Item::Nothing],
+            &[Item::Nothing, Item::Nothing, Item::Note, Item::Nothing],
+        ] {
+            let stack = Stack::spawn();
+            let outcomes = told(&stack, GroupCommit::new(Told), items).await;
+            let answers: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+            assert_eq!(answers, items);
+        }
+    });
+}
+
+#[test]
+fn a_command_that_no_script_could_run_fails_its_own_item_alone() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let items = [Item::Note, Item::Note, Item::TooMuch, Item::Note];
+        let outcomes = told(&stack, GroupCommit::new(Told), &items).await;
+        let error = outcomes[2].as_ref().unwrap_err();
+        assert_eq!(error.code(), "invalid_argument");
+        for at in [0, 1, 3] {
+            assert_eq!(outcomes[at], Ok(Item::Note));
+        }
+        assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
+    });
+}
+
+#[test]
+fn a_turn_has_one_item_at_least_however_small_it_must_be() {
+    run(async {
+        for told_ in [
+            GroupCommit::new(Told).max_bytes(0),
+            GroupCommit::new(Told).max_items(0),
+        ] {
+            let mut stack = Stack::spawn();
+            let outcomes = told(&stack, told_, &[Item::Note; 3]).await;
+            assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
+            assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
+        }
+    });
+}
+
+#[test]
+fn numbers_may_be_as_large_as_they_come() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let client = stack.client().request_timeout(Duration::MAX);
+        let lock = client.lock("a").unwrap().wait(Duration::MAX);
+        let sale = GroupCommit::new(Sale)
+            .max_items(usize::MAX)
+            .max_bytes(usize::MAX)
+            .max_waiting(usize::MAX);
+        let answers = sale::answers(&sale, &lock, (0..4).map(order)).await;
+        assert_eq!(answers[3].left(), Some(5));
+    });
+}
