@@ -181,7 +181,7 @@ impl<S: Section> GroupCommit<S> {
             return match race(turn.as_mut(), look).await {
                 First::Left(outcome) => outcome,
                 // What its own turn writes, it could take for what was there before.
-                First::Right(Ok(Some(answer))) if !item.has_begun() => Ok(answer),
+                First::Right(Ok(Some(answer))) if item.settle() => Ok(answer),
                 First::Right(_) => turn.await,
             };
         }

@@ -1,6 +1,6 @@
 //! What the items of a turn read, in one request.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::command::{Command, Reply};
 use crate::error::Error;
@@ -9,26 +9,37 @@ use crate::error::Error;
 pub(super) struct Asked<I> {
     pub(super) item: I,
     pub(super) reads: Vec<Command>,
-    has_begun: AtomicBool,
+    fate: AtomicU8,
 }
+
+/// What becomes of an item.
+const OPEN: u8 = 0;
+const DECIDED: u8 = 1;
+const SETTLED: u8 = 2;
 
 impl<I> Asked<I> {
     pub(super) const fn new(item: I, reads: Vec<Command>) -> Self {
         Self {
             item,
             reads,
-            has_begun: AtomicBool::new(false),
+            fate: AtomicU8::new(OPEN),
         }
     }
 
-    /// Its turn has the lock, and decides it.
-    pub(super) fn begin(&self) {
-        self.has_begun.store(true, Ordering::Relaxed);
+    /// Its turn has the lock, and is to decide it. Whether it may: not once a look has settled it.
+    pub(super) fn begin(&self) -> bool {
+        self.become_of(DECIDED)
     }
 
-    /// Whether a turn has begun to decide it.
-    pub(super) fn has_begun(&self) -> bool {
-        self.has_begun.load(Ordering::Relaxed)
+    /// A look is to answer it. Whether it may: not once a turn has begun to decide it.
+    pub(super) fn settle(&self) -> bool {
+        self.become_of(SETTLED)
+    }
+
+    /// The first of both counts.
+    fn become_of(&self, fate: u8) -> bool {
+        let first = (self.fate).compare_exchange(OPEN, fate, Ordering::Relaxed, Ordering::Relaxed);
+        first.is_ok() || first == Err(fate)
     }
 }
 

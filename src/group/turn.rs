@@ -64,7 +64,6 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let mut of_turn = has.iter();
     items.retain(|_| of_turn.next() == Some(&true));
     reads.retain(&has);
-    items.iter().for_each(|item| item.begin());
     let decided = decide(section, &items, &lease, &reads, &replies, bound.bytes);
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
@@ -134,7 +133,14 @@ fn decide<S: Section, T: Transport, R: Runtime>(
         if place > 0 && written >= max_bytes {
             break;
         }
-        let answer = reads.replies(place, replies).and_then(|replies| {
+        let found = match asked.begin() {
+            true => reads.replies(place, replies),
+            // Nobody hears of it.
+            false => Err(Error::Released {
+                lock: String::new(),
+            }),
+        };
+        let answer = found.and_then(|replies| {
             match section.decide(&asked.item, &replies, &mut shared, lease.fence()) {
                 Decision::Leave(answer) => Ok(answer),
                 Decision::Write(writes, answer) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
 
-use super::sale::{self, Sale, order};
+use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::{Stack, ms, run};
 
 /// Does as each item says.
@@ -100,6 +100,30 @@ fn a_turn_has_one_item_at_least_however_small_it_must_be() {
             assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
             assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
         }
+    });
+}
+
+#[test]
+fn what_a_look_has_answered_is_not_decided_any_more() {
+    fn peek(_: &Sale, _: &Order, replies: &[Reply]) -> Option<Answer> {
+        (replies[0].int() == Some(0)).then_some(Answer::SoldOut)
+    }
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let lock = stack.lock("a");
+        let sale = GroupCommit::new(Sale).peek(peek);
+        sale.submit(&lock, order(0)).await.unwrap();
+        let _: () = stack.redis("SET stock 0");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let answer = sale.submit(&lock, order(1)).await.unwrap();
+        assert_eq!(answer, Answer::SoldOut);
+        // Whoever has the lock opens the sale again.
+        let _: () = stack.redis("SET stock 5");
+        held.release().await.unwrap();
+        let answer = sale.submit(&lock, order(2)).await.unwrap();
+        assert_eq!(answer.left(), Some(4));
+        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
     });
 }
 
