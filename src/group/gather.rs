@@ -36,7 +36,9 @@ struct Entry<I, C> {
 
 struct Turn<I, C, P> {
     number: u64,
-    driver: u64,
+    /// The ticket of who is told if it is not heard of any more: of its driver, or of the item that
+    /// it decides.
+    blamed: u64,
     entries: VecDeque<Entry<I, C>>,
     /// Tickets of others for which it asked too, and which wait until it begins.
     asked_for: Vec<u64>,
@@ -64,8 +66,8 @@ pub(super) struct Drive<P> {
 pub(super) struct Left<C> {
     /// Their commit was on its way.
     pub(super) unknown: Vec<C>,
-    /// The driver itself, whose item was not decided.
-    pub(super) driver: Option<C>,
+    /// The driver, or whose item was being decided.
+    pub(super) blamed: Option<C>,
     /// Who is to look whether it drives.
     pub(super) next: Option<C>,
 }
@@ -151,7 +153,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let number = self.number();
         self.turn = Some(Turn {
             number,
-            driver: ticket,
+            blamed: ticket,
             entries,
             asked_for: Vec::new(),
             commit: None,
@@ -241,6 +243,16 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.waiting = back;
     }
 
+    /// The item at this place in the turn is decided now. Should that panic, it is not the driver's
+    /// fault.
+    pub(super) fn decide(&mut self, number: u64, place: usize) {
+        if let Some(turn) = self.of(number)
+            && let Some(entry) = turn.entries.get(place)
+        {
+            turn.blamed = entry.ticket;
+        }
+    }
+
     /// The commit of what is left in the turn is to be sent now. Whether it may: not once somebody
     /// found the driver gone.
     pub(super) fn commit(&mut self, number: u64, proof: P) -> bool {
@@ -265,15 +277,15 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let turn = self.turn.take()?;
         let mut left = Left {
             unknown: Vec::new(),
-            driver: None,
+            blamed: None,
             next: None,
         };
         for entry in turn.entries.into_iter().rev() {
             if turn.commit.is_some() {
                 left.unknown.insert(0, entry.caller);
-            } else if entry.ticket == turn.driver {
-                // Else a host that lets no turn come to an end would begin one for ever.
-                left.driver = Some(entry.caller);
+            } else if entry.ticket == turn.blamed {
+                // Else what lets no turn come to an end would have one begun for ever.
+                left.blamed = Some(entry.caller);
             } else if !entry.has_left {
                 self.waiting.push_front(entry);
             }

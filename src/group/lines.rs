@@ -175,7 +175,7 @@ fn leave_behind<A>(left: Left<Arc<Slot<A>>>) {
     for slot in &left.unknown {
         slot.put(Err(gone(true)));
     }
-    if let Some(slot) = &left.driver {
+    if let Some(slot) = &left.blamed {
         slot.put(Err(gone(false)));
     }
     if let Some(slot) = &left.next {
@@ -260,6 +260,11 @@ impl<I, A> Driver<I, A> {
     /// As [`Gather::begin`].
     pub(super) fn begin(&self) -> Option<Vec<bool>> {
         self.with(|line, number| line.begin(number)).flatten()
+    }
+
+    /// As [`Gather::decide`].
+    pub(super) fn decide(&self, place: usize) {
+        self.with(|line, number| line.decide(number, place));
     }
 
     /// As [`Gather::commit`].

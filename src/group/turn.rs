@@ -64,7 +64,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let mut of_turn = has.iter();
     items.retain(|_| of_turn.next() == Some(&true));
     reads.retain(&has);
-    let decided = decide(section, &items, &lease, &reads, &replies, bound.bytes);
+    let decided = decide(section, turn, &items, &lease, &reads, &replies, bound.bytes);
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
     turn.put_back(|place| place < count);
@@ -114,6 +114,7 @@ impl<A> Decided<A> {
 
 fn decide<S: Section, T: Transport, R: Runtime>(
     section: &S,
+    turn: &Turn<S>,
     items: &[Arc<Asked<S::Item>>],
     lease: &Lease<T, R>,
     reads: &Reads,
@@ -133,6 +134,7 @@ fn decide<S: Section, T: Transport, R: Runtime>(
         if place > 0 && written >= max_bytes {
             break;
         }
+        turn.decide(place);
         let found = match asked.begin() {
             true => reads.replies(place, replies),
             // Nobody hears of it.

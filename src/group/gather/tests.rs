@@ -84,7 +84,7 @@ fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
     let (mut gather, [a, b, _]) = gather(['a', 'b', 'c']);
     let drive = gather.drive(a, None, BOUND).unwrap();
     let left = gather.abandon(drive.number).unwrap();
-    assert_eq!((left.driver, left.next), (Some('a'), Some('b')));
+    assert_eq!((left.blamed, left.next), (Some('a'), Some('b')));
     assert!(left.unknown.is_empty());
     // It may be alive all the same, and find out when it comes to its commit.
     assert!(!gather.commit(drive.number, "proof"));
@@ -96,6 +96,17 @@ fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
 }
 
 #[test]
+fn an_item_whose_decision_panics_is_told_and_no_other() {
+    let (mut gather, [a, ..]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    gather.decide(drive.number, 0);
+    gather.decide(drive.number, 1);
+    let left = gather.abandon(drive.number).unwrap();
+    assert_eq!((left.blamed, left.next), (Some('b'), Some('a')));
+    assert_eq!(gather.waiting(), 2);
+}
+
+#[test]
 fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
     let (mut gather, [a, ..]) = gather(['a', 'b']);
     let drive = gather.drive(a, None, BOUND).unwrap();
@@ -103,7 +114,7 @@ fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
     gather.commit(drive.number, "proof");
     let left = gather.abandon(drive.number).unwrap();
     assert_eq!(left.unknown, ['a', 'b']);
-    assert_eq!((left.driver, left.next), (None, Some('c')));
+    assert_eq!((left.blamed, left.next), (None, Some('c')));
     // Who drives next gives back what it had.
     let drive = gather.drive(c, None, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "c");
@@ -118,7 +129,7 @@ fn a_driver_is_gone_only_if_it_showed_nothing() {
     assert!(gather.beat(drive.number));
     assert_eq!(gather.has_gone(seen), None);
     let seen = gather.signs();
-    assert_eq!(gather.has_gone(seen).unwrap().driver, Some('a'));
+    assert_eq!(gather.has_gone(seen).unwrap().blamed, Some('a'));
     let drive = gather.drive(b, None, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "b");
 }
@@ -151,7 +162,7 @@ fn an_item_that_is_cancelled_in_a_turn_is_in_no_later_one() {
     assert_eq!(gather.leave(c), None);
     gather.put_back(drive.number, |place| place < 2);
     assert_eq!(gather.leave(b), None);
-    assert_eq!(gather.abandon(drive.number).unwrap().driver, Some('a'));
+    assert_eq!(gather.abandon(drive.number).unwrap().blamed, Some('a'));
     assert!(gather.is_idle());
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
 
 use super::sale::{self, Answer, Order, Sale, order};
-use crate::support::{Stack, ms, run};
+use crate::support::{Stack, eventually, ms, run};
 
 /// Does as each item says.
 struct Told;
@@ -17,6 +17,7 @@ enum Item {
     Nothing,
     /// A command with so many words that no script could run it.
     TooMuch,
+    Panic,
 }
 
 impl Section for Told {
@@ -34,6 +35,7 @@ impl Section for Told {
             Item::Note => vec![push.arg(1)],
             Item::Nothing => Vec::new(),
             Item::TooMuch => vec![(0..10_000).fold(push, Command::arg)],
+            Item::Panic => panic!("as it was told"),
         };
         Decision::Write(writes, *item)
     }
@@ -99,6 +101,32 @@ fn a_turn_has_one_item_at_least_however_small_it_must_be() {
             let outcomes = told(&stack, told_, &[Item::Note; 3]).await;
             assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
             assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
+        }
+    });
+}
+
+#[test]
+fn an_item_whose_decision_panics_fails_alone() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let items = [
+            Item::Note,
+            Item::Note,
+            Item::Note,
+            Item::Panic,
+            Item::Note,
+            Item::Note,
+        ];
+        let group = GroupCommit::new(Told);
+        let outcomes = told(&stack, group.clone(), &items).await;
+        let error = outcomes[3].as_ref().unwrap_err();
+        assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+        let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        assert_eq!(stack.redis::<usize>("LLEN notes"), done);
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        assert!(format!("{group:?}").contains("names: 0"));
+        for at in [0, 1, 2, 4, 5] {
+            assert_eq!(outcomes[at], Ok(Item::Note), "{at}");
         }
     });
 }
