@@ -154,7 +154,7 @@ export const group: Suite = {
     await stack.redis("SET ~stock 100");
     const sale = new GroupCommit(new Sale(stack));
     const gone = new Network("withhold the answer");
-    const client = stack.client({ fetch: gone.fetch, requestTimeout: 60_000 });
+    const client = stack.client({ fetch: gone.fetch, requestTimeout: 3_000 });
     const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 1);
     // It waits for less than the ttl of 10 s, to which the lock is not left.
@@ -370,7 +370,7 @@ export const group: Suite = {
     let goOn = () => {};
     const stood = new Promise<void>((resolve) => (goOn = resolve));
     const network = new Network();
-    const client = stack.client({ requestTimeout: 60_000, fetch: (url, init) => stood.then(() => network.fetch(url, init)) });
+    const client = stack.client({ requestTimeout: 3_000, fetch: (url, init) => stood.then(() => network.fetch(url, init)) });
     const driver = thrown(withoutBeats(() => group.submit(client.lock("a"), order(0))));
     equal((await group.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
@@ -386,13 +386,25 @@ export const group: Suite = {
     await stack.redis("SET ~stock 100");
     const sale = new GroupCommit(new Sale(stack));
     const gone = new Network("pass", "hang", "hang");
-    const client = stack.client({ fetch: gone.fetch, requestTimeout: 60_000 });
+    const client = stack.client({ fetch: gone.fetch, requestTimeout: 3_000 });
     const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
     await eventually(() => gone.seen.length === 2);
     // It waits for less than the ttl of 10 s, to which the lock is not left.
     equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
     check(error instanceof EdgelockError && error.isUnknown, `${error}`);
+  },
+
+  async who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a").acquire();
+    const group = new GroupCommit(new Sale(stack));
+    const submit = (requestTimeout: number, number: number) => group.submit(stack.client({ requestTimeout }).lock("a"), order(number));
+    const placed = Promise.all([submit(60_000, 0), submit(100, 1), submit(100, 2)]);
+    // They look every 50 ms.
+    await sleep(500);
+    await held.release();
+    equal((await placed).map((sold) => sold?.left), [99, 98, 97]);
   },
 
   async what_is_no_section_is_told_so(stack) {

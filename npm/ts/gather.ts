@@ -18,6 +18,8 @@ export type Outcome<Answer> = { readonly answer: Answer } | { readonly error: un
 /** A turn under way: first come, first decided. */
 export interface Turn<Item, Answer> {
   readonly driver: Entry<Item, Answer>;
+  /** How long its driver is silent at most, in milliseconds. */
+  showsWithin: number;
   entries: readonly Entry<Item, Answer>[];
   /** Others for which it asked too, and which wait until it begins. */
   askedFor: readonly Entry<Item, Answer>[];
@@ -69,9 +71,9 @@ export class Gather<Item, Answer> {
     return this.#waiting.indexOf(entry);
   }
 
-  /** Goes on without the driver of the turn that is under way, if it has shown nothing since `signs`. */
-  passOver(signs: number): void {
-    if (this.#turn && this.#signs === signs) this.abandon(this.#turn);
+  /** Goes on without the driver of the turn that is under way, if it has shown nothing since `signs`, and would have by now. */
+  passOver(signs: number, quiet: number): void {
+    if (this.#turn && this.#signs === signs && this.#turn.showsWithin <= quiet) this.abandon(this.#turn);
   }
 
   /** A turn for this caller to drive, if none is under way and it is the first that waits, or whoever is has shown nothing since `signs`. */
@@ -80,7 +82,7 @@ export class Gather<Item, Answer> {
     if (this.#turn || ahead < 0 || (ahead > 0 && signs !== this.#signs)) return undefined;
     this.#signs++;
     const entries = this.#waiting.splice(0, this.#fitting([], bound));
-    return (this.#turn = { driver: entry, entries, askedFor: [] });
+    return (this.#turn = { driver: entry, showsWithin: 0, entries, askedFor: [] });
   }
 
   /**

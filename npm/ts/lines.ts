@@ -46,16 +46,20 @@ export class Lines<Item, Answer> {
     signal?.addEventListener("abort", entry.call, { once: true });
     const { look } = pace(home);
     try {
-      for (let seen: number | undefined; ; ) {
-        if (seen !== undefined) line.passOver(seen);
+      // For how long there was no sign of life.
+      for (let signs = -1, quiet = 0; ; ) {
+        line.passOver(signs, quiet);
         if (entry.outcome) return settled(entry.outcome);
         if (signal?.aborted) throw signal.reason;
         const left = Math.max(giveUp - performance.now(), 0);
-        const turn = line.drive(entry, seen, this.#bound);
-        if (turn) this.#drive({ line, turn, lock: home.patient(left), home, acquisition: () => this.#acquisition(key) });
+        const turn = line.drive(entry, quiet >= look ? signs : undefined, this.#bound);
+        if (turn) {
+          turn.showsWithin = look;
+          this.#drive({ line, turn, lock: home.patient(left), home, acquisition: () => this.#acquisition(key) });
+        }
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
-        const { signs } = line;
+        if (line.signs !== signs) [signs, quiet] = [line.signs, 0];
         const nap = ahead < 0 ? look : Math.min(look, left);
         const woken = deferred();
         wake = woken.resolve;
@@ -65,7 +69,7 @@ export class Lines<Item, Answer> {
         await woken.promise;
         // Here, and not where it was woken: that may be in another request.
         clearTimeout(timer);
-        seen = isCalled || nap < look ? undefined : signs;
+        quiet = isCalled ? 0 : quiet + nap;
         isCalled = false;
       }
     } finally {
@@ -121,7 +125,7 @@ export class Lines<Item, Answer> {
 
 /**
  * How often a driver shows that it is alive, and how often the others look. A driver that is gone costs them no more than the time-out
- * of a request: they look twice within it.
+ * of its requests: they look twice within it. One whose requests may take longer than theirs has longer to show itself.
  */
 function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {
   const limit = Math.min(Math.max(requestTimeout, 100), LONGEST_TIMER);

@@ -12,6 +12,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The items of one name. `C` is whatever a caller is reached by, and `P` what proves that a turn
 /// has the lock.
@@ -39,6 +40,8 @@ struct Turn<I, C, P> {
     /// The ticket of who is told if it is not heard of any more: of its driver, or of the item that
     /// it decides.
     blamed: u64,
+    /// How long its driver is silent at most.
+    shows_within: Duration,
     entries: VecDeque<Entry<I, C>>,
     /// Tickets of others for which it asked too, and which wait until it begins.
     asked_for: Vec<u64>,
@@ -126,6 +129,18 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.waiting.iter().position(|entry| entry.ticket == ticket)
     }
 
+    /// How long the driver of this turn is silent at most, if it is alive.
+    pub(super) const fn show_within(&mut self, limit: Duration) {
+        if let Some(turn) = &mut self.turn {
+            turn.shows_within = limit;
+        }
+    }
+
+    /// As it was said by [`Gather::show_within`], if a turn is under way.
+    pub(super) fn shows_within(&self) -> Option<Duration> {
+        self.turn.as_ref().map(|turn| turn.shows_within)
+    }
+
     /// Whether a turn is under way whose driver has shown nothing since `signs`: then that turn is
     /// over.
     pub(super) fn has_gone(&mut self, signs: u64) -> Option<Left<C>> {
@@ -154,6 +169,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.turn = Some(Turn {
             number,
             blamed: ticket,
+            shows_within: Duration::ZERO,
             entries,
             asked_for: Vec::new(),
             commit: None,

@@ -71,16 +71,16 @@ impl<I, A> Lines<I, A> {
             return Err(held(lock, waiting));
         }
         let ticket = Ticket::new(self, lock.key(), item, bytes);
-        let mut seen = None;
+        // For how long there was no sign of life.
+        let (mut signs, mut quiet) = (0, Duration::ZERO);
         loop {
-            if let Some(signs) = seen {
-                self.pass_over(lock.key(), signs);
-            }
+            self.pass_over(lock.key(), signs, quiet);
             if let Some(outcome) = ticket.slot.take() {
                 return outcome;
             }
             let left = give_up.since(runtime.now());
-            if let Some((driver, orphan)) = ticket.drive(seen, bound) {
+            let seen = (quiet >= pace.look).then_some(signs);
+            if let Some((driver, orphan)) = ticket.drive(seen, bound, pace.look) {
                 // Whatever became of its commit, nobody needs that lease any more, and dropping it
                 // gives the lock back.
                 drop(orphan.map(|token| lock.resume(token)));
@@ -90,11 +90,14 @@ impl<I, A> Lines<I, A> {
             if let (Some(ahead), Duration::ZERO) = (ahead, left) {
                 return Err(held(lock, ahead));
             }
-            let signs = self.signs(lock.key());
+            let now = self.signs(lock.key());
+            if now != signs {
+                (signs, quiet) = (now, Duration::ZERO);
+            }
             let nap = ahead.map_or(pace.look, |_| pace.look.min(left));
-            seen = match race(ticket.slot.called(runtime), runtime.sleep(nap)).await {
-                First::Right(()) if nap == pace.look => Some(signs),
-                _ => None,
+            quiet = match race(ticket.slot.called(runtime), runtime.sleep(nap)).await {
+                First::Right(()) => quiet.saturating_add(nap),
+                First::Left(()) => Duration::ZERO,
             };
         }
     }
@@ -103,9 +106,13 @@ impl<I, A> Lines<I, A> {
         self.with(name, |line| line.signs()).unwrap_or_default()
     }
 
-    /// Goes on without a driver that has shown nothing since `signs`.
-    fn pass_over(&self, name: &str, signs: u64) {
-        if let Some(left) = self.with(name, |line| line.has_gone(signs)).flatten() {
+    /// Goes on without a driver that has shown nothing since `signs`, if it would have by now.
+    fn pass_over(&self, name: &str, signs: u64, quiet: Duration) {
+        let left = self.with(name, |line| {
+            let is_late = line.shows_within().is_some_and(|limit| limit <= quiet);
+            is_late.then(|| line.has_gone(signs)).flatten()
+        });
+        if let Some(left) = left.flatten() {
             leave_behind(left);
         }
     }
@@ -141,7 +148,8 @@ impl<I, A> Lines<I, A> {
 }
 
 /// How often a driver shows that it is alive, and how often the others look. A driver that is gone
-/// costs them no more than the time-out of a request: they look twice within it.
+/// costs them no more than the time-out of its requests: they look twice within it. One whose requests
+/// may take longer than theirs has longer to show itself.
 pub(super) struct Pace {
     pub(super) beat: Duration,
     pub(super) look: Duration,
@@ -215,9 +223,17 @@ impl<'a, I, A> Ticket<'a, I, A> {
     }
 
     /// A turn to drive, and the lease that is to be given back before.
-    fn drive(&self, seen: Option<u64>, bound: Bound) -> Option<(Driver<I, A>, Option<Token>)> {
+    fn drive(
+        &self,
+        seen: Option<u64>,
+        bound: Bound,
+        shows_within: Duration,
+    ) -> Option<(Driver<I, A>, Option<Token>)> {
         let Drive { number, orphan } = (self.lines)
-            .with(self.name, |line| line.drive(self.number, seen, bound))
+            .with(self.name, |line| {
+                let drive = line.drive(self.number, seen, bound);
+                drive.inspect(|_| line.show_within(shows_within))
+            })
             .flatten()?;
         let driver = Driver {
             lines: self.lines.clone(),

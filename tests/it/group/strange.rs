@@ -132,6 +132,27 @@ fn an_item_whose_decision_panics_fails_alone() {
 }
 
 #[test]
+fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let sale = GroupCommit::new(Sale);
+        let of = |limit| stack.client().request_timeout(limit).lock("a").unwrap();
+        let (slow, hasty) = (of(ms(60_000)), of(ms(100)));
+        let first = sale.submit(&slow, order(0));
+        let second = sale.submit(&hasty, order(1));
+        let release = async {
+            tokio::time::sleep(ms(1_000)).await;
+            held.release().await.unwrap();
+        };
+        let (first, second, ()) = tokio::join!(first, second, release);
+        assert_eq!(first.unwrap().left(), Some(8));
+        assert_eq!(second.unwrap().left(), Some(7));
+    });
+}
+
+#[test]
 fn what_a_look_has_answered_is_not_decided_any_more() {
     fn peek(_: &Sale, _: &Order, replies: &[Reply]) -> Option<Answer> {
         (replies[0].int() == Some(0)).then_some(Answer::SoldOut)
