@@ -1,5 +1,5 @@
 // Turns that callers of one process share: the promises of tests/it/group.rs, by the same names.
-import { type Command, CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply } from "edgelock";
+import { type Command, CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply, type Section } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, thrown } from "./harness.js";
 
 interface Order {
@@ -393,6 +393,44 @@ export const group: Suite = {
     equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
     check(error instanceof EdgelockError && error.isUnknown, `${error}`);
+  },
+
+  async a_section_that_does_not_answer_at_once_is_told_so(stack) {
+    const sound: Section<number, number> = { reads: () => [], decide: (answer) => ({ answer, writes: [["RPUSH", { key: `${stack.mark}notes` }, 1]] }) };
+    const late = (item: number) => (item === 1 ? Promise.reject(new Error("nobody hears it")) : undefined);
+    const parts = {
+      reads: (item: number) => late(item) ?? [],
+      peek: late,
+      decide: (item: number) => late(item) ?? sound.decide(item, [], undefined, 0),
+    };
+    for (const [part, does] of Object.entries(parts)) {
+      await stack.redis("DEL ~notes");
+      const group = new GroupCommit<number, number>({ ...sound, [part]: does });
+      const outcomes = await Promise.allSettled([0, 1, 2].map((item) => group.submit(stack.lock("a"), item)));
+      equal(outcomes.map(said), [0, `InvalidArgumentError: invalid argument: ${part} says at once what it says: it is not async`, 2]);
+      equal(await stack.redis("LLEN ~notes"), 2);
+    }
+    // What concerns all items fails them all.
+    for (const part of ["begin", "end"]) {
+      const group = new GroupCommit<number, number>({ ...sound, [part]: () => late(1) });
+      await fails("invalid_argument", group.submit(stack.lock("a"), 0));
+    }
+    for (const nothing of [undefined, null, 7, "sold"]) {
+      const group = new GroupCommit<number, number>({ ...sound, decide: () => nothing as never });
+      await fails("invalid_argument", group.submit(stack.lock("a"), 0));
+    }
+    equal(await stack.redis("LLEN ~notes"), 2);
+    // Had one of them failed unheard, the host would end, or say so.
+    await sleep(0);
+  },
+
+  async a_host_that_takes_no_background_work_any_more_costs_nobody_an_answer(stack) {
+    await stack.redis("SET ~stock 100");
+    const waitUntil = () => {
+      throw new TypeError("it is too late for that");
+    };
+    const outcomes = await place(stack, new GroupCommit(new Sale(stack)), orders(4), { waitUntil });
+    equal(left(outcomes), [99, 98, 97, 96]);
   },
 
   async who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request(stack) {

@@ -15,7 +15,7 @@ export interface Decision<Answer> {
 }
 
 /**
- * What is read for an item, and how the items of a turn are decided. Nothing of it may wait. What it throws, its item is refused
+ * What is read for an item, and how the items of a turn are decided. Nothing of it may wait, or be `async`. What it throws, its item is refused
  * with; nothing is written for it.
  *
  * All that the items of one turn read is read before the first of them is decided. So whatever a decision changes that a later item
@@ -92,7 +92,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
    */
   async submit(lock: Lock, item: Item): Promise<Answer> {
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
-    const reads = this.#section.reads(item);
+    const reads = said(this.#section.reads(item), "reads");
     // One's bad reads must not fail the others.
     lock.home.check(toRaw(reads));
     const asked = { item, reads };
@@ -114,7 +114,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     } catch (error) {
       return fail({ line, turn }, reads, error);
     }
-    const seen = items.map(({ item }, at) => attempt(() => this.#section.peek?.(item, reads.replies(at, replies))));
+    const seen = items.map(({ item }, at) => attempt(() => said(this.#section.peek?.(item, reads.replies(at, replies)), "peek")));
     line.end(turn, seen);
   }
 
@@ -168,7 +168,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
 
   /** What the items come to, up to the one with which the writes have become too many for a request. */
   #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], fence: number) {
-    const state = this.#section.begin?.() as State;
+    const state = said(this.#section.begin?.(), "begin") as State;
     const outcomes: Outcome<Answer>[] = [];
     const writes: Command[] = [];
     const owners: number[] = [];
@@ -178,7 +178,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
     for (let at = 0; at < items.length && (at === 0 || written < this.#bound.bytes); at++) {
       outcomes.push(
         attempt(() => {
-          const { answer, writes: own = [] } = this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence);
+          const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence), "decide");
+          if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
+          const { answer, writes: own = [] } = decision;
           // One's bad writes must not fail the others.
           toRaw(own);
           checkSize(own);
@@ -189,7 +191,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
         }),
       );
     }
-    const end = this.#section.end?.(state) ?? [];
+    const end = said(this.#section.end?.(state), "end") ?? [];
+    toRaw(end);
     if (end.length > 0) firstWrite = 0;
     writes.push(...end);
     return { outcomes, writes, owners, firstWrite };
@@ -271,6 +274,13 @@ function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly n
     if (first + at === owner) return { error: indexed(error, error.index - owners.indexOf(owner)) };
     return { error: unavailable("a command for another item of the same turn failed", true) };
   });
+}
+
+/** What a part of the section says at once. Nobody would wait for a promise; nor would anybody hear that it failed. */
+function said<T>(value: T, part: string): T {
+  if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return value;
+  void Promise.resolve(value).catch(() => {});
+  throw invalidArgument(`${part} says at once what it says: it is not async`);
 }
 
 function attempt<T>(act: () => T): Outcome<T> {

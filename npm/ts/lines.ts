@@ -95,8 +95,10 @@ export class Lines<Item, Answer> {
         if (line.isIdle) this.#forget(home.key, line);
         driven.lock.free();
       });
-    // It goes on when its caller is gone.
-    home.waitUntil?.(done);
+    // It goes on when its caller is gone, unless the host says that it is too late for that.
+    try {
+      home.waitUntil?.(done);
+    } catch {}
   }
 
   #line(key: string): Gather<Item, Answer> {
