@@ -395,6 +395,18 @@ export const group: Suite = {
     check(error instanceof EdgelockError && error.isUnknown, `${error}`);
   },
 
+  async whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a").acquire();
+    const group = new GroupCommit(new Sale(stack));
+    const submit = (wait: number, number: number) => group.submit(stack.lock("a", { wait }), order(number));
+    const hasty = [fails("held", submit(200, 0)), fails("held", submit(400, 1))];
+    const patient = submit(20_000, 2);
+    await Promise.all(hasty);
+    await held.release();
+    equal((await patient)?.left, 99);
+  },
+
   async a_section_that_does_not_answer_at_once_is_told_so(stack) {
     const sound: Section<number, number> = { reads: () => [], decide: (answer) => ({ answer, writes: [["RPUSH", { key: `${stack.mark}notes` }, 1]] }) };
     const late = (item: number) => (item === 1 ? Promise.reject(new Error("nobody hears it")) : undefined);

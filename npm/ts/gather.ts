@@ -148,6 +148,11 @@ export class Gather<Item, Answer> {
     turn.entries = turn.entries.filter((_, at) => keeps(at));
   }
 
+  /** Lets all items of the turn wait again but its driver's, which has waited for as long as it was willing to. */
+  putBackOthers(turn: Turn<Item, Answer>): void {
+    this.putBack(turn, (at) => turn.entries[at] === turn.driver);
+  }
+
   /** The commit of what is left in the turn is to be sent now. Whether it may: not once somebody found the driver gone. */
   commit(turn: Turn<Item, Answer>, proof: string): boolean {
     if (!this.beat(turn)) return false;

@@ -1,7 +1,7 @@
 // Many callers, one turn of the lock.
 import { callable, count } from "./check.js";
 import { bytesOf, checkSize, type Command, isSame, toRaw } from "./command.js";
-import { CommandFailedError, EdgelockError, indexed, invalidArgument, unavailable } from "./errors.js";
+import { CommandFailedError, EdgelockError, HeldError, indexed, invalidArgument, unavailable } from "./errors.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
 import { Lock } from "./lock.js";
@@ -240,10 +240,12 @@ class Reads {
 }
 
 /**
- * Nothing could be read: each item that the turn began with is told why. Where one read failed, only those that have it are, also if
- * they came since; the others are decided next.
+ * Nothing could be read: each item that the turn began with is told why. Where its driver has waited for long enough, only that one is,
+ * since the others' wait is their own. Where one read failed, only those that have it are, also if they came since; the others are
+ * decided next.
  */
 function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, reads: Reads, error: unknown): void {
+  if (error instanceof HeldError) line.putBackOthers(turn);
   if (!(error instanceof CommandFailedError)) {
     const told = { error: undecided(error) };
     return line.end(turn, turn.entries.map(() => told));

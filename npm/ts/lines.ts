@@ -47,12 +47,12 @@ export class Lines<Item, Answer> {
     const { look } = pace(home);
     try {
       // For how long there was no sign of life.
-      for (let signs = -1, quiet = 0; ; ) {
+      for (let signs = -1, quiet = 0, hasWaited = false; ; hasWaited = true) {
         line.passOver(signs, quiet);
         if (entry.outcome) return settled(entry.outcome);
         if (signal?.aborted) throw signal.reason;
         const left = Math.max(giveUp - performance.now(), 0);
-        const turn = line.drive(entry, quiet >= look ? signs : undefined, this.#bound);
+        const turn = hasWaited && left === 0 ? undefined : line.drive(entry, quiet >= look ? signs : undefined, this.#bound);
         if (turn) {
           turn.showsWithin = look;
           this.#drive({ line, turn, lock: home.patient(left), home, acquisition: () => this.#acquisition(key) });
@@ -60,7 +60,8 @@ export class Lines<Item, Answer> {
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         if (line.signs !== signs) [signs, quiet] = [line.signs, 0];
-        const nap = ahead < 0 ? look : Math.min(look, left);
+        // One that is in a turn may have to wait again.
+        const nap = left === 0 ? look : Math.min(look, left);
         const woken = deferred();
         wake = woken.resolve;
         // A request that waits for another one alone is cancelled as hung.

@@ -259,6 +259,15 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.waiting = back;
     }
 
+    /// Lets all items of the turn wait again but its driver's, which has waited for as long as it was
+    /// willing to.
+    pub(super) fn put_back_others(&mut self, number: u64) {
+        let Some(turn) = self.of(number) else { return };
+        let is_driver = |entry: &Entry<I, C>| entry.ticket == turn.blamed;
+        let keeps: Vec<bool> = turn.entries.iter().map(is_driver).collect();
+        self.put_back(number, |place| keeps[place]);
+    }
+
     /// The item at this place in the turn is decided now. Should that panic, it is not the driver's
     /// fault.
     pub(super) fn decide(&mut self, number: u64, place: usize) {

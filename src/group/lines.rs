@@ -73,6 +73,7 @@ impl<I, A> Lines<I, A> {
         let ticket = Ticket::new(self, lock.key(), item, bytes);
         // For how long there was no sign of life.
         let (mut signs, mut quiet) = (0, Duration::ZERO);
+        let mut has_waited = false;
         loop {
             self.pass_over(lock.key(), signs, quiet);
             if let Some(outcome) = ticket.slot.take() {
@@ -80,7 +81,9 @@ impl<I, A> Lines<I, A> {
             }
             let left = give_up.since(runtime.now());
             let seen = (quiet >= pace.look).then_some(signs);
-            if let Some((driver, orphan)) = ticket.drive(seen, bound, pace.look) {
+            if (!has_waited || !left.is_zero())
+                && let Some((driver, orphan)) = ticket.drive(seen, bound, pace.look)
+            {
                 // Whatever became of its commit, nobody needs that lease any more, and dropping it
                 // gives the lock back.
                 drop(orphan.map(|token| lock.resume(token)));
@@ -94,11 +97,16 @@ impl<I, A> Lines<I, A> {
             if now != signs {
                 (signs, quiet) = (now, Duration::ZERO);
             }
-            let nap = ahead.map_or(pace.look, |_| pace.look.min(left));
+            // One that is in a turn may have to wait again.
+            let nap = match left {
+                Duration::ZERO => pace.look,
+                left => pace.look.min(left),
+            };
             quiet = match race(ticket.slot.called(runtime), runtime.sleep(nap)).await {
                 First::Right(()) => quiet.saturating_add(nap),
                 First::Left(()) => Duration::ZERO,
             };
+            has_waited = true;
         }
     }
 
@@ -276,6 +284,11 @@ impl<I, A> Driver<I, A> {
     /// As [`Gather::begin`].
     pub(super) fn begin(&self) -> Option<Vec<bool>> {
         self.with(|line, number| line.begin(number)).flatten()
+    }
+
+    /// As [`Gather::put_back_others`].
+    pub(super) fn put_back_others(&self) {
+        self.with(Callers::put_back_others);
     }
 
     /// As [`Gather::decide`].

@@ -168,9 +168,13 @@ fn decide<S: Section, T: Transport, R: Runtime>(
     decided
 }
 
-/// Nothing could be read: each item that the turn began with is told why. Where one read failed,
-/// only those that have it are, also if they came since; the others are decided next.
+/// Nothing could be read: each item that the turn began with is told why. Where its driver has waited
+/// for long enough, only that one is, since the others' wait is their own. Where one read failed, only
+/// those that have it are, also if they came since; the others are decided next.
 fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &mut Reads, error: &Error) {
+    if let Error::Held { .. } = error {
+        turn.put_back_others();
+    }
     let Error::CommandFailed { index, .. } = error else {
         return turn.fail(&undecided(error));
     };

@@ -96,6 +96,17 @@ fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
 }
 
 #[test]
+fn where_a_driver_gives_up_waiting_the_others_wait_on_in_their_order() {
+    let (mut gather, [a, ..]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, None, BOUND).unwrap();
+    gather.arrive(Arc::new('d'), 10, 'd');
+    gather.put_back_others(drive.number);
+    assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
+    let waiting: String = gather.waiting.iter().map(|entry| *entry.item).collect();
+    assert_eq!(waiting, "bcd");
+}
+
+#[test]
 fn an_item_whose_decision_panics_is_told_and_no_other() {
     let (mut gather, [a, ..]) = gather(['a', 'b', 'c']);
     let drive = gather.drive(a, None, BOUND).unwrap();

@@ -153,6 +153,27 @@ fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
 }
 
 #[test]
+fn whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let sale = GroupCommit::new(Sale);
+        let of = |wait| stack.lock("a").wait(wait);
+        let (first, hasty, patient) = (of(ms(200)), of(ms(400)), of(ms(5_000)));
+        let others = async {
+            let (first, hasty) =
+                tokio::join!(sale.submit(&first, order(0)), sale.submit(&hasty, order(1)));
+            assert_eq!(first.unwrap_err().code(), "held");
+            assert_eq!(hasty.unwrap_err().code(), "held");
+            held.release().await.unwrap();
+        };
+        let ((), patient) = tokio::join!(others, sale.submit(&patient, order(2)));
+        assert_eq!(patient.unwrap().left(), Some(8));
+    });
+}
+
+#[test]
 fn what_a_look_has_answered_is_not_decided_any_more() {
     fn peek(_: &Sale, _: &Order, replies: &[Reply]) -> Option<Answer> {
         (replies[0].int() == Some(0)).then_some(Answer::SoldOut)
