@@ -152,11 +152,10 @@ impl<I, A> Gathering<I, A> {
             return None;
         }
         let is_full = self.waiting.len() >= bound.items;
-        Some(if is_full {
-            Duration::ZERO
-        } else {
-            self.next_at.since(now)
-        })
+        let pause = self.next_at.since(now);
+        // What is longer was said by another client, whose clock began earlier.
+        let is_over = is_full || pause > self.pause;
+        Some(if is_over { Duration::ZERO } else { pause })
     }
 
     /// The first of those that wait, as many as a request has room for, and at least one.

@@ -1,12 +1,14 @@
 //! Items that are looked at without the lock first.
 
-use edgelock::{Error, GroupCommit, Reply};
+use std::time::Duration;
+
+use edgelock::{Client, Error, GroupCommit, Moment, NoRandomness, Reply, Runtime, Task};
 
 use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::faulty::Fault::{Delay, LoseReply, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::watched::watch;
-use crate::support::{Stack, eventually, ms, run};
+use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 
 /// A sale whose refusals need no turn.
 fn looking() -> GroupCommit<Sale> {
@@ -121,6 +123,52 @@ fn looks_do_not_wait_for_each_other() {
         tokio::select! {
             answer = sale.submit(&lock, order(0)) => panic!("{answer:?}"),
             () = others => {}
+        }
+    });
+}
+
+/// A host whose clock began an hour before that of any other.
+#[derive(Default)]
+struct Old(Tokio);
+
+impl Runtime for Old {
+    fn now(&self) -> Moment {
+        self.0.now() + ms(3_600_000)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.0.sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        self.0.random(bytes)
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+}
+
+#[test]
+fn looks_do_not_wait_for_another_client_s_clock() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 0");
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let bridge = stack.route_by(&proxy.url);
+        let old = Client::new(bridge, Http::default(), Old::default());
+        let old = old.request_timeout(ms(60_000));
+        let sale = looking();
+        let lock = old.lock("a").unwrap();
+        let young = async {
+            eventually(|| proxy.seen().len() == 1).await;
+            let (sale, lock) = (&sale, stack.lock("a"));
+            let answer = tokio::time::timeout(ms(20_000), sale.submit(&lock, order(1))).await;
+            assert_eq!(answer.expect("within an hour"), Ok(Answer::SoldOut));
+        };
+        tokio::select! {
+            answer = sale.submit(&lock, order(0)) => panic!("{answer:?}"),
+            () = young => {}
         }
     });
 }
