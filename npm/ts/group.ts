@@ -60,7 +60,8 @@ interface Asked<Item> {
  * While a turn is under way, callers gather for the next. One of them acquires the lock for all, reads what all need in that same
  * request, decides them one after the other, and writes for all in a second request. Whoever comes before the request that takes the
  * lock has left is in that turn. First in, first decided; each caller gets its own answer. Make one at module level for each kind of
- * section, and have all requests use it, each with a lock of its own client.
+ * section, and have all requests use it, each with a lock of its own client. Locks of the same name must live behind the same bridge:
+ * a turn reads and writes where its driver's lock lives, for all of its items.
  */
 export class GroupCommit<Item, Answer, State = undefined> {
   readonly #section: Section<Item, Answer, State>;
