@@ -1,13 +1,12 @@
 //! A name that can be locked.
 
+mod acquire;
+
 use std::fmt;
 use std::time::Duration;
 
-use crate::acquisition::Acquisition;
-use crate::attempt::{Attempt, Inquiry, Patience};
 use crate::claim::Claim;
 use crate::client::Client;
-use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::label;
@@ -15,7 +14,7 @@ use crate::lease::{Lease, Terms};
 use crate::name::{self, Name};
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
-use crate::script::{self, Call, Inspection, Kind};
+use crate::script::{Call, Inspection, Kind};
 use crate::token::{Session, Token};
 use crate::transport::Transport;
 
@@ -182,146 +181,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self)
     }
 
-    /// Takes the lock if it is free. One request, and only one unless requests get lost.
-    ///
-    /// # Errors
-    /// [`Error::Held`] if another has it. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
-    /// [`Error::Expired`] if the answer took longer than the ttl. Those of the bridge
-    /// otherwise; where [`Error::is_unknown`], the lock is abandoned in the background, and a request that arrives late cannot
-    /// take it.
-    ///
-    /// # Cancel safety
-    /// Dropping the future aborts the request and abandons the lock in the background.
-    pub async fn try_acquire(&self) -> Result<Lease<T, R>, Error> {
-        self.acquire_within(None, &[]).await.map(|(lease, _)| lease)
-    }
-
-    /// Takes the lock as soon as it is free, for up to [`Lock::wait`]. Whoever releases it hands it over to who waits first and
-    /// listens; where the bridge or the transport cannot push, or a message gets lost, it is found by asking from time to time.
-    ///
-    /// # Errors
-    /// As [`Lock::try_acquire`]; [`Error::Quarantined`] only if that lasts for longer than the wait, and then at once; [`Error::Held`]
-    /// when the wait is over, or [`Lock::max_requests`] are sent. By then the request that
-    /// leaves the queue is with the transport. Until it arrives, half a round trip later, a release may still hand over to this
-    /// call; then its arrival hands the lock on.
-    ///
-    /// # Cancel safety
-    /// As [`Lock::try_acquire`]; the queue is left in the background too. [`Runtime::spawn`] has the request for that when the
-    /// future is dropped.
-    pub async fn acquire(&self) -> Result<Lease<T, R>, Error> {
-        self.acquire_within(Some(self.wait), &[])
-            .await
-            .map(|(lease, _)| lease)
-    }
-
-    /// As [`Lock::acquire`], and reads what the critical section needs in the same request, under the lock.
-    ///
-    /// # Errors
-    /// As [`Lock::acquire`]; [`Error::InvalidArgument`] if a command may write, since an acquisition is sent again when its
-    /// reply is lost; [`Error::CommandFailed`] if a read failed, with the lock given back.
-    ///
-    /// # Cancel safety
-    /// As [`Lock::try_acquire`].
-    pub async fn acquire_and_read(
-        &self,
-        reads: &[Command],
-    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        script::check_reads(reads)?;
-        self.acquire_within(Some(self.wait), reads).await
-    }
-
-    /// As [`Lock::acquire_and_read`], for work that changes while it waits, and that another caller can take over.
-    ///
-    /// `reads` is asked before each request that may take the lock, and when the lock is handed over. So work that comes in while
-    /// the lock is waited for can have its reads in the request that has it; the replies are to the reads that were said last. And
-    /// whoever asks for the same `acquisition` after this call goes on with what this one had ([`Acquisition`]).
-    ///
-    /// ```
-    /// use edgelock::{Acquisition, Command, Error, Lock, Runtime, Transport};
-    ///
-    /// async fn count<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<(), Error> {
-    ///     let counters = std::sync::Mutex::new(vec!["{page}:visits"]); // Others add to them meanwhile.
-    ///     let read = |key: &&str| Command::new("GET").key(key);
-    ///     let reads = || counters.lock().unwrap().iter().map(read).collect();
-    ///     let (lease, _) = lock.acquire_as(&Acquisition::new(), reads).await?;
-    ///     lease.release().await
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Lock::acquire_and_read`]. [`Error::Lost`] if another caller has gone on with the acquisition.
-    ///
-    /// # Cancel safety
-    /// As [`Lock::try_acquire`]; nothing is abandoned if another caller has gone on with the acquisition.
-    pub async fn acquire_as(
-        &self,
-        acquisition: &Acquisition,
-        reads: impl FnMut() -> Vec<Command>,
-    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let patience = self.patience_of(Some(self.wait))?;
-        let runtime = self.client.runtime();
-        // Over several bridges each try has a token of its own.
-        let claim = if self.kind.is_voted() {
-            self.new_claim()?
-        } else {
-            let caller = acquisition.ask(runtime)?;
-            let claim = self.claim(caller.token(), caller.session(runtime)?);
-            Claim {
-                caller: Some(caller),
-                ..claim
-            }
-        };
-        let asked = Inquiry::default();
-        let attempt = Attempt::asking(claim, patience, asked.clone());
-        asked.answer(reads, attempt.acquire()).await
-    }
-
-    /// Runs `work` under the lock, which is renewed every third of its ttl for as long as that takes, and released at the end
-    /// whatever happened.
-    ///
-    /// When the lease is lost the work is stopped, that is, its future is dropped: at the next renewal at the latest, and at the
-    /// deadline even if no answer comes any more. What it returns is returned as it is; only if it was done with all well, but the
-    /// lock was not its own any more when it was to be released, is that [`Error::Lost`].
-    ///
-    /// ```
-    /// use edgelock::{Command, Error, Lock, Runtime, Transport};
-    ///
-    /// async fn rebuild<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<u32, Error> {
-    ///     lock.run(async |lease| {
-    ///         let pages = 3; // However long that takes.
-    ///         lease.exec(&[Command::new("SET").key("{report}:pages").arg(pages)]).await?;
-    ///         Ok(pages)
-    ///     })
-    ///     .await
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// Those of the work. As [`Lock::acquire`], with the work not begun. [`Error::Lost`], [`Error::Expired`] if the lease
-    /// was lost, [`Error::HeldTooLong`] after [`Lock::max_hold`]: the work was stopped, and what it had written before stands. An
-    /// [unknown](Error::is_unknown) one instead if a write of its own was under way then, or the outcome of its last one is unknown. A
-    /// release or a commit is let come to its end before the work is stopped.
-    ///
-    /// # Cancel safety
-    /// Dropping the future drops the work, and releases the lock in the background.
-    pub async fn run<O, E: From<Error>>(
-        &self,
-        work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
-    ) -> Result<O, E> {
-        let lease = self.acquire().await?;
-        lease.keep(self.max_hold, work(&lease)).await
-    }
-
-    /// Whether `reads` can ride on an acquisition of this lock, as [`Lock::acquire_and_read`] asks. Sends
-    /// nothing.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if they cannot.
-    pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
-        script::check_reads(reads)?;
-        self.kind.check_commands(reads)
-    }
-
     pub(crate) const fn client(&self) -> &Client<T, R> {
         &self.client
     }
@@ -340,33 +199,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) fn observe(&self, kind: EventKind<'_>) {
         self.client.observe(&self.name, kind);
-    }
-
-    async fn acquire_within(
-        &self,
-        wait: Option<Duration>,
-        reads: &[Command],
-    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let patience = self.patience_of(wait)?;
-        self.kind.check_commands(reads)?;
-        let claim = self.new_claim()?;
-        Attempt::reading(claim, patience, reads).acquire().await
-    }
-
-    fn patience_of(&self, wait: Option<Duration>) -> Result<Patience, Error> {
-        if self.fair {
-            self.kind.check_fair()?;
-        }
-        Ok(Patience {
-            wait: wait.filter(|wait| !wait.is_zero()),
-            max_requests: self.max_requests,
-            fair: self.fair,
-        })
-    }
-
-    fn new_claim(&self) -> Result<Claim<T, R>, Error> {
-        let (session, token) = Session::with_token(self.client.runtime())?;
-        Ok(self.claim(token, session))
     }
 
     fn claim(&self, token: Token, session: Session) -> Claim<T, R> {
