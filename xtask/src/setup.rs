@@ -14,8 +14,6 @@ use anyhow::{Context, Result, ensure};
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
 use crate::paths;
 
-const WORKER_BUILD: &str = "0.8.7";
-
 /// Installs what is missing.
 ///
 /// # Errors
@@ -91,12 +89,6 @@ fn system() -> Result<()> {
             "python3-venv",
             "Python clients are tested against the bridge, and with our locks",
         ));
-    }
-    if !tool("worker-build").exists()
-        && !succeeds(Command::new("pkg-config").args(["--exists", "openssl"]))
-    {
-        packages.push(("pkg-config", "worker-build looks for OpenSSL with it"));
-        packages.push(("libssl-dev", "worker-build links OpenSSL"));
     }
     if packages.is_empty() {
         return Ok(());
@@ -177,23 +169,20 @@ fn tools() -> Result<()> {
             "Cargo.lock has wasm-bindgen {library}, xtask/tools has its command-line tool {bindgen}: make them equal"
         );
     }
-    let wanted = format!("worker-build {WORKER_BUILD}\n{lock}");
     let stamp = paths::tools().join("stamp");
-    if is_stamped(&stamp, &wanted) {
+    if is_stamped(&stamp, &lock) {
         return Ok(());
     }
     say(&format!(
-        "wasm-bindgen {bindgen}, wasm-pack and worker-build {WORKER_BUILD}, which build and test wasm, into {} (some minutes)",
+        "wasm-bindgen {bindgen} and wasm-pack, which build and test wasm, into {} (some minutes)",
         paths::tools().display()
     ));
     cargo_install(&["--path", &crate_folder.to_string_lossy()])?;
-    cargo_install(&[&format!("worker-build@{WORKER_BUILD}")])?;
     fs::remove_dir_all(paths::tools().join("build"))?;
-    fs::write(stamp, wanted).map_err(Into::into)
+    fs::write(stamp, lock).map_err(Into::into)
 }
 
-/// Unoptimised but for what chews wasm (see the profile in xtask/tools), and in one target folder, so that the dependencies
-/// that they share are compiled once.
+/// Unoptimised but for what chews wasm (see the profile in xtask/tools).
 fn cargo_install(what: &[&str]) -> Result<()> {
     let mut cargo = paths::cargo();
     cargo
