@@ -134,6 +134,11 @@ pub(crate) fn has_nonce(response: &Response) -> bool {
     response.status == 200 && !text.contains("[false,") && !text.contains("\"error\"")
 }
 
+/// Whether Redis knew the script no more.
+pub(crate) fn knows_no_script(response: &Response) -> bool {
+    String::from_utf8_lossy(&response.body).contains("NOSCRIPT")
+}
+
 /// What the bridge says that has too much to do, and when to come back.
 pub(crate) fn overloaded(status: u16, retry_after: &str) -> Response {
     Response {
