@@ -19,6 +19,9 @@ use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+/// A ttl that a test waits for, and that a host which is kept from working for a second or two does not miss.
+const SHORT: Duration = Duration::from_secs(3);
+
 fn variable(name: &str) -> String {
     let get = |object: &JsValue, name: &str| {
         Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
@@ -81,12 +84,16 @@ async fn a_section_reads_and_writes_in_two_requests() {
 #[test]
 async fn a_lease_is_renewed_executed_under_and_released() {
     let client = client();
-    let lock = client.lock("a").unwrap().ttl(ms(2_000)).unwrap();
+    let lock = client.lock("a").unwrap().ttl(ms(10_000)).unwrap();
     let lease = lock.try_acquire().await.unwrap();
-    Host::default().sleep(ms(20)).await;
-    let before = lease.remaining();
+    let host = Host::default();
+    let begin = host.now();
+    let deadline = || host.now().since(begin) + lease.remaining();
+    let before = deadline();
+    host.sleep(ms(50)).await;
     lease.renew().await.unwrap();
-    assert!(lease.remaining() > before);
+    // Both clocks of a host are in whole milliseconds.
+    assert!(deadline() >= before + ms(45));
     lease.exec(&[]).await.unwrap();
     assert_eq!(lock.inspect().await.unwrap().fence, Some(lease.fence()));
     lease.release().await.unwrap();
@@ -164,10 +171,10 @@ async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
 #[test]
 async fn work_is_kept_under_the_lock_until_it_is_done() {
     let client = client();
-    let lock = client.lock("a").unwrap().ttl(ms(300)).unwrap();
+    let lock = client.lock("a").unwrap().ttl(SHORT).unwrap();
     let done = lock
         .run(async |lease| {
-            Host::default().sleep(ms(700)).await;
+            Host::default().sleep(SHORT + ms(500)).await;
             lease.exec(&[]).await?;
             Ok::<_, Error>(7)
         })
@@ -189,7 +196,7 @@ async fn work_is_kept_under_the_lock_until_it_is_done() {
 #[test]
 async fn work_is_stopped_when_its_lock_is_lost() {
     let client = client();
-    let lock = client.lock("a").unwrap().ttl(ms(300)).unwrap();
+    let lock = client.lock("a").unwrap().ttl(SHORT).unwrap();
     let outcome: Result<(), Error> = lock
         .run(async |_| {
             lock.force_release().await.unwrap();

@@ -21,7 +21,7 @@ export const contract: Suite = {
   async a_ttl_is_not_truncated_to_seconds(stack) {
     const lease = await stack.lock("a", { ttl: 1_999 }).tryAcquire();
     const left = Number(await stack.redis("PTTL ~a"));
-    check(left > 1_500 && left <= 1_999, `${left} is the ttl`);
+    check(left > 1_000 && left <= 1_999, `${left} is the ttl`);
     await lease.release();
   },
 
@@ -104,7 +104,7 @@ export const contract: Suite = {
   },
 
   async a_wait_gets_the_lock_of_a_holder_that_died(stack) {
-    const lock = stack.lock("a", { ttl: 200, wait: 20_000 });
+    const lock = stack.lock("a", { ttl: 2_000, wait: 20_000 });
     // Nobody releases it.
     const died = await lock.tryAcquire();
     died.handOver();
@@ -143,9 +143,10 @@ export const contract: Suite = {
     await lease.release();
     // Given up on its way: abandoned in the background.
     const stop = new AbortController();
-    const slow = stack.client({ ...new Network("hang") }).lock("b", { signal: stop.signal });
+    const network = new Network("hang");
+    const slow = stack.client(network).lock("b", { signal: stop.signal });
     const givenUp = slow.tryAcquire().catch(() => {});
-    await sleep(20);
+    await eventually(() => network.seen.length === 1);
     stop.abort();
     await givenUp;
     await eventually(async () => ((await stack.redis("KEYS {~b}:gone:*")) as string[]).length === 1);
@@ -157,10 +158,12 @@ export const contract: Suite = {
   async a_renewed_lease_has_its_full_ttl_again(stack) {
     const lease = await stack.lock("a").tryAcquire();
     await stack.redis("PEXPIRE ~a 5000");
-    await sleep(20);
-    const before = lease.remaining;
+    const deadline = () => performance.now() + lease.remaining;
+    const before = deadline();
+    await sleep(50);
     await lease.renew();
-    check(lease.remaining > before, "it has more than before");
+    // Clocks of hosts are in whole milliseconds.
+    check(deadline() >= before + 45, "it has more than before");
     check(Number(await stack.redis("PTTL ~a")) > 5_000, "and in Redis too");
     await lease.release();
   },
@@ -190,7 +193,7 @@ export const contract: Suite = {
 
   async past_its_deadline_a_lease_is_expired_and_sends_nothing(stack) {
     const network = new Network();
-    const lease = await stack.client(network).lock("a", { ttl: 50 }).tryAcquire();
+    const lease = await stack.client(network).lock("a", { ttl: 1_000 }).tryAcquire();
     await eventually(() => lease.remaining === 0);
     const sent = network.seen.length;
     await fails("expired", lease.renew());
@@ -397,11 +400,11 @@ export const contract: Suite = {
   async a_renewal_that_is_overtaken_shortens_nothing(stack) {
     const lock = stack.lock("a", { ttl: 60_000 });
     const lease = await lock.tryAcquire();
-    // As late as it may be, a renewal for 1 s does not cut what one for 60 s gave.
-    const late = stack.lock("a", { ttl: 1_000 }).resume(lease.token);
+    // As late as it may be, a renewal for 5 s does not cut what one for 60 s gave.
+    const late = stack.lock("a", { ttl: 5_000 }).resume(lease.token);
     await lease.renew();
     await late.renew();
-    check(late.remaining <= 1_000, "that is what it may count on");
+    check(late.remaining <= 5_000, "that is what it may count on");
     check(Number(await stack.redis("PTTL ~a")) > 50_000 && lease.remaining > 50_000, "it has what the other gave");
     await lease.release();
   },

@@ -12,7 +12,7 @@ use crate::support::faulty::{self, Proxy};
 use crate::support::watched::{Seen, watch};
 use crate::support::{Spawn, code, eventually, ms, over, run};
 
-const TTL: Duration = ms(900);
+const TTL: Duration = ms(2_000);
 
 /// Work that goes on until it is stopped, and then says so.
 struct Stopped(Rc<Cell<bool>>);
@@ -74,7 +74,7 @@ fn nothing_of_a_run_goes_on_after_it_returned(spawn: Spawn) {
         let stack = spawn();
         let (client, seen) = stack.watched();
         // Long enough that a machine with other work keeps it.
-        let lock = client.lock("a").unwrap().ttl(TTL * 10).unwrap();
+        let lock = client.lock("a").unwrap().ttl(TTL * 4).unwrap();
         lock.run(async |lease| ok(lease)).await.unwrap();
         assert_eq!(seen.under_way(), 0);
         // Also when it returns in the middle of a renewal.

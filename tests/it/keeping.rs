@@ -11,7 +11,7 @@ use crate::support::faulty::Fault::{LoseReply, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::{Spawn, Stack, code, eventually, ms, over, run};
 
-const TTL: Duration = ms(900);
+const TTL: Duration = ms(2_000);
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2] {

@@ -12,6 +12,7 @@ use xtask::stack::{self, RedisServer};
 use crate::support::{Http, TestClient, TestLock, Tokio, code, eventually, ms, run};
 
 const NAME: &str = "sku:42";
+const TTL: Duration = ms(2_000);
 
 /// Bridges, each with a Redis of its own.
 struct Bridges(Vec<stack::Bridge>);
@@ -44,7 +45,7 @@ impl Bridges {
         eventually(|| self.votes() == 0).await;
     }
 
-    /// Lets each of them live as long as it takes to have a say: a ttl of 1 s, and the first second may be short.
+    /// Lets each of them live as long as it takes to have a say: a ttl, and the first second may be short.
     async fn grow_up(&self) {
         let is_grown = |bridge| {
             let info = redis::from_redis_value::<String>(self.say(bridge, "INFO server"));
@@ -52,7 +53,7 @@ impl Bridges {
             let up = info
                 .lines()
                 .find_map(|line| line.strip_prefix("uptime_in_seconds:"));
-            up.is_some_and(|up| up.parse::<u64>().expect("a number") >= 2)
+            up.is_some_and(|up| up.parse::<u64>().expect("a number") > TTL.as_secs())
         };
         eventually(|| (0..self.0.len()).all(is_grown)).await;
     }
@@ -66,7 +67,7 @@ fn client<'a>(bridges: impl Iterator<Item = &'a stack::Bridge>) -> TestClient {
 
 fn lock(client: &TestClient) -> TestLock {
     let lock = client.lock(NAME).expect("a name");
-    lock.ttl(ms(1_000)).expect("a ttl").wait(ms(20_000))
+    lock.ttl(TTL).expect("a ttl").wait(ms(20_000))
 }
 
 fn say(bridge: &stack::Bridge, command: &str) -> redis::Value {
@@ -96,7 +97,7 @@ fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere() {
         else {
             panic!("{other:?}")
         };
-        assert!(left <= ms(1_000) && label == "worker 7");
+        assert!(left <= TTL && label == "worker 7");
         lease.renew().await.expect("held");
         let state = bridges.lock().inspect().await.expect("answers");
         let holder = state.holder.expect("a holder");
@@ -180,7 +181,7 @@ fn of_a_split_vote_nothing_is_left_and_somebody_wins() {
             bridges.say(bridge, &format!("SET {NAME} another PX 300000"));
         }
         let error = bridges.lock().try_acquire().await.expect_err("two of four");
-        assert!(matches!(error, Error::Held { remaining: Some(left), .. } if left > ms(1_000)));
+        assert!(matches!(error, Error::Held { remaining: Some(left), .. } if left > TTL));
         eventually(|| bridges.votes() == 2).await;
         bridges.say(0, &format!("DEL {NAME}"));
         bridges

@@ -97,7 +97,7 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(spawn: Spaw
     run(async {
         let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        let short = stack.reentrant(OWNER).ttl(ms(500)).unwrap();
+        let short = stack.reentrant(OWNER).ttl(ms(2_000)).unwrap();
         let inner = short.acquire().await.unwrap();
         inner.renew().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 9_000);
@@ -194,7 +194,7 @@ fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners(spawn: Spaw
         let mut stack = spawn();
         let (client, seen) = stack.watched();
         let lock = client.reentrant("a", OWNER).unwrap();
-        let lock = lock.ttl(ms(1_200)).unwrap();
+        let lock = lock.ttl(ms(3_000)).unwrap();
         let is_renewal = |code: &&String| *code == "renewed";
         let mut outlived_its_ttl = false;
         let stopped = lock
@@ -248,7 +248,7 @@ fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
 fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let short = stack.reentrant(OWNER).ttl(ms(50)).unwrap();
+        let short = stack.reentrant(OWNER).ttl(ms(500)).unwrap();
         let stale = short.acquire().await.unwrap();
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
         let later = stack.reentrant(OWNER).acquire().await.unwrap();
