@@ -457,7 +457,7 @@ export const contract: Suite = {
     let inside = 0;
     const contend = async (client: Client) => {
       for (let turn = 0; turn < turns; turn++) {
-        const [lease, [n]] = await client.lock("a", { wait: 40_000 }).acquireAndRead([get(key)]);
+        const [lease, [n]] = await client.lock("a", { wait: 40_000, maxRequests: 10_000 }).acquireAndRead([get(key)]);
         equal(++inside, 1);
         await sleep(1);
         inside--;

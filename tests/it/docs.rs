@@ -1,10 +1,11 @@
 //! What the docs say of the tests.
 
 use std::fs;
-use std::path::Path;
+
+use xtask::paths;
 
 fn text(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let path = paths::root().join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

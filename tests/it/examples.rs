@@ -1,8 +1,9 @@
 //! The examples run, and are what the README shows.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
+
+use xtask::paths;
 
 use crate::support::Stack;
 
@@ -22,7 +23,7 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
             ])
             .env("BRIDGE_URL", stack.bridge.url())
             .env("BRIDGE_TOKEN", stack.bridge.token())
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .current_dir(paths::root())
             .output()
             .expect("cargo");
         assert!(
@@ -39,7 +40,7 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
 
 #[test]
 fn the_readme_shows_the_worker_that_is_compiled() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = paths::root();
     let text = |path: &str| fs::read_to_string(root.join(path)).expect(path);
     let example = text("worker/examples/first_lock.rs");
     let (_, shown) = example.split_once("\nuse ").expect("imports");

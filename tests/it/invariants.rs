@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use edgelock::{Decision, Error, GroupCommit, Lease, Lock, Reply, Section};
+use xtask::paths;
 
 use crate::support::{Http, TestClient, Tokio};
 
@@ -19,7 +20,7 @@ fn sources() -> Vec<(String, String)> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = paths::root().join("src");
     let mut files = Vec::new();
     walk(&root, &mut files);
     let name = |path: &Path| {
@@ -139,7 +140,7 @@ fn a_native_user_gets_neither_wasm_bindgen_nor_worker() {
             "--locked",
         ])
         .args(["--target", "x86_64-unknown-linux-gnu"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(paths::root())
         .output()
         .expect("cargo tree");
     let tree =

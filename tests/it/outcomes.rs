@@ -35,7 +35,7 @@ async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Re
     .await;
     let client = client(&url, "credential-of-the-bridge")
         .attempts(1)
-        .request_timeout(ms(500));
+        .request_timeout(ms(5_000));
     let lease = client.lock("a").unwrap().try_acquire().await?;
     Ok(lease.fence())
 }

@@ -91,9 +91,9 @@ async fn steps(xtask: &Path) -> Report {
             native,
         ))
         .await;
-    // One after the other, so that what a client beside gets is due to one attack.
-    let mut attacks =
-        cargo("test --workspace --no-fail-fast --test it -- --test-threads=1 attack::");
+    // One after the other, so that what a client beside gets is due to one attack. Of all targets, since fewer of them would be
+    // built anew, with other features.
+    let mut attacks = cargo("test --workspace --no-fail-fast -- --test-threads=1 attack::");
     attacks.env("EDGELOCK_BRIDGE_BIN", &bridge);
     report
         .run(tests(

@@ -1,6 +1,5 @@
 //! Another client's lock, driven from a test: a program that is asked by lines, or a crate.
 
-use std::path::Path;
 use std::process::Stdio;
 
 use rslock::{Lock, LockError, LockManager};
@@ -80,9 +79,7 @@ impl Program {
             .iter()
             .map(|bridge| bridge.redis_socket().display().to_string())
             .collect();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/it/neighbours")
-            .join(file);
+        let script = paths::root().join("tests/it/neighbours").join(file);
         let mut command = if file.ends_with(".py") {
             let mut python = Command::new(paths::python("python"));
             // It would leave its bytecode beside the sources.

@@ -8,7 +8,7 @@ mod stack;
 pub(crate) mod watched;
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use edgelock::{Bridge, Client, Error, Lock};
 use tokio::task::LocalSet;
@@ -21,6 +21,9 @@ pub(crate) type TestLock = Lock<Http, Tokio>;
 
 /// No promise of a lock takes longer to keep, even where the bridge must be built first.
 const LIMIT: Duration = Duration::from_secs(300);
+
+/// How long a test waits for what is to happen soon.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `test` on one thread, with a place for background work, and fails it if it hangs.
 pub(crate) fn run(test: impl Future<Output = ()>) {
@@ -59,12 +62,10 @@ pub(crate) const fn ms(ms: u64) -> Duration {
 pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();
     async move {
-        for _ in 0..5_000 {
-            if done() {
-                return;
-            }
+        let began = Instant::now();
+        while !done() {
+            assert!(began.elapsed() < PATIENCE, "it did not happen: {caller}");
             tokio::time::sleep(ms(2)).await;
         }
-        panic!("it did not happen: {caller}");
     }
 }
