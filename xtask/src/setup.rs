@@ -174,7 +174,7 @@ fn tools() -> Result<()> {
         return Ok(());
     }
     say(&format!(
-        "wasm-bindgen {bindgen} and wasm-pack, which build and test wasm, into {} (some minutes)",
+        "wasm-bindgen {bindgen} with its test runner, which build and test wasm, into {} (some minutes)",
         paths::tools().display()
     ));
     cargo_install(&["--path", &crate_folder.to_string_lossy()])?;

@@ -133,7 +133,7 @@ async fn checks(report: &mut Report) {
 
 /// The client's wasm tests, in Node and in `workerd`, against one bridge.
 async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
-    const NODE: &str = "wasm tests in Node, by wasm-pack";
+    const NODE: &str = "wasm tests in Node";
     const WORKERD: &str = "wasm tests in workerd";
 
     let options = Bridge::options().binary(binary).dangerous_commands();
@@ -153,26 +153,19 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
             }
         };
 
-    let mut node = paths::command(tool("wasm-pack"));
-    node.args([
-        "test",
-        "--node",
-        "--mode=no-install",
-        "--",
-        "--test",
-        "wasm",
-    ])
-    .current_dir(paths::root());
-    // It wants a folder even for what it does not install; by default one in the user's home.
-    node.env("WASM_PACK_CACHE", paths::tools());
+    let command = || {
+        let mut command = cargo("test --target wasm32-unknown-unknown --test wasm");
+        command.env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+            tool("wasm-bindgen-test-runner"),
+        );
+        command
+    };
+    let mut node = command();
     with_servers(&mut node, &servers, &paths::tools().join("bin"));
     report.run(tests(NODE, 10, node)).await;
 
-    let mut workerd = cargo("test --target wasm32-unknown-unknown --test wasm");
-    workerd.env(
-        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
-        tool("wasm-bindgen-test-runner"),
-    );
+    let mut workerd = command();
     workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
     with_servers(&mut workerd, &servers, stand_in.path());
     report.run(tests(WORKERD, 10, workerd)).await;
