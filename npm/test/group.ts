@@ -254,7 +254,7 @@ export const group: Suite = {
     await stack.redis("SET ~stock 9");
     const sale = new Sale(stack);
     const looking = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => undefined };
-    for (const [section, passing] of [[sale, 0], [looking, 0], [looking, 1]] as const) {
+    for (const [section, passing] of [[sale, 0], [looking, 1]] as const) {
       await stack.redis("DEL ~orders");
       const lost = Array<"lose the answer">(3).fill("lose the answer");
       const network = new Network(...Array<"pass">(passing).fill("pass"), ...lost);
@@ -275,6 +275,25 @@ export const group: Suite = {
     const outcomes = await place(stack, new GroupCommit<Order, Sold, Turn>(section), orders(20), { fetch: network.fetch });
     equal(left(outcomes), Array(20).fill(null));
     equal([network.seen.length, sale.decided], [2, 0]);
+    await held.release();
+  },
+
+  async a_look_that_fails_costs_an_item_nothing_but_time(stack) {
+    await stack.redis("SET ~stock 9");
+    const [network, sale] = [new Network("lose the request"), new Sale(stack)];
+    const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => undefined };
+    const group = new GroupCommit<Order, Sold, Turn>(section);
+    const sold = await group.submit(stack.client({ ...network, attempts: 1 }).lock("a"), order(0));
+    equal([sold?.left, network.seen.length], [8, 3]);
+  },
+
+  async who_comes_when_too_many_wait_is_told_so_at_once(stack) {
+    await stack.redis("SET ~stock 9");
+    const held = await stack.lock("a").acquire();
+    const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxItems: 1, maxWaiting: 2 }), orders(4), {}, { wait: 200 });
+    const error = reason(outcomes[3]);
+    // One is in its turn, and two wait.
+    check(error instanceof HeldError && error.ahead === 2 && error.requests === 0, `${error}`);
     await held.release();
   },
 

@@ -31,6 +31,8 @@ export interface Turn<Item, Answer> {
 export interface Bound {
   readonly items: number;
   readonly bytes: number;
+  /** How many may wait for one. */
+  readonly waiting: number;
 }
 
 export class Gather<Item, Answer> {

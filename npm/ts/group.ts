@@ -33,7 +33,7 @@ export interface Section<Item, Answer, State = undefined> {
   /**
    * What an item comes to by what its reads found without the lock, if that is for good: a sale that is over, an order that was
    * placed before. All items are looked at first, in a request that those of one moment share; one that is not answered by it, as
-   * `undefined` says, gets its turn, and costs one round trip more.
+   * `undefined` says, gets its turn, and costs one round trip more. Where a look fails, the turn decides.
    */
   peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
 }
@@ -47,6 +47,8 @@ export interface GroupCommitOptions {
    * and one that is too large for any turn has one to itself.
    */
   readonly maxBytes?: number | undefined;
+  /** How many items of a name may wait for a turn, or for a look. 10,000 by itself. Who comes when there are so many gets `HeldError` at once. */
+  readonly maxWaiting?: number | undefined;
 }
 
 interface Asked<Item> {
@@ -74,7 +76,11 @@ export class GroupCommit<Item, Answer, State = undefined> {
     for (const name of ["reads", "decide"] as const) if (typeof section[name] !== "function") throw invalidArgument(`${name} is a function`);
     for (const name of ["begin", "end", "peek"] as const) callable(section[name], name);
     this.#section = section;
-    const bound = { items: count(options.maxItems, "maxItems") ?? 256, bytes: count(options.maxBytes, "maxBytes") ?? 256 * 1024 };
+    const bound = {
+      items: count(options.maxItems, "maxItems") ?? 256,
+      bytes: count(options.maxBytes, "maxBytes") ?? 256 * 1024,
+      waiting: count(options.maxWaiting, "maxWaiting") ?? 10_000,
+    };
     this.#bound = bound;
     this.#turns = new Lines(bound, (driven) => this.#turn(driven));
     this.#looks = new Lines(bound, (driven) => this.#look(driven));
@@ -113,7 +119,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
     try {
       replies = await home.read(reads.commands);
     } catch (error) {
-      return fail({ line, turn }, reads, error);
+      if (error instanceof CommandFailedError) return fail({ line, turn }, reads, error);
+      // The turn decides, whatever the look could not learn.
+      return line.end(turn, items.map(() => ({ answer: undefined })));
     }
     const seen = items.map(({ item }, at) => attempt(() => said(this.#section.peek?.(item, reads.replies(at, replies)), "peek")));
     line.end(turn, seen);
