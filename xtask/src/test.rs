@@ -4,8 +4,10 @@ mod report;
 
 use std::env;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -84,6 +86,9 @@ async fn steps(xtask: &Path) -> Report {
     let bridge = paths::target().join("debug/edgelock-bridge");
     let mut native = cargo("test --workspace --no-fail-fast -- --skip attack::");
     native.env("EDGELOCK_BRIDGE_BIN", &bridge);
+    // Most of them wait for servers and for time.
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    native.env("RUST_TEST_THREADS", (2 * cores).to_string());
     report
         .run(tests(
             "native tests: client, bridge, Worker in workerd",
