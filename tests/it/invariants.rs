@@ -157,6 +157,26 @@ fn a_native_user_gets_neither_wasm_bindgen_nor_worker() {
 }
 
 #[test]
+fn the_package_has_sources_docs_and_licences_and_nothing_else() {
+    let listed = Command::new(env!("CARGO"))
+        .args(["package", "--list", "--package", "edgelock"])
+        .args(["--allow-dirty", "--offline", "--locked"])
+        .current_dir(paths::root())
+        .output()
+        .expect("cargo package");
+    let listed = String::from_utf8(listed.stdout).expect("paths");
+    assert!(listed.contains("src/lib.rs"), "{listed}");
+    let may_be_there = |path: &str| match path.split_once('/') {
+        Some((folder, _)) => ["src", "docs"].contains(&folder),
+        None => ["Cargo", ".cargo", "LICENSE", "README"]
+            .iter()
+            .any(|start| path.starts_with(start)),
+    };
+    let others: Vec<_> = listed.lines().filter(|path| !may_be_there(path)).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
 fn a_native_user_may_use_threads() {
     fn is_send<S: Send>(_: &S) {}
     fn is_sync<S: Send + Sync>() {}
