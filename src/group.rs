@@ -136,7 +136,7 @@ impl<S: Section> GroupCommit<S> {
     }
 
     /// How many items of a name may wait for a turn, or for a look. Who comes when there are so many
-    /// gets [`Error::Held`] at once.
+    /// gets [`Error::Held`] at once. Who finds nobody does not wait, so 0 is one at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;

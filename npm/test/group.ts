@@ -295,6 +295,9 @@ export const group: Suite = {
     // One is in its turn, and two wait.
     check(error instanceof HeldError && error.ahead === 2 && error.requests === 0, `${error}`);
     await held.release();
+    // Who finds nobody does not wait.
+    const alone = new GroupCommit(new Sale(stack), { maxWaiting: 0 });
+    check((await alone.submit(stack.lock("b"), order(9))) !== undefined, "it is sold");
   },
 
   async an_item_waits_for_its_turn_no_longer_than_its_lock(stack) {

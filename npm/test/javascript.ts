@@ -518,7 +518,10 @@ export const javascript: Suite = {
       const denoEnv = { get: (name: string) => env[name] };
       await (await Client.fromEnv(denoEnv, { prefix: stack.mark }).lock("a").tryAcquire()).release();
     }
-    const error = await fails("invalid_argument", () => Client.fromEnv({ EDGELOCK_BRIDGE_TOKEN: token }));
+    // Half of a pair is not passed over: what the next one names may be another Redis.
+    const half = { EDGELOCK_BRIDGE_TOKEN: token, KV_REST_API_URL: url, KV_REST_API_TOKEN: token };
+    const error = await fails("invalid_argument", () => Client.fromEnv(half));
+    check(error.message.includes("EDGELOCK_BRIDGE_URL"), "it says what is missing");
     check(!error.message.includes(token), "it does not tell the credential");
   },
 

@@ -18,13 +18,15 @@ export function environment(): object {
   return host.process?.env ?? host.Deno?.env ?? {};
 }
 
-/** The first pair of names that `env` has both of. */
+/** The first pair of names that `env` has both of. One that it has half of is a mistake: another bridge would be another Redis. */
 export function lookUp(env: object): { readonly url: string; readonly token: string } {
   const get = reader(env);
   for (const [urlName, tokenName] of NAMES) {
     const url = get(urlName);
     const token = get(tokenName);
     if (typeof url === "string" && typeof token === "string") return { url, token };
+    const [set, missing] = typeof url === "string" ? [urlName, tokenName] : [tokenName, urlName];
+    if (typeof url === "string" || typeof token === "string") throw invalidArgument(`the environment has ${set}, and no ${missing}`);
   }
   throw invalidArgument(`the environment has no ${NAMES.map((pair) => pair.join(" and ")).join(", no ")}`);
 }

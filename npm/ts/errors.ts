@@ -32,17 +32,16 @@ export abstract class EdgelockError extends Error {
   readonly isUnknown: boolean;
   /** The Redis key of the lock whose call failed, with the client's prefix; `undefined` where no lock was called. */
   readonly lock: string | undefined;
+  /** What the caller can do about it, in a sentence or two. Of its own, so that a log of the error has it. */
+  readonly advice: string;
 
   /** @internal */
   constructor(failure: Failure) {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
     this.isUnknown = failure.isUnknown;
     this.lock = failure.lock;
-  }
-
-  /** What the caller can do about it, in a sentence. */
-  get advice(): string {
-    return ADVICE[this.code];
+    const advice = ADVICE[failure.code as ErrorCode];
+    this.advice = failure.isUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
   }
 }
 
@@ -272,7 +271,9 @@ export type ErrorCode =
   | "unexpected_reply"
   | "internal";
 
-const COME_AGAIN = "Try again later; should the lock have been taken meanwhile, it frees itself after its ttl.";
+const COME_AGAIN = "Try again later.";
+const MAY_HAVE_RUN =
+  "It may have been done: a lock that was taken frees itself after its ttl, and of writes, read what they change before you write again.";
 const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, and what lies between.";
 
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
@@ -355,9 +356,9 @@ export function expired(lock: string): LostError {
   return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isUnknown: false, lock });
 }
 
-/** The lock is held by others of the same process, of which so many are ahead. */
+/** So many callers of the same process are ahead: more than there may be, or for longer than one is willing to wait. */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
-  const message = `lock ${quoted(lock)} is held by another owner (expires in ${ttl} ms)`;
+  const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
   return new HeldError({ code: "held", message, isUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.min(ttl, wait) });
 }
 

@@ -41,9 +41,8 @@ export class Lines<Item, Answer> {
         wake();
       },
     };
-    const waiting = this.#byName.get(key)?.waiting ?? 0;
-    if (waiting >= this.#bound.waiting) throw heldBehind(key, waiting, home.ttl, home.wait);
     const line = this.#line(key);
+    if (!line.isIdle && line.waiting >= this.#bound.waiting) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
     signal?.addEventListener("abort", entry.call, { once: true });
     const { look } = pace(home);

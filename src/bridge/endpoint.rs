@@ -11,6 +11,9 @@ pub(super) enum PlainHttp {
     Anywhere,
 }
 
+const NO_HTTPS: &str =
+    "does not start with https:// (that of Redis itself, redis://, is for the bridge alone)";
+
 /// The address without trailing slashes.
 pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
     let url = url.trim();
@@ -20,7 +23,7 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
         )))
     };
     let Some((scheme, rest)) = split(url) else {
-        return refuse("does not start with https://");
+        return refuse(NO_HTTPS);
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.contains('@') {
@@ -43,7 +46,7 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
                 "is plain http: to another machine, which would show the credential to the network",
             );
         }
-        _ => return refuse("does not start with https://"),
+        _ => return refuse(NO_HTTPS),
     }
     Ok(url.trim_end_matches('/').to_owned())
 }

@@ -66,8 +66,8 @@ impl<I, A> Lines<I, A> {
         let runtime = lock.client().runtime();
         let give_up = runtime.now() + lock.patience();
         let pace = Pace::of(lock);
-        let waiting = (self.with(lock.key(), |line| line.waiting())).unwrap_or_default();
-        if waiting >= bound.waiting {
+        let waiting = self.with(lock.key(), |line| line.waiting());
+        if let Some(waiting) = waiting.filter(|waiting| *waiting >= bound.waiting) {
             return Err(held(lock, waiting));
         }
         let ticket = Ticket::new(self, lock.key(), item, bytes);

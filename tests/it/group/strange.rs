@@ -212,3 +212,17 @@ fn numbers_may_be_as_large_as_they_come() {
         assert_eq!(answers[3].left(), Some(5));
     });
 }
+
+#[test]
+fn where_none_may_wait_who_finds_nobody_has_its_turn() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let sale = GroupCommit::new(Sale).max_waiting(0);
+        let outcomes = sale::outcomes(&sale, &stack.lock("a"), (0..4).map(order)).await;
+        assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(8));
+        for outcome in &outcomes[1..] {
+            assert!(matches!(outcome, Err(Error::Held { .. })), "{outcome:?}");
+        }
+    });
+}
