@@ -62,7 +62,12 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     };
     let waiters = HEARD.iter().chain(&["unheard", ""]);
     let waiters: Vec<String> = (waiters.enumerate())
-        .map(|(at, channel)| format!("t{at} {TTL} {} {TTL} {channel}", ["b", "f", "b", "f"][at]))
+        .map(|(at, channel)| {
+            format!(
+                "t{at} {TTL} {} {TTL} label {channel}",
+                ["b", "f", "b", "f"][at]
+            )
+        })
         .chain([String::new()])
         .collect();
     let waiter = &waiters[rng.between(0, 4) as usize];
@@ -80,13 +85,13 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
     let manner = rng.pick(&["b", "f"]);
     let args = match script {
-        Script::Acquire => vec![who, TTL, TTL, waiter, manner],
+        Script::Acquire => vec![who, TTL, TTL, waiter, manner, "label"],
         Script::Reenter => vec![who, TTL],
         Script::Renew => {
             let told = rng.pick(&["told", ""]);
             vec![who, session, rng.pick(&["0", number]), TTL, told]
         }
-        Script::Release => vec![who, session, number],
+        Script::Release => vec![who, session, number, rng.pick(&["0", number])],
         Script::Abandon => vec![who, waiter],
         // Both have been up for long enough.
         Script::Vote => vec![who, TTL, "-100000"],
