@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::{self, Lease, Terms};
 use crate::runtime::{Moment, Runtime};
-use crate::script::{self, Acquired, Call, Contended, Waiter};
+use crate::script::{self, Acquired, Call, Contended, Reads, Waiter};
 use crate::transport::Transport;
 use crate::wait;
 
@@ -26,6 +26,8 @@ pub(crate) struct Patience {
     pub(crate) wait: Option<Duration>,
     pub(crate) max_requests: u32,
     pub(crate) fair: bool,
+    /// Whether it has what its reads found even if it is not granted.
+    pub(crate) reads_in_any_case: bool,
 }
 
 /// Unless it settles, dropping it abandons its token, so that a request which is still on its way cannot take the lock for
@@ -168,13 +170,37 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         match self.be_granted().await {
             Ok(grant) => Ok(self.settle(grant)),
             Err(error) => {
-                // Before anybody learns of it, and goes on as if this one did not wait any more.
-                if let Some(call) = self.giving_up() {
-                    self.requests = self.requests.saturating_add(1);
-                    self.claim.call_ahead(call).await;
-                }
+                self.leave().await;
                 Err(error)
             }
+        }
+    }
+
+    /// Takes the lock if it is free, and has what was read in any case, if `patience` says so.
+    pub(crate) async fn acquire_if_free(
+        mut self,
+    ) -> Result<(Option<Lease<T, R>>, Vec<Reply>), Error> {
+        match self.ask().await {
+            Ok(Asked::Granted(grant)) => {
+                let (lease, replies) = self.settle(grant);
+                Ok((Some(lease), replies))
+            }
+            Ok(Asked::Held(found)) => {
+                self.leave().await;
+                Ok((None, found.contended.replies))
+            }
+            Err(error) => {
+                self.leave().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Before anybody learns that it came to nothing, and goes on as if this one did not wait any more.
+    async fn leave(&mut self) {
+        if let Some(call) = self.giving_up() {
+            self.requests = self.requests.saturating_add(1);
+            self.claim.call_ahead(call).await;
         }
     }
 
@@ -326,6 +352,10 @@ fn call<T: Transport, R: Runtime>(
     reads: &[Command],
 ) -> Call {
     let subject = claim.subject();
+    let reads = Reads {
+        commands: reads,
+        in_any_case: patience.reads_in_any_case,
+    };
     Call::acquire(subject, claim.ttl, waiter, patience.fair, reads)
         .replicated(claim.replicas.as_ref())
 }

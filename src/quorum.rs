@@ -194,6 +194,7 @@ mod tests {
             ahead: 0,
             redis_us: 1,
             label: None,
+            replies: Vec::new(),
         })
     }
 

@@ -10,7 +10,7 @@ pub(crate) use call::{Call, Kind, RECEIPT_LIFE, Subject, Write};
 pub(crate) use outcome::{
     Acquired, Contended, Outcome, Renewed, Verdict, is_error_of_redis, is_unknown_script, verdict,
 };
-pub(crate) use reads::check_reads;
+pub(crate) use reads::{Reads, check_reads};
 pub(crate) use waiter::{Handover, Waiter, handed_over};
 
 pub use outcome::{Holder, Inspection};

@@ -297,6 +297,7 @@ mod tests {
             ahead,
             redis_us: 1,
             label: None,
+            replies: Vec::new(),
         }
     }
 
@@ -305,6 +306,7 @@ mod tests {
         ahead: 0,
         redis_us: 1,
         label: None,
+        replies: Vec::new(),
     };
     const FIVE: Duration = Duration::from_secs(5);
 

@@ -4,7 +4,7 @@ use super::{Asked, Attempt, Grant};
 use crate::client::Until;
 use crate::error::Error;
 use crate::runtime::Runtime;
-use crate::script::Call;
+use crate::script::{Call, Reads};
 use crate::token::Session;
 use crate::transport::Transport;
 use crate::wait::Backoff;
@@ -89,7 +89,13 @@ impl<T: Transport, R: Runtime> Attempt<T, R> {
         let (session, token) = Session::with_token(self.claim.client.runtime())?;
         self.claim.session = session;
         self.claim.token = token;
-        self.call = Call::acquire(self.claim.subject(), self.claim.ttl, None, false, &[]);
+        self.call = Call::acquire(
+            self.claim.subject(),
+            self.claim.ttl,
+            None,
+            false,
+            Reads::NONE,
+        );
         Ok(())
     }
 }

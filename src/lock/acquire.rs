@@ -29,6 +29,44 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.acquire_within(None, &[]).await.map(|(lease, _)| lease)
     }
 
+    /// As [`Lock::try_acquire`], and reads in the same request, whether it takes the lock or finds that another has it: then there is no
+    /// lease. Which of the two, and what the reads found, are of one instant.
+    ///
+    /// For who takes the lock only to change what the reads find, and need not wait where they say enough.
+    ///
+    /// ```
+    /// use edgelock::{Command, Error, Lock, Runtime, Transport};
+    ///
+    /// /// Begins a report, unless somebody is at it. How many pages are done.
+    /// async fn begin<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Option<i64>, Error> {
+    ///     let pages = "{report}:pages";
+    ///     let (lease, replies) = lock.try_acquire_and_read(&[Command::new("GET").key(pages)]).await?;
+    ///     if let Some(lease) = lease {
+    ///         lease.commit(&[Command::new("SET").key(pages).arg(0)]).await?;
+    ///     }
+    ///     Ok(replies[0].int())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lock::try_acquire`], but none where another has the lock; [`Error::InvalidArgument`] if a command may write, since the
+    /// request is sent again when its reply is lost; [`Error::CommandFailed`] if a read failed, with the lock given back if it was had.
+    ///
+    /// # Cancel safety
+    /// As [`Lock::try_acquire`].
+    pub async fn try_acquire_and_read(
+        &self,
+        reads: &[Command],
+    ) -> Result<(Option<Lease<T, R>>, Vec<Reply>), Error> {
+        self.check_reads(reads)?;
+        let patience = Patience {
+            reads_in_any_case: true,
+            ..self.patience_of(None)?
+        };
+        let attempt = Attempt::reading(self.new_claim()?, patience, reads);
+        attempt.acquire_if_free().await
+    }
+
     /// Takes the lock as soon as it is free, for up to [`Lock::wait`]. Whoever releases it hands it over to who waits first and
     /// listens; where the bridge or the transport cannot push, or a message gets lost, it is found by asking from time to time.
     ///
@@ -174,6 +212,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             wait: wait.filter(|wait| !wait.is_zero()),
             max_requests: self.max_requests,
             fair: self.fair,
+            reads_in_any_case: false,
         })
     }
 

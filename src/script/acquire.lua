@@ -2,10 +2,10 @@
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
---       6 f to wait for its turn, b to barge · 7 label · 8… reads
+--       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label · 8… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
---       {0, nonce, ms, place, time, label}  held by another for that long (-1: without end), or free for whoever waits at the head;
---                                     how many wait before this one; Redis's time in microseconds; the holder's label
+--       {0, nonce, ms, place, time, label, results}  held by another for that long (-1: without end), or free for whoever waits at the head;
+--                                     how many wait before this one; Redis's time in microseconds; the holder's label; the results only if asked for
 --       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
 -- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
@@ -36,7 +36,7 @@ local function refuse(ms, label)
     join()
     place = redis.call('ZRANK', QUEUE, WAITER)
   end
-  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '' }
+  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '', string.find(ARGV[6], 'r') and run(8) or nil }
 end
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
@@ -46,7 +46,7 @@ if not mine then
     local _, _, label = hold_of(holder)
     return refuse(redis.call('PTTL', NAME), label)
   end
-  local first = ARGV[6] == 'f' and head()
+  local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(alive_for(first)) end
 end
 local fence = mine and hold_of(ARGV[2])

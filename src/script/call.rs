@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::reads::check_size;
+use super::reads::{Reads, check_size};
 use super::text::{MUTEX, RAISE, READ, REENTRANT, SIGNALLING, Script, Scripts, VOTED};
 use super::waiter::{Waiter, escaped, manner};
 use crate::command::Command;
@@ -154,22 +154,23 @@ impl Call {
         ttl: Duration,
         waiter: Option<&Waiter>,
         fair: bool,
-        reads: &[Command],
+        reads: Reads<'_>,
     ) -> Self {
+        let anyway = if reads.in_any_case { "r" } else { "" };
         let call = Self::about(&subject.kind.scripts().acquire, subject).args([millis(ttl)]);
         let call = match subject.kind {
             Kind::Mutex | Kind::Signalling { .. } => call.args([
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
-                manner(fair).to_owned(),
+                [manner(fair), anyway].concat(),
                 subject.label.to_owned(),
             ]),
             Kind::Voted { quarantine } => {
                 call.args([millis(ttl.max(*quarantine)), subject.label.to_owned()])
             }
-            Kind::Reentrant { .. } => call,
+            Kind::Reentrant { .. } => call.args([anyway.to_owned()]),
         };
-        call.commands(reads)
+        call.commands(reads.commands)
     }
 
     /// For `ttl` if that `is_told`; else for what the lock was acquired for, and `ttl` where that is not known.

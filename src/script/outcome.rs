@@ -44,6 +44,8 @@ pub(crate) struct Contended {
     pub(crate) redis_us: u64,
     /// What the holder lets others know of itself.
     pub(crate) label: Option<String>,
+    /// What the reads found, if they were asked for in any case.
+    pub(crate) replies: Vec<Reply>,
 }
 
 impl Outcome for Acquired {
@@ -53,12 +55,15 @@ impl Outcome for Acquired {
                 fence: number(fence).ok_or(SHAPE)?,
                 replies: results_of(results)?,
             }),
-            (0, [left, ahead, time, label]) => Ok(Self::Held(Contended {
-                remaining: duration(left.int().ok_or(SHAPE)?),
-                ahead: number(ahead).ok_or(SHAPE)?,
-                redis_us: number(time).ok_or(SHAPE)?,
-                label: label::read(label.text().ok_or(SHAPE)?),
-            })),
+            (0, [left, ahead, time, label, results @ ..]) if results.len() <= 1 => {
+                Ok(Self::Held(Contended {
+                    remaining: duration(left.int().ok_or(SHAPE)?),
+                    ahead: number(ahead).ok_or(SHAPE)?,
+                    redis_us: number(time).ok_or(SHAPE)?,
+                    label: label::read(label.text().ok_or(SHAPE)?),
+                    replies: results.first().map_or_else(|| Ok(Vec::new()), results_of)?,
+                }))
+            }
             (-1, []) => Ok(Self::Gone),
             (-2, [left]) => Ok(Self::Quarantined(
                 left.int().and_then(duration).ok_or(SHAPE)?,

@@ -48,6 +48,21 @@ const READS: [&str; 37] = [
     "ZSCORE",
 ];
 
+/// What is to be read with an acquisition.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads<'a> {
+    pub(crate) commands: &'a [Command],
+    /// Also where the lock is not had.
+    pub(crate) in_any_case: bool,
+}
+
+impl Reads<'_> {
+    pub(crate) const NONE: Self = Self {
+        commands: &[],
+        in_any_case: false,
+    };
+}
+
 pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
     for name in commands
         .iter()

@@ -6,9 +6,11 @@ use std::rc::Rc;
 use edgelock::{Command, Error, Reply, Token};
 use tokio::task::JoinSet;
 
-use crate::support::faulty::Fault::{Delay, LoseRequest, Pass};
+use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, client, client_of, code, eventually, ms, over, run};
+use crate::support::{
+    Spawn, Stack, TestClient, TestLock, client, client_of, code, eventually, ms, over, run,
+};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2] {
@@ -33,6 +35,10 @@ over! {
         exec_runs_under_the_lease_and_renews_it,
         an_acquisition_only_reads,
         a_read_that_fails_gives_the_lock_back,
+        a_try_that_reads_takes_a_free_lock,
+        a_refusal_brings_what_its_reads_found,
+        a_try_that_reads_and_whose_answer_is_lost_is_asked_again,
+        a_try_whose_read_fails_has_no_lock_and_leaves_another_its_own,
         a_write_that_fails_says_which_and_the_others_stand,
         every_error_of_a_lock_names_it_and_a_failed_command_names_that,
         every_reply_of_redis_arrives_as_it_is,
@@ -409,8 +415,13 @@ fn an_acquisition_only_reads(spawn: Spawn) {
         let mut stack = spawn();
         let lock = stack.lock("a");
         let incr = Command::new("incr").key("n");
+        let reads = [incr];
         assert_eq!(
-            code(lock.acquire_and_read(&[incr]).await),
+            code(lock.acquire_and_read(&reads).await),
+            "invalid_argument"
+        );
+        assert_eq!(
+            code(lock.try_acquire_and_read(&reads).await),
             "invalid_argument"
         );
         assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
@@ -433,6 +444,129 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
         };
         assert!(message.contains("WRONGTYPE"), "{message}");
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+/// A lock of each kind that one bridge has, as `owner` asks for it.
+fn kinds(client: &TestClient, owner: &str) -> [TestLock; 4] {
+    [
+        client.lock("a").unwrap(),
+        client.lock("b").unwrap().fair(true),
+        client.lock("c").unwrap().signal_list("signal").unwrap(),
+        client.reentrant("d", owner).unwrap(),
+    ]
+}
+
+fn stock() -> [Command; 2] {
+    [
+        Command::new("EXISTS").key("nothing"),
+        Command::new("GET").key("stock"),
+    ]
+}
+
+fn a_try_that_reads_takes_a_free_lock(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("SET stock 7");
+        let proxy = Proxy::before(&stack, []).await;
+        for lock in kinds(&proxy.client, "we") {
+            let sent = proxy.seen().len();
+            let (lease, replies) = lock.try_acquire_and_read(&stock()).await.unwrap();
+            let lease = lease.expect("a free lock");
+            assert_eq!(replies, [Reply::Int(0), Reply::Text(b"7".to_vec())]);
+            assert!(lease.fence() > 0 && lease.remaining() > ms(9_000));
+            lease.commit(&[]).await.unwrap();
+            assert_eq!(proxy.seen().len(), sent + 2);
+            assert_eq!(lock.inspect().await.unwrap().holder, None);
+            // Without reads too.
+            let (lease, replies) = lock.try_acquire_and_read(&[]).await.unwrap();
+            lease.expect("a free lock").release().await.unwrap();
+            assert_eq!(replies, []);
+        }
+    });
+}
+
+fn a_refusal_brings_what_its_reads_found(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("SET stock 7");
+        let proxy = Proxy::before(&stack, []).await;
+        let others = kinds(&proxy.client, "they");
+        for (lock, other) in kinds(&stack.client(), "we").into_iter().zip(others) {
+            let lease = lock.try_acquire().await.unwrap();
+            let sent = proxy.seen().len();
+            for left in [7, 6] {
+                let set = Command::new("SET").key("stock").arg(left);
+                lease.exec(&[set]).await.unwrap();
+                let (refused, replies) = other.try_acquire_and_read(&stock()).await.unwrap();
+                assert!(refused.is_none());
+                let left = Reply::Text(left.to_string().into_bytes());
+                assert_eq!(replies, [Reply::Int(0), left]);
+            }
+            let (refused, replies) = other.try_acquire_and_read(&[]).await.unwrap();
+            assert!(refused.is_none() && replies.is_empty());
+            // One request each: it does not queue, and has nothing to give up.
+            assert_eq!(proxy.seen().len(), sent + 3);
+            assert_eq!(lock.inspect().await.unwrap().waiters, 0);
+            lease.release().await.unwrap();
+            // What does not ask for it is told nothing but that it is held.
+            let lease = other.try_acquire().await.unwrap();
+            let held = lock.clone().wait(ms(0)).acquire_and_read(&stock()).await;
+            assert_eq!(code(held), "held");
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("SET stock 7");
+        let found = [Reply::Int(0), Reply::Text(b"7".to_vec())];
+        for (place, lock) in kinds(&stack.client(), "we").into_iter().enumerate() {
+            for fault in [LoseReply, LoseRequest] {
+                let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
+                let tried = &kinds(&proxy.client, "they")[place];
+                let (lease, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
+                let lease = lease.expect("a free lock");
+                assert_eq!((replies.as_slice(), proxy.seen().len()), (&found[..], 2));
+                // That of the grant that was not heard of: no other was issued.
+                let fence = lock.inspect().await.unwrap().fence;
+                assert_eq!(fence, Some(lease.fence()));
+                lease.into_token();
+                assert!(lock.force_release().await.unwrap());
+
+                let lease = lock.try_acquire().await.unwrap();
+                let (refused, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
+                assert!(refused.is_none());
+                assert_eq!(replies, found);
+                // What was lost may be late: it is barred.
+                eventually(|| proxy.seen().len() == 5).await;
+                lease.release().await.unwrap();
+            }
+        }
+    });
+}
+
+fn a_try_whose_read_fails_has_no_lock_and_leaves_another_its_own(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("RPUSH stock x");
+        let others = kinds(&stack.client(), "they");
+        for (lock, other) in kinds(&stack.client(), "we").into_iter().zip(others) {
+            let lease = lock.try_acquire().await.unwrap();
+            for is_held in [true, false] {
+                let failed = other.try_acquire_and_read(&stock()).await;
+                let Err(Error::CommandFailed { index: 1, .. }) = failed else {
+                    panic!("{failed:?}")
+                };
+                if is_held {
+                    lease.renew().await.unwrap();
+                    lease.release().await.unwrap();
+                }
+            }
+            lock.acquire().await.unwrap().release().await.unwrap();
+        }
     });
 }
 

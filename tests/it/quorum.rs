@@ -318,6 +318,11 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
             .acquire_and_read(std::slice::from_ref(&get))
             .await;
         refused(error.expect_err("no data"), "fence");
+        let tried = bridges
+            .lock()
+            .try_acquire_and_read(std::slice::from_ref(&get))
+            .await;
+        refused(tried.expect_err("no data"), "fence");
         let lease = bridges.lock().acquire().await.expect("free");
         refused(
             lease
@@ -327,6 +332,8 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
             "fence",
         );
         refused(lease.commit(&[get]).await.expect_err("no data"), "fence");
+        let tried = bridges.lock().try_acquire_and_read(&[]).await;
+        assert!(matches!(tried, Ok((None, replies)) if replies.is_empty()));
         lease.commit(&[]).await.expect("a release");
         bridges.no_vote_is_left().await;
 

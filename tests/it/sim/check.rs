@@ -1,5 +1,6 @@
 //! What must hold after every step. Smaller than what it checks: it knows the order in which Redis ran things, and compares.
 
+mod found;
 mod grants;
 mod told;
 mod writes;
@@ -8,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+pub(crate) use found::Asking;
 use grants::Record;
 pub(crate) use grants::holder;
 use writes::Write;
@@ -42,6 +44,8 @@ pub(crate) enum Invariant {
     GrantIsLearned,
     /// Who gave a lock back or gave it up neither holds it again nor stands in its queue; nor does a holder.
     NoGhost,
+    /// What an acquisition read is what was there when it was granted or refused.
+    ReadsAreTrue,
 }
 
 /// What did not hold.

@@ -338,6 +338,19 @@ fn a_token_that_lost_its_lock_and_is_forgotten() {
     );
 }
 
+const FOUND: &str = "string.find(ARGV[6], 'r') and run(8) or nil";
+
+#[test]
+fn a_refusal_that_does_not_read() {
+    script(ReadsAreTrue, FOUND, "nil");
+}
+
+#[test]
+fn a_refusal_that_says_what_an_earlier_one_found() {
+    let kept = "redis.call('SET', 'found:' .. NAME, run(8), 'NX', 'PX', 60000) and run(8) or redis.call('GET', 'found:' .. NAME)";
+    script(ReadsAreTrue, FOUND, kept);
+}
+
 #[test]
 fn an_acquire_that_does_not_know_its_own_token() {
     script(

@@ -83,10 +83,10 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         ]);
     }
     let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
-    let manner = rng.pick(&["b", "f"]);
+    let manner = rng.pick(&["b", "f", "br", "fr"]);
     let args = match script {
         Script::Acquire => vec![who, TTL, TTL, waiter, manner, "label"],
-        Script::Reenter => vec![who, TTL],
+        Script::Reenter => vec![who, TTL, rng.pick(&["", "r"])],
         Script::Renew => {
             let told = rng.pick(&["told", ""]);
             vec![who, session, rng.pick(&["0", number]), TTL, told]

@@ -8,7 +8,7 @@ use edgelock::{Command, Error, Reply};
 
 use super::Name;
 use crate::case::Case;
-use crate::check::{Hold, Invariant, Watch, log};
+use crate::check::{Asking, Hold, Invariant, Watch, log};
 use crate::host::{Settings, SimClient, SimLease, SimLock, within};
 use crate::world::{MS, Machine};
 
@@ -91,20 +91,37 @@ impl Client {
         let acquiring = async {
             let _in_time = self.in_time(limit, "an acquisition");
             match at_once {
-                true => asked.lock.try_acquire().await,
+                true if rng.chance(500) => self.try_and_read(asked).await,
+                true => asked.lock.try_acquire().await.map(Some),
                 false => asked
                     .lock
                     .acquire_and_read(&reads)
                     .await
-                    .map(|(lease, _)| lease),
+                    .map(|(lease, _)| Some(lease)),
             }
         };
         if rng.chance(150) {
             let patience = self.long(0, 1_000);
-            within(self.sleep(patience), acquiring).await?.ok()
+            within(self.sleep(patience), acquiring).await?.ok()?
         } else {
-            acquiring.await.ok()
+            acquiring.await.ok()?
         }
+    }
+
+    /// Learns what was written, whether it gets the lock or not.
+    async fn try_and_read(&self, asked: &Asked) -> Result<Option<SimLease>, Error> {
+        let name = asked.name.name;
+        let asking = Asking::begin(name, self.case.world.now(), &self.case.redis.db());
+        let read = Command::new("GET").key(log(name));
+        let (lease, replies) = asked.lock.try_acquire_and_read(&[read]).await?;
+        let granted = (lease.as_ref()).map(|lease| (self.who(asked, lease), lease.fence()));
+        // Another entry of the same owner may write under the same grant.
+        let granted = granted.filter(|_| !asked.name.is_reentrant);
+        let db = self.case.redis.db();
+        self.case
+            .check
+            .found(&asking, &replies, granted.as_ref(), &db);
+        Ok(lease)
     }
 
     /// Holds the lock.
