@@ -117,6 +117,17 @@ impl Lock {
         })
     }
 
+    /// Takes the lock if it is free, and reads in any case: a lease, or null where another has the lock, and the replies.
+    #[wasm_bindgen(js_name = tryAcquireAndRead)]
+    pub fn try_acquire_and_read(&self, reads: &Array, aborted: Option<Promise>) -> Promise {
+        let (lock, reads) = (self.0.clone(), commands(reads));
+        promise(aborted, async move {
+            let (lease, read) = lock.try_acquire_and_read(&reads).await?;
+            let lease = lease.map_or(JsValue::NULL, Lease::held);
+            Ok(Array::of2(&lease, &replies(&read)).into())
+        })
+    }
+
     /// As `acquireAndRead`; `reads` says what to read before each request that may take the lock, and does not throw.
     #[wasm_bindgen(js_name = acquireAs)]
     pub fn acquire_as(

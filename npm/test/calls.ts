@@ -100,6 +100,17 @@ const kinds: Readonly<Record<string, Kind>> = {
       };
     },
   },
+  "try and read, with the lock had and refused": {
+    call(bench) {
+      const [lock, n] = [bench.lock(), bench.key("n")];
+      return async () => {
+        const [lease] = await lock.tryAcquireAndRead([["GET", n]]);
+        const [none] = await lock.tryAcquireAndRead([["GET", n]]);
+        check(none === null, "it is held");
+        await lease?.release();
+      };
+    },
+  },
   "run": {
     calls: 100_000,
     call(bench) {

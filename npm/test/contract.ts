@@ -1,9 +1,22 @@
 // The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs, by the same names.
-import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type LockOptions, type Reply } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Suite } from "./harness.js";
+import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type Lock, type LockOptions, type Reply } from "edgelock";
+import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite } from "./harness.js";
 
 const get = (key: string): Command => ["GET", { key }];
 const incr = (key: string): Command => ["INCR", { key }];
+
+const stock = (stack: Stack): Command[] => [
+  ["EXISTS", { key: `${stack.mark}nothing` }],
+  get(`${stack.mark}stock`),
+];
+
+/** A lock of each kind that one bridge has, as `owner` asks for it. */
+const kinds = (client: Client, owner: string): Lock[] => [
+  client.lock("a"),
+  client.lock("b", { fair: true }),
+  client.lock("c", { signalList: "signal" }),
+  client.reentrant("d", owner),
+];
 
 export const contract: Suite = {
   async a_free_lock_is_the_token_under_its_name_for_the_ttl(stack) {
@@ -231,6 +244,7 @@ export const contract: Suite = {
 
   async an_acquisition_only_reads(stack) {
     await fails("invalid_argument", stack.lock("a").acquireAndRead([["incr", { key: `${stack.mark}n` }]]));
+    await fails("invalid_argument", stack.lock("a").tryAcquireAndRead([["incr", { key: `${stack.mark}n` }]]));
     equal(await stack.redis("KEYS *~*"), []);
   },
 
@@ -239,6 +253,81 @@ export const contract: Suite = {
     const error = await fails("command_failed", stack.lock("a", { ttl: 600_000 }).acquireAndRead([["TIME"], get(`${stack.mark}list`)]));
     check("index" in error && error.index === 1 && error.message.includes("WRONGTYPE"), error.message);
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async a_try_that_reads_takes_a_free_lock(stack) {
+    await stack.redis("SET ~stock 7");
+    const network = new Network();
+    for (const lock of kinds(stack.client(network), "we")) {
+      const sent = network.seen.length;
+      const [lease, replies] = await lock.tryAcquireAndRead(stock(stack));
+      check(lease !== null && lease.fence > 0 && lease.remaining > 0, "it is free");
+      equal(replies, [0, "7"]);
+      await lease.commit([]);
+      equal(network.seen.length, sent + 2);
+      equal((await lock.inspect()).holder, null);
+      // Without reads too.
+      const [again, none] = await lock.tryAcquireAndRead([]);
+      await again?.release();
+      check(again !== null && none.length === 0, "it is free again");
+    }
+  },
+
+  async a_refusal_brings_what_its_reads_found(stack) {
+    const network = new Network();
+    const others = kinds(stack.client(network), "they");
+    for (const [place, lock] of kinds(stack.client(), "we").entries()) {
+      const other = others[place] as Lock;
+      const lease = await lock.tryAcquire();
+      const sent = network.seen.length;
+      for (const left of [7, 6]) {
+        await lease.exec([["SET", { key: `${stack.mark}stock` }, left]]);
+        equal(await other.tryAcquireAndRead(stock(stack)), [null, [0, `${left}`]]);
+      }
+      equal(await other.tryAcquireAndRead([]), [null, []]);
+      // One request each: it does not queue, and has nothing to give up.
+      equal(network.seen.length, sent + 3);
+      equal((await lock.inspect()).waiters, 0);
+      await lease.release();
+    }
+  },
+
+  async a_try_that_reads_and_whose_answer_is_lost_is_asked_again(stack) {
+    await stack.redis("SET ~stock 7");
+    for (const [place, lock] of kinds(stack.client(), "we").entries()) {
+      for (const fate of ["lose the answer", "lose the request"] as const) {
+        const network = new Network(fate, "pass", fate);
+        const tried = kinds(stack.client(network), "they")[place] as Lock;
+        const [lease, replies] = await tried.tryAcquireAndRead(stock(stack));
+        equal(replies, [0, "7"]);
+        equal(network.seen.length, 2);
+        // That of the grant that was not heard of: no other was issued.
+        equal((await lock.inspect()).fence, lease?.fence);
+        lease?.handOver();
+        check(await lock.forceRelease(), "it was held");
+
+        const held = await lock.tryAcquire();
+        equal(await tried.tryAcquireAndRead(stock(stack)), [null, [0, "7"]]);
+        // What was lost may be late: it is barred.
+        await eventually(() => network.seen.length === 5);
+        await held.release();
+      }
+    }
+  },
+
+  async a_try_whose_read_fails_has_no_lock_and_leaves_another_its_own(stack) {
+    await stack.redis("RPUSH ~stock x");
+    const others = kinds(stack.client(), "they");
+    for (const [place, lock] of kinds(stack.client(), "we").entries()) {
+      const other = others[place] as Lock;
+      const lease = await lock.tryAcquire();
+      const refused = await fails("command_failed", other.tryAcquireAndRead(stock(stack)));
+      check("index" in refused && refused.index === 1, "it says which");
+      await lease.renew();
+      await lease.release();
+      await fails("command_failed", other.tryAcquireAndRead(stock(stack)));
+      await (await lock.acquire()).release();
+    }
   },
 
   async a_write_that_fails_says_which_and_the_others_stand(stack) {

@@ -127,6 +127,7 @@ export const limits: Suite = {
       (word) => lease.exec([["GET", { key: "x" }], ["SET", { key: "x" }, word]]),
       (word) => lease.commit([["SET", { key: "x" }, word]]),
       (word) => client.lock("a").acquireAndRead([["GET", word]]),
+      (word) => client.lock("a").tryAcquireAndRead([["GET", word]]),
     ];
     const prototype = String.prototype as { isWellFormed?: () => boolean };
     const { isWellFormed } = prototype;

@@ -136,6 +136,17 @@ export class Lock {
     return this.#lease(await this.#wait((lock, aborted) => lock.tryAcquire(aborted)));
   }
 
+  /**
+   * As {@link Lock.tryAcquire}, and reads in the same request, whether it takes the lock or finds that another has it: then there is no
+   * lease, and no error. Which of the two, and what the reads found, are of one instant.
+   */
+  async tryAcquireAndRead(reads: readonly Command[]): Promise<[lease: Lease | null, replies: Reply[]]> {
+    const commands = toRaw(reads);
+    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquireAndRead(commands, aborted));
+    const [lease, replies] = value;
+    return [lease && this.#lease({ instance, value: lease }), replies];
+  }
+
   /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}, and gives up its place as by the `signal`. */
   async acquire(): Promise<Lease> {
     return this.#lease(await this.#wait((lock, aborted) => lock.acquire(aborted)));

@@ -79,6 +79,7 @@ export interface RawLock {
   tryAcquire(aborted?: Promise<void>): Promise<RawLease>;
   acquire(aborted?: Promise<void>): Promise<RawLease>;
   acquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
+  tryAcquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease | null, Reply[]]>;
   /** `reads` does not throw. */
   acquireAs(acquisition: RawAcquisition, reads: () => RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
   checkReads(reads: RawCommands): void;
