@@ -88,14 +88,16 @@ impl Acquisition {
 /// Each of them ends, as if its future were dropped, when `aborted` is settled.
 #[wasm_bindgen]
 impl Lock {
-    /// Takes the lock if it is free: a lease.
+    /// Takes the lock if it is free: a lease, or `null` if another has it.
     #[wasm_bindgen(js_name = tryAcquire)]
     pub fn try_acquire(&self, aborted: Option<Promise>) -> Promise {
         let lock = self.0.clone();
-        promise(
-            aborted,
-            async move { lock.try_acquire().await.map(Lease::held) },
-        )
+        promise(aborted, async move {
+            match lock.try_acquire().await {
+                Err(Error::Held { .. }) => Ok(JsValue::NULL),
+                taken => taken.map(Lease::held),
+            }
+        })
     }
 
     /// Takes the lock as soon as it is free: a lease.

@@ -1,9 +1,11 @@
 // The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs, by the same names.
 import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type Lock, type LockOptions, type Reply } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite } from "./harness.js";
+import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 
 const get = (key: string): Command => ["GET", { key }];
 const incr = (key: string): Command => ["INCR", { key }];
+/** Who asks once is told who has it. */
+const ONCE: LockOptions = { wait: 0 };
 
 const stock = (stack: Stack): Command[] => [
   ["EXISTS", { key: `${stack.mark}nothing` }],
@@ -20,7 +22,7 @@ const kinds = (client: Client, owner: string): Lock[] => [
 
 export const contract: Suite = {
   async a_free_lock_is_the_token_under_its_name_for_the_ttl(stack) {
-    const lease = await stack.lock("sku:42", { ttl: 30_000 }).tryAcquire();
+    const lease = await take(stack.lock("sku:42", { ttl: 30_000 }));
     equal(await stack.redis("GET ~sku:42"), lease.token);
     const left = Number(await stack.redis("PTTL ~sku:42"));
     check(left > 29_000 && left <= 30_000, `${left} is the ttl`);
@@ -32,7 +34,7 @@ export const contract: Suite = {
   },
 
   async a_ttl_is_not_truncated_to_seconds(stack) {
-    const lease = await stack.lock("a", { ttl: 1_999 }).tryAcquire();
+    const lease = await take(stack.lock("a", { ttl: 1_999 }));
     const left = Number(await stack.redis("PTTL ~a"));
     check(left > 1_000 && left <= 1_999, `${left} is the ttl`);
     await lease.release();
@@ -48,21 +50,22 @@ export const contract: Suite = {
 
   async a_lock_that_another_holds_is_held_for_what_is_left(stack) {
     const lock = stack.lock("a");
-    const lease = await lock.tryAcquire();
-    const error = await fails("held", lock.tryAcquire());
+    const lease = await take(lock);
+    equal(await lock.tryAcquire(), null);
+    const error = await fails("held", stack.lock("a", ONCE).acquire());
     check(error instanceof HeldError, "held has its class");
     check(error.remaining !== null && error.remaining > 9_000 && error.remaining <= 10_000, `${error.remaining} remain`);
     check(error.retryAfter > 0 && error.ahead === 0 && !error.isUnknown, "it says when to come back");
     await lease.release();
-    await (await lock.tryAcquire()).release();
+    await (await take(lock)).release();
   },
 
   async a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(stack) {
     const lock = stack.lock("a");
     await stack.redis("SET ~a theirs NX");
-    equal(((await fails("held", lock.tryAcquire())) as unknown as HeldError).remaining, null);
+    equal(((await fails("held", stack.lock("a", ONCE).acquire())) as unknown as HeldError).remaining, null);
     await stack.redis("DEL ~a");
-    const lease = await lock.tryAcquire();
+    const lease = await take(lock);
     equal(await stack.redis("SET ~a theirs NX"), null);
     await lease.release();
   },
@@ -77,7 +80,7 @@ export const contract: Suite = {
 
   async a_waiter_gets_the_lock_when_it_is_released(stack) {
     const lock = stack.lock("a", { wait: 20_000 });
-    const first = await lock.tryAcquire();
+    const first = await take(lock);
     let isReleased = false;
     const waiter = lock.acquire().then(async (second) => {
       check(isReleased && second.fence > first.fence, "it comes second");
@@ -105,7 +108,7 @@ export const contract: Suite = {
   },
 
   async a_wait_sends_no_more_requests_than_it_may(stack) {
-    const lease = await stack.lock("a", { ttl: 60_000 }).tryAcquire();
+    const lease = await take(stack.lock("a", { ttl: 60_000 }));
     // A lost request is sent again, and counts.
     const network = new Network("pass", "lose the request");
     const lock = stack.client({ ...network, push: false }).lock("a", { wait: 1_000, maxRequests: 6 });
@@ -119,13 +122,13 @@ export const contract: Suite = {
   async a_wait_gets_the_lock_of_a_holder_that_died(stack) {
     const lock = stack.lock("a", { ttl: 2_000, wait: 20_000 });
     // Nobody releases it.
-    const died = await lock.tryAcquire();
+    const died = await take(lock);
     died.handOver();
     check((await lock.acquire()).fence > died.fence, "it comes second");
   },
 
   async a_wait_ends_by_its_deadline_and_leaves_nothing_behind(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     await fails("held", stack.lock("a", { wait: 300 }).acquire());
     await lease.release();
     // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the background.
@@ -136,7 +139,7 @@ export const contract: Suite = {
     const lock = stack.lock("a");
     let last = 0;
     for (let round = 0; round < 6; round++) {
-      const lease = await lock.tryAcquire();
+      const lease = await take(lock);
       check(lease.fence > last && Number.isSafeInteger(lease.fence), `${lease.fence} after ${last}`);
       last = lease.fence;
       equal(parseInt(String(await stack.redis("GET {~a}:fence"))), last);
@@ -146,12 +149,12 @@ export const contract: Suite = {
     // A clock that went back: the counter still leads.
     await stack.redis(`SET {~a}:fence ${last + 1_000_000_000}`);
     await stack.redis("DEL ~a");
-    equal((await lock.tryAcquire()).fence, last + 1_000_000_001);
+    equal((await take(lock)).fence, last + 1_000_000_001);
   },
 
   async every_companion_key_expires(stack) {
     const lock = stack.lock("a");
-    const lease = await lock.tryAcquire();
+    const lease = await take(lock);
     await lease.exec([]);
     await lease.release();
     // Given up on its way: abandoned in the background.
@@ -169,7 +172,7 @@ export const contract: Suite = {
   },
 
   async a_renewed_lease_has_its_full_ttl_again(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     await stack.redis("PEXPIRE ~a 5000");
     const deadline = () => performance.now() + lease.remaining;
     const before = deadline();
@@ -185,7 +188,7 @@ export const contract: Suite = {
     const lock = stack.lock("a");
     const commands = [incr(`${stack.mark}n`)];
     for (const call of ["renew", "exec", "commit", "release"] as const) {
-      const lease = await lock.tryAcquire();
+      const lease = await take(lock);
       await stack.redis("SET ~a another");
       await fails("lost", lease[call](commands));
       // It stays lost, whatever Redis says later.
@@ -197,7 +200,7 @@ export const contract: Suite = {
   },
 
   async a_lock_that_turned_into_another_type_is_lost(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     await stack.redis("DEL ~a");
     await stack.redis("RPUSH ~a x");
     await fails("lost", lease.release());
@@ -206,7 +209,7 @@ export const contract: Suite = {
 
   async past_its_deadline_a_lease_is_expired_and_sends_nothing(stack) {
     const network = new Network();
-    const lease = await stack.client(network).lock("a", { ttl: 1_000 }).tryAcquire();
+    const lease = await take(stack.client(network).lock("a", { ttl: 1_000 }));
     await eventually(() => lease.remaining === 0);
     const sent = network.seen.length;
     await fails("expired", lease.renew());
@@ -234,7 +237,7 @@ export const contract: Suite = {
   },
 
   async exec_runs_under_the_lease_and_renews_it(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     await stack.redis("PEXPIRE ~a 5000");
     for (const n of [1, 2, 3]) equal(await lease.exec([incr(`${stack.mark}n`)]), [n]);
     check(Number(await stack.redis("PTTL ~a")) > 5_000, "it was renewed");
@@ -278,7 +281,7 @@ export const contract: Suite = {
     const others = kinds(stack.client(network), "they");
     for (const [place, lock] of kinds(stack.client(), "we").entries()) {
       const other = others[place] as Lock;
-      const lease = await lock.tryAcquire();
+      const lease = await take(lock);
       const sent = network.seen.length;
       for (const left of [7, 6]) {
         await lease.exec([["SET", { key: `${stack.mark}stock` }, left]]);
@@ -306,7 +309,7 @@ export const contract: Suite = {
         lease?.handOver();
         check(await lock.forceRelease(), "it was held");
 
-        const held = await lock.tryAcquire();
+        const held = await take(lock);
         equal(await tried.tryAcquireAndRead(stock(stack)), [null, [0, "7"]]);
         // What was lost may be late: it is barred.
         await eventually(() => network.seen.length === 5);
@@ -320,7 +323,7 @@ export const contract: Suite = {
     const others = kinds(stack.client(), "they");
     for (const [place, lock] of kinds(stack.client(), "we").entries()) {
       const other = others[place] as Lock;
-      const lease = await lock.tryAcquire();
+      const lease = await take(lock);
       const refused = await fails("command_failed", other.tryAcquireAndRead(stock(stack)));
       check("index" in refused && refused.index === 1, "it says which");
       await lease.renew();
@@ -332,7 +335,7 @@ export const contract: Suite = {
 
   async a_write_that_fails_says_which_and_the_others_stand(stack) {
     await stack.redis("RPUSH ~list x");
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     const [n, list] = [incr(`${stack.mark}n`), incr(`${stack.mark}list`)];
     const error = await fails("command_failed", lease.commit([n, list, n]));
     check("index" in error && error.index === 1, "it says which");
@@ -344,8 +347,8 @@ export const contract: Suite = {
   async every_error_of_a_lock_names_it_and_a_failed_command_names_that(stack) {
     const key = `${stack.mark}sku:42`;
     const lock = stack.lock("sku:42");
-    const lease = await lock.tryAcquire();
-    const held = await fails("held", lock.tryAcquire());
+    const lease = await take(lock);
+    const held = await fails("held", stack.lock("sku:42", ONCE).acquire());
     check(held instanceof HeldError && held.requests === 1, "it says what it cost");
     equal(held.message, `lock "${key}" is held by another owner (expires in ${held.remaining} ms)`);
     await stack.redis("RPUSH ~list secret");
@@ -358,7 +361,7 @@ export const contract: Suite = {
     const busy = await fails("busy", () => { if (second.status === "rejected") throw second.reason; });
     await lease.release();
     const released = await fails("released", lease.renew());
-    const lost = await lock.tryAcquire();
+    const lost = await take(lock);
     check(await lock.forceRelease(), "it was held");
     const gone = await fails("lost", lost.renew());
     await stack.redis("RPUSH ~sku:42 x");
@@ -369,7 +372,7 @@ export const contract: Suite = {
     }
     // What this face says itself, it says in the same words.
     const handedOver = stack.lock("b\n");
-    const left = await handedOver.tryAcquire();
+    const left = await take(handedOver);
     left.handOver();
     const over = await fails("released", left.renew());
     equal(over.message, `the lease of lock "${stack.mark}b\\u{a}" was already released`);
@@ -382,7 +385,7 @@ export const contract: Suite = {
   async every_reply_of_redis_arrives_as_it_is(stack) {
     const text = 'naïve ☃ "quoted" \\ \r\n %41 \u0000';
     const key = (name: string) => ({ key: stack.mark + name });
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     const replies: Reply[] = await lease.exec([
       ["SET", key("utf8"), text],
       ["GET", key("utf8")],
@@ -416,7 +419,7 @@ export const contract: Suite = {
   async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
     const lock = stack.lock("a");
     equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantine: null });
-    const lease = await lock.tryAcquire();
+    const lease = await take(lock);
     const { holder, fence } = await lock.inspect();
     check(holder !== null && holder.remaining !== null && holder.remaining > 9_000, "it is held");
     equal([holder.token, holder.count, fence], [lease.token, 1, lease.fence]);
@@ -426,13 +429,13 @@ export const contract: Suite = {
 
   async the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(stack) {
     const label = "worker 7, 100 % ü";
-    const lease = await stack.lock("a", { label }).tryAcquire();
-    const held = await fails("held", stack.lock("a").tryAcquire());
+    const lease = await take(stack.lock("a", { label }));
+    const held = await fails("held", stack.lock("a", ONCE).acquire());
     check(held instanceof HeldError && held.label === label && held.message.includes(`is held by "${label}" (`), held.message);
     equal((await stack.lock("a").inspect()).holder?.label, label);
     await lease.release();
-    const next = await stack.lock("a").tryAcquire();
-    equal(((await fails("held", stack.lock("a").tryAcquire())) as unknown as HeldError).label, null);
+    const next = await take(stack.lock("a"));
+    equal(((await fails("held", stack.lock("a", ONCE).acquire())) as unknown as HeldError).label, null);
     await next.release();
   },
 
@@ -446,13 +449,13 @@ export const contract: Suite = {
   async a_forced_release_frees_the_lock_and_the_holder_learns_it(stack) {
     const lock = stack.lock("a");
     equal(await lock.forceRelease(), false);
-    const lease = await lock.tryAcquire();
+    const lease = await take(lock);
     equal(await lock.forceRelease(), true);
     await fails("lost", lease.renew());
   },
 
   async a_lease_goes_on_in_another_handler_by_its_token(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     const commands = [incr(`${stack.mark}n`)];
     await lease.exec(commands);
     const resumed = stack.lock("a").resume(lease.token);
@@ -468,7 +471,7 @@ export const contract: Suite = {
   },
 
   async a_renewal_gives_what_the_lock_was_acquired_for_unless_told(stack) {
-    const lease = await stack.lock("a", { ttl: 60_000 }).tryAcquire();
+    const lease = await take(stack.lock("a", { ttl: 60_000 }));
     const { fence } = lease;
     // Whoever resumes it need not know for how long it was taken.
     const resumed = stack.lock("a").resume(lease.handOver());
@@ -488,7 +491,7 @@ export const contract: Suite = {
 
   async a_renewal_that_is_overtaken_shortens_nothing(stack) {
     const lock = stack.lock("a", { ttl: 60_000 });
-    const lease = await lock.tryAcquire();
+    const lease = await take(lock);
     // As late as it may be, a renewal for 5 s does not cut what one for 60 s gave.
     const late = stack.lock("a", { ttl: 5_000 }).resume(lease.token);
     await lease.renew();
@@ -506,7 +509,7 @@ export const contract: Suite = {
       [long, `~${long}`, `{~${long}}:fence`],
     ] as const;
     for (const [name, key, fence] of names) {
-      const lease = await stack.lock(name).tryAcquire();
+      const lease = await take(stack.lock(name));
       equal(await stack.redis(`GET ${key}`), lease.token);
       equal(await stack.redis(`EXISTS ${fence}`), 1);
       await lease.release();
@@ -514,7 +517,7 @@ export const contract: Suite = {
   },
 
   async overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     const first = lease.exec([]);
     const second = fails("busy", lease.exec([]));
     const renewal = lease.renew();
@@ -528,7 +531,7 @@ export const contract: Suite = {
     await stack.redis("SCRIPT FLUSH");
     for (const forget of [false, false, true]) {
       if (forget) await stack.redis("SCRIPT FLUSH");
-      await (await lock.tryAcquire()).release();
+      await (await take(lock)).release();
     }
     const cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
     equal(network.seen.map(([verb]) => verb), [...cold, "EVALSHA", "EVALSHA", ...cold]);
@@ -536,7 +539,7 @@ export const contract: Suite = {
 
   async scripts_that_ask_for_key_locking_run_too(stack) {
     for (const scriptCache of [false, true, true]) {
-      await (await stack.client({ keyLocking: true, scriptCache }).lock("a").tryAcquire()).release();
+      await (await take(stack.client({ keyLocking: true, scriptCache }).lock("a"))).release();
     }
   },
 

@@ -1,6 +1,6 @@
 // A `fetch` of the caller's own: whatever it does, the call has an error, and the module goes on.
 import { Client, type ClientSettings, EdgelockError, type FetchInit } from "edgelock";
-import { check, equal, eventually, fails, type Stack, type Suite, thrown, unhandled } from "./harness.js";
+import { check, equal, eventually, fails, type Stack, type Suite, take, thrown, unhandled } from "./harness.js";
 
 /** Answers with these in turn, and with the last one for ever. */
 function answers(...answers: Array<() => unknown>): NonNullable<ClientSettings["fetch"]> {
@@ -77,13 +77,13 @@ export const fetches: Suite = {
         const { response, bytes } = await parts(url, init);
         return { status: response.status, headers: headers(), body: body(bytes), text: throws };
       };
-      await (await stack.client({ fetch: send, attempts: 1 }).lock("a").tryAcquire()).release();
+      await (await take(stack.client({ fetch: send, attempts: 1 }).lock("a"))).release();
     }
     const mapped = async (url: string, init: FetchInit) => {
       const { response, bytes } = await parts(url, init);
       return { status: response.status, headers: new Map([["content-length", `${bytes.length}`]]), body: undefined, text: () => response.text() };
     };
-    await (await stack.client({ fetch: mapped as never, attempts: 1 }).lock("a").tryAcquire()).release();
+    await (await take(stack.client({ fetch: mapped as never, attempts: 1 }).lock("a"))).release();
   },
 
   async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {

@@ -1,5 +1,5 @@
 // Runs suites on any host, and says what came of them as Rust's tests do.
-import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse } from "edgelock";
+import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, type Lease, type Lock } from "edgelock";
 
 /** A test by its name, which is a promise. */
 export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<void>>>;
@@ -106,6 +106,13 @@ export class Network {
 /** A command in either dialect. */
 function toWords(body: string | undefined): string[] | undefined {
   return body?.startsWith("[") ? (JSON.parse(body) as string[]) : body?.split("/").map(decodeURIComponent);
+}
+
+/** The lease of a lock that is free. */
+export async function take(lock: Lock): Promise<Lease> {
+  const lease = await lock.tryAcquire();
+  check(lease !== null, "the lock is free");
+  return lease;
 }
 
 /** What `promise` failed with, which must be one of ours, with that code. */

@@ -1,13 +1,13 @@
 // What a wait promises to callers in JavaScript: when what they were told is true, and which numbers they may choose.
 import { Client, type FetchInit, type LockOptions } from "edgelock";
-import { check, equal, eventually, fails, Network, type Suite, thrown } from "./harness.js";
+import { check, equal, eventually, fails, Network, type Suite, take, thrown } from "./harness.js";
 
 /** What gives up an acquisition is the only script that has this. */
 const gaveUp = ({ seen }: Network): boolean => seen.some((words) => words[1]?.includes("GONE_MS"));
 
 export const waiting: Suite = {
   async a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     for (const waitUntil of [undefined, () => {}]) {
       const network = new Network();
       await fails("held", stack.client({ ...network, waitUntil }).lock("a", { wait: 100 }).acquire());
@@ -19,7 +19,7 @@ export const waiting: Suite = {
   },
 
   async an_aborted_wait_has_sent_what_leaves_the_queue_before_it_rejects(stack) {
-    const lease = await stack.lock("a").tryAcquire();
+    const lease = await take(stack.lock("a"));
     for (const waitUntil of [undefined, () => {}]) {
       const network = new Network();
       const stop = new AbortController();

@@ -1,7 +1,7 @@
 // The contract in Node, over webdis.
 import { Client } from "edgelock";
 import { contract } from "./contract.js";
-import { check, equal, eventually, fails, Network, run, type Suite } from "./harness.js";
+import { check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
 
 const { env } = process;
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = env;
@@ -17,7 +17,7 @@ const dialect: Suite = {
   },
 
   async who_waits_is_handed_the_lock_over_a_stream(stack) {
-    const holder = await stack.lock("a").tryAcquire();
+    const holder = await take(stack.lock("a"));
     const network = new Network();
     const waiter = stack.client(network).lock("a", { wait: 40_000 }).acquire();
     // Asked, and asked again since the lock may have been freed before it listened.

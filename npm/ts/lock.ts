@@ -131,9 +131,13 @@ export class Lock {
     };
   }
 
-  /** Takes the lock if it is free, else throws a {@link HeldError}. One request, unless requests get lost. */
-  async tryAcquire(): Promise<Lease> {
-    return this.#lease(await this.#wait((lock, aborted) => lock.tryAcquire(aborted)));
+  /**
+   * Takes the lock if it is free; `null` if another has it. One request, unless requests get lost. Who has it and for how long yet is
+   * said by {@link Lock.inspect}, and by the {@link HeldError} of {@link Lock.acquire} with a `wait` of 0.
+   */
+  async tryAcquire(): Promise<Lease | null> {
+    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquire(aborted));
+    return value && this.#lease({ instance, value });
   }
 
   /**

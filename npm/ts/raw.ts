@@ -76,7 +76,7 @@ export interface RawClient {
 }
 
 export interface RawLock {
-  tryAcquire(aborted?: Promise<void>): Promise<RawLease>;
+  tryAcquire(aborted?: Promise<void>): Promise<RawLease | null>;
   acquire(aborted?: Promise<void>): Promise<RawLease>;
   acquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
   tryAcquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease | null, Reply[]]>;
