@@ -75,8 +75,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   "acquire, release, with a signal of the caller's": {
     call(bench) {
+      const { signal } = new AbortController();
       const lock = bench.lock({ signal: new AbortController().signal });
-      return async () => (await lock.acquire()).release();
+      return async () => (await lock.acquire({ signal })).release();
     },
   },
   "acquire, look at the lease's signal, release": {
@@ -116,6 +117,12 @@ const kinds: Readonly<Record<string, Kind>> = {
     call(bench) {
       const lock = bench.lock();
       return () => lock.run(async () => {});
+    },
+  },
+  "run, with a signal of the caller's": {
+    call(bench) {
+      const [lock, { signal }] = [bench.lock(), new AbortController()];
+      return () => lock.run(async () => {}, { signal });
     },
   },
   "a lease that is handed over and resumed": {

@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { Client, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, InternalError, type Lease, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
+import { type CallOptions, Client, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, InternalError, type Lease, type Lock, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -194,6 +194,95 @@ export const javascript: Suite = {
     const network = new Network();
     check((await thrown(stack.client(network).lock("a", { signal: stop.signal }).acquire())) === reason, "at once");
     equal(network.seen.length, 0);
+  },
+
+  async either_of_two_signals_ends_a_wait_that_of_the_lock_and_that_of_the_call(stack) {
+    const holder = await stack.lock("a", LONG).acquire();
+    const calls: Array<(lock: Lock, options: CallOptions) => Promise<unknown>> = [
+      (lock, options) => lock.acquire(options),
+      (lock, options) => lock.acquireAndRead([["GET", { key: `${stack.mark}n` }]], options),
+      (lock, options) => lock.run(() => check(false, "it is not begun"), options),
+    ];
+    for (const call of calls) {
+      for (const which of [0, 1]) {
+        const stops = [new AbortController(), new AbortController()] as const;
+        const lock = stack.lock("a", { wait: 30_000, signal: stops[0].signal });
+        const waiting = thrown(call(lock, { signal: stops[1].signal }));
+        await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+        const reason = new Error("no longer");
+        stops[which]?.abort(reason);
+        check((await waiting) === reason, `by ${which}`);
+        await eventually(async () => (await stack.lock("a").inspect()).waiters === 0);
+        check((await thrown(call(lock, { signal: stops[1].signal }))) === reason, "at once");
+      }
+    }
+    await holder.release();
+    const network = new Network("hang");
+    const stop = new AbortController();
+    const tried = thrown(stack.client(network).lock("b").tryAcquire({ signal: stop.signal }));
+    await eventually(() => network.seen.length === 1);
+    stop.abort("no longer");
+    equal(await tried, "no longer");
+  },
+
+  async a_signal_that_outlives_a_call_is_not_listened_to_any_more(stack) {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...args: unknown[]) => (listeners++, addEventListener.apply(signal, args as never));
+    signal.removeEventListener = (...args: unknown[]) => (listeners--, removeEventListener.apply(signal, args as never));
+    const lock = stack.lock("a", { signal, wait: 0 });
+    await lock.run(() => equal(listeners, 1), { signal });
+    const lease = await lock.acquire({ signal });
+    await fails("held", lock.acquire({ signal }));
+    equal(await lock.tryAcquire({ signal }), null);
+    await thrown(lease.keep(() => Promise.reject(new Error("odd")), { signal }));
+    equal(listeners, 0);
+  },
+
+  async the_signal_of_a_run_tells_the_work_and_the_lock_is_kept_until_that_has_ended(stack) {
+    const lock = stack.lock("a", SHORT);
+    const stop = new AbortController();
+    const reason = new Error("the client hung up");
+    let ended = false;
+    const work = async (lease: Lease) => {
+      const { signal } = lease;
+      equal(signal.aborted, false);
+      const told = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      stop.abort(reason);
+      await told;
+      check(signal.reason === reason, "it is told why");
+      // It has as long as it takes to leave all in order.
+      await sleep(SHORT.ttl + 500);
+      await lease.exec([["SET", { key: `${stack.mark}n` }, 1]]);
+      check(lease.remaining > 0, "it is held");
+      ended = true;
+    };
+    check((await thrown(lock.run(work, { signal: stop.signal }))) === reason, "though the work returned");
+    equal([ended, await stack.redis("EXISTS ~a"), await stack.redis("GET ~n")], [true, 0, "1"]);
+  },
+
+  async work_whose_signal_was_aborted_before_is_not_begun_and_what_it_throws_when_told_is_thrown(stack) {
+    const network = new Network();
+    const lock = stack.client(network).lock("a", LONG);
+    const gone = AbortSignal.abort("gone");
+    const lease = await lock.acquire();
+    equal(await thrown(lease.keep(() => check(false, "it is not begun"), { signal: gone })), "gone");
+    equal(await stack.redis("EXISTS ~a"), 0);
+    equal(await thrown(lock.run(() => check(false, "it is not begun"), { signal: gone })), "gone");
+    equal(network.seen.length, 2);
+    const stop = new AbortController();
+    const stubborn = async (lease: Lease) => {
+      stop.abort("stop");
+      // Who looks only now is told too.
+      equal(lease.signal.reason, "stop");
+      throw "I cannot";
+    };
+    equal(await thrown(lock.run(stubborn, { signal: stop.signal })), "I cannot");
+    const late = new AbortController();
+    equal(await lock.run(() => 7, { signal: late.signal }), 7);
+    late.abort();
+    equal(await stack.redis("EXISTS ~a"), 0);
   },
 
   async the_signal_of_a_lease_fires_at_its_deadline_and_not_before(stack) {
@@ -514,6 +603,12 @@ export const javascript: Suite = {
         () => lease.exec([value as never]),
         () => lease.exec([["GET", value as never]]),
         () => client.lock("a", { signal: value as never }).tryAcquire(),
+        () => client.lock("a").acquire(value as never),
+        () => client.lock("a").tryAcquire({ signal: value as never }),
+        () => client.lock("a").acquireAndRead([], { signal: value as never }),
+        () => client.lock("a").run(() => 7, { signal: value as never }),
+        () => lease.keep(() => 7, value as never),
+        () => lease.keep(() => 7, { signal: value as never }),
         () => client.lock("a", { signalList: value as never }).tryAcquire(),
         () => Client.fromEnv(value as never),
         () => Client.fromEnv({ EDGELOCK_BRIDGE_URL: value }),

@@ -42,9 +42,15 @@ export function callable<F>(value: F, what: string): F {
   throw invalidArgument(`${what} is a function`);
 }
 
+export function object<O>(value: O, what: string): O {
+  if (typeof value !== "object" || value === null) throw invalidArgument(`${what} are an object`);
+  return value;
+}
+
 /** Not by `instanceof`: on some hosts a request's signal is of another realm. */
-export function abortSignal(value: unknown, what: string): void {
-  if (value === undefined) return;
+export function abortSignal(value: AbortSignal | undefined, what: string): AbortSignal | undefined {
+  if (value === undefined) return undefined;
   const isSignal = typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
   if (!isSignal) throw invalidArgument(`${what} is an AbortSignal`);
+  return value;
 }

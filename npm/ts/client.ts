@@ -1,5 +1,5 @@
 // Where the bridge is, and how to reach it.
-import { abortSignal, callable, count, flag, milliseconds, text, timeout } from "./check.js";
+import { abortSignal, callable, count, flag, milliseconds, object, text, timeout } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
@@ -222,7 +222,7 @@ function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
 }
 
 function checked(options: LockOptions): { readonly ttl: number | undefined; readonly patience: RawPatience } {
-  if (typeof options !== "object" || options === null) throw invalidArgument("a lock's options are an object");
+  object(options, "a lock's options");
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   const { replicas } = options;

@@ -1,5 +1,5 @@
 // A lock that is held, until a deadline.
-import { milliseconds } from "./check.js";
+import { abortSignal, milliseconds, object } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { CommandFailedError, EdgelockError, expired, LostError, released, type UnreplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
@@ -7,6 +7,14 @@ import type { RawLease, Reply } from "./raw.js";
 
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** How a lease is kept. */
+export interface KeepOptions {
+  /** For how many milliseconds at most; `Infinity` is without limit. By itself 15 minutes, or the ttl if that is longer. */
+  readonly maxHold?: number | undefined;
+  /** Has the work told that it is to stop: the lease's own signal is aborted with the same reason, while the lease is kept on. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * The proof of a held lock, and what may be done under it.
@@ -83,15 +91,11 @@ export class Lease {
 
   /**
    * Is aborted when the lease is over, with why as its reason: it was lost, it ran out, it was given back, or nobody knows what became
-   * of a release or a commit.
+   * of a release or a commit. Of a lease that is kept for work, also when the work is told to stop, by the `signal` of {@link Lock.run};
+   * then the lease is held yet, and the reason is that signal's.
    */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#over) this.#controller.abort(this.#over(this.#key));
-      else this.#watch();
-    }
-    return this.#controller.signal;
+    return this.#control().signal;
   }
 
   /**
@@ -134,10 +138,13 @@ export class Lease {
    * resumed is renewed before, and `maxHold` counts from then, unless it was renewed already. While it is kept already this is `busy`.
    *
    * When the lease is lost, this rejects at once and the lease's `signal` is aborted; work that does not heed it goes on, but nothing
-   * it writes through the lease arrives.
+   * it writes through the lease arrives. When the `signal` that this is given is aborted, that of the lease is too, and this rejects
+   * with the reason once the work has ended, or with what the work throws; before the work has begun, it is not called.
    */
-  async keep<T>(work: (lease: this) => T | PromiseLike<T>, options: { readonly maxHold?: number | undefined } = {}): Promise<T> {
-    const maxHold = milliseconds(options.maxHold, "maxHold");
+  async keep<T>(work: (lease: this) => T | PromiseLike<T>, options: KeepOptions = {}): Promise<T> {
+    const { maxHold, signal } = object(options, "the options of a lease that is kept");
+    const maxHoldMs = milliseconds(maxHold, "maxHold");
+    abortSignal(signal, "signal");
     let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
     let hasBegun = false;
     const begin = async () => {
@@ -148,7 +155,7 @@ export class Lease {
       // Not under the module, which calls this.
       await undefined;
       try {
-        outcome = { value: await work(this) };
+        outcome = { value: await this.#stoppable(work, signal) };
       } catch (error) {
         outcome = { error };
       }
@@ -157,7 +164,7 @@ export class Lease {
     };
     let failure: { readonly error: unknown } | undefined;
     try {
-      await this.#call(() => this.#raw.keep(begin, maxHold));
+      await this.#call(() => this.#raw.keep(begin, maxHoldMs));
     } catch (error) {
       if (!hasBegun) throw error;
       failure = { error };
@@ -170,6 +177,21 @@ export class Lease {
     if (outcome !== undefined && "error" in outcome) throw outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
     return outcome.value;
+  }
+
+  /** What comes of `work`, which is told of `signal` by that of the lease. What it returns in spite of it is not wanted any more. */
+  async #stoppable<T>(work: (lease: this) => T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+    if (signal === undefined) return work(this);
+    if (signal.aborted) throw signal.reason;
+    const tell = () => this.#control().abort(signal.reason);
+    signal.addEventListener("abort", tell, { once: true });
+    try {
+      const value = await work(this);
+      if (signal.aborted) throw signal.reason;
+      return value;
+    } finally {
+      signal.removeEventListener("abort", tell);
+    }
   }
 
   /**
@@ -259,6 +281,16 @@ export class Lease {
     this.#over ??= why;
     clearTimeout(this.#timer);
     this.#controller?.abort(this.#over(this.#key));
+  }
+
+  /** What aborts the signal. It is made when somebody wants it. */
+  #control(): AbortController {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#controller.abort(this.#over(this.#key));
+      else this.#watch();
+    }
+    return this.#controller;
   }
 
   /** Fires the signal at the deadline, wherever that has moved by then. */

@@ -1,7 +1,7 @@
 // A name that can be locked.
 import { type Command, toRaw } from "./command.js";
 import type { LockEvent } from "./event.js";
-import { text } from "./check.js";
+import { abortSignal, object, text } from "./check.js";
 import { type Instance, instance, Remade } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, Reply } from "./raw.js";
@@ -46,7 +46,16 @@ export interface LockOptions {
    * Ends what waits: the call rejects with its reason. By then it has sent what gives up the lock and the place in the queue, which
    * takes effect when it arrives, half a round trip later; if a release handed it the lock in between, that hands the lock on. In a Worker
    * the client needs `waitUntil` for it, or the host may stop it with the response.
+   *
+   * It counts for all calls of the lock, and each may have one of its own besides: {@link CallOptions}. Work that {@link Lock.run} has
+   * begun is told of that call's only.
    */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What one call of a lock is told besides. */
+export interface CallOptions {
+  /** Ends what this call waits for, as {@link LockOptions.signal} does: whichever of the two is aborted first. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -135,8 +144,8 @@ export class Lock {
    * Takes the lock if it is free; `null` if another has it. One request, unless requests get lost. Who has it and for how long yet is
    * said by {@link Lock.inspect}, and by the {@link HeldError} of {@link Lock.acquire} with a `wait` of 0.
    */
-  async tryAcquire(): Promise<Lease | null> {
-    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquire(aborted));
+  async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
+    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquire(aborted), options);
     return value && this.#lease({ instance, value });
   }
 
@@ -152,14 +161,14 @@ export class Lock {
   }
 
   /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}, and gives up its place as by the `signal`. */
-  async acquire(): Promise<Lease> {
-    return this.#lease(await this.#wait((lock, aborted) => lock.acquire(aborted)));
+  async acquire(options: CallOptions = {}): Promise<Lease> {
+    return this.#lease(await this.#wait((lock, aborted) => lock.acquire(aborted), options));
   }
 
   /** As {@link Lock.acquire}, and reads what the critical section needs in the same request, under the lock. */
-  async acquireAndRead(reads: readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
+  async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
     const commands = toRaw(reads);
-    const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAndRead(commands, aborted));
+    const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAndRead(commands, aborted), options);
     const [lease, replies] = value;
     return [this.#lease({ instance, value: lease }), replies];
   }
@@ -180,10 +189,13 @@ export class Lock {
    *
    * When the lease is lost, this rejects at once and the lease's `signal` is aborted; pass it on to whatever the work awaits. If a write
    * of the work was under way then, or the outcome of its last one is unknown, the error `isUnknown`.
+   *
+   * When the `signal` of this call is aborted, the wait ends, or the work is told: the lease's `signal` is aborted with the same
+   * reason. The lock is kept until the work has ended, and given back then; this rejects with the reason, or with what the work throws.
    */
-  async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
-    const lease = await this.acquire();
-    return lease.keep(work, { maxHold: this.#options.maxHold });
+  async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
+    const lease = await this.acquire(options);
+    return lease.keep(work, { maxHold: this.#options.maxHold, signal: options.signal });
   }
 
   /** Who holds the lock, for how long yet, and the last fence. For people and for monitoring: to decide by, acquire. */
@@ -222,20 +234,27 @@ export class Lock {
     return Lease.of(this.name, this.#key, instance, value);
   }
 
-  async #wait<T>(call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>): Promise<{ instance: Instance; value: T }> {
-    const { signal } = this.#options;
-    if (signal?.aborted) throw signal.reason;
+  /** Not by `AbortSignal.any`, which some hosts lack: who listens by hand can also stop listening to a signal that outlives the call. */
+  async #wait<T>(
+    call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>,
+    options: CallOptions = {},
+  ): Promise<{ instance: Instance; value: T }> {
+    const own = abortSignal(object(options, "a call's options").signal, "signal");
+    const signals = [this.#options.signal, own].filter((signal) => signal !== undefined);
+    const aborted = () => signals.find((signal) => signal.aborted);
+    const early = aborted();
+    if (early) throw early.reason;
     const { instance, value: lock } = this.#raw.get();
-    if (signal === undefined) return { instance, value: await instance.wait(() => call(lock), this.#key) };
+    if (signals.length === 0) return { instance, value: await instance.wait(() => call(lock), this.#key) };
     let settle!: () => void;
-    const aborted = new Promise<void>((resolve) => (settle = resolve));
-    signal.addEventListener("abort", settle, { once: true });
+    const ended = new Promise<void>((resolve) => (settle = resolve));
+    for (const signal of signals) signal.addEventListener("abort", settle, { once: true });
     try {
-      return { instance, value: await instance.wait(() => call(lock, aborted), this.#key) };
+      return { instance, value: await instance.wait(() => call(lock, ended), this.#key) };
     } catch (error) {
-      throw error === undefined ? signal.reason : error;
+      throw error === undefined ? aborted()?.reason : error;
     } finally {
-      signal.removeEventListener("abort", settle);
+      for (const signal of signals) signal.removeEventListener("abort", settle);
       settle();
     }
   }
