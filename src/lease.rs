@@ -14,6 +14,7 @@ use crate::client::{Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::lock::check_ttl;
 use crate::race::{First, race};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{Call, Write};
@@ -134,6 +135,25 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline was not.
     pub async fn renew(&self) -> Result<(), Error> {
+        self.prolong(None).await
+    }
+
+    /// As [`Lease::renew`], for `ttl` from now in place of its own: 4 ms to 366 days, in whole milliseconds. That is once; later renewals,
+    /// and those of [`Lease::keep`], give the lease its own ttl again. What it has longer is not cut short.
+    ///
+    /// # Errors
+    /// As [`Lease::renew`]. [`Error::InvalidArgument`] out of that range; over several bridges, also for longer than both the lock's ttl
+    /// and [`Client::quarantine`](crate::Client::quarantine): a server that came back empty would have a say too early.
+    ///
+    /// # Cancel safety
+    /// As [`Lease::renew`].
+    pub async fn renew_for(&self, ttl: Duration) -> Result<(), Error> {
+        check_ttl(ttl)?;
+        self.claim.kind.check_renewal(ttl, self.claim.ttl)?;
+        self.prolong(Some(ttl)).await
+    }
+
+    async fn prolong(&self, ttl: Option<Duration>) -> Result<(), Error> {
         if !self.claim.is_own() {
             return Err(self.pass_on());
         }
@@ -144,7 +164,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             fence: self.known_fence(),
             commands: &[],
         };
-        self.write(&write, until).await.map(drop)
+        self.write(&write, ttl, until).await.map(drop)
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. They are applied exactly once, or, with an
@@ -171,7 +191,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             fence: self.known_fence(),
             commands,
         };
-        let outcome = self.write(&write, until).await;
+        let outcome = self.write(&write, None, until).await;
         writing.settle(outcome.map(Some))
     }
 

@@ -23,6 +23,18 @@ const USUAL_TTL: Duration = Duration::from_secs(10);
 const MIN_TTL: Duration = Duration::from_millis(4);
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
+/// # Errors
+/// [`Error::InvalidArgument`] if it is no ttl.
+pub(crate) fn check_ttl(ttl: Duration) -> Result<(), Error> {
+    let is_whole = ttl.subsec_nanos().is_multiple_of(1_000_000);
+    if (MIN_TTL..=MAX_TTL).contains(&ttl) && is_whole {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(
+        "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
+    ))
+}
+
 /// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`] and [`Client::reentrant`].
 pub struct Lock<T, R> {
     client: Client<T, R>,
@@ -64,12 +76,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] out of that range, or with a fraction of a millisecond.
     pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
-        let is_whole = ttl.subsec_nanos().is_multiple_of(1_000_000);
-        if !(MIN_TTL..=MAX_TTL).contains(&ttl) || !is_whole {
-            return Err(Error::InvalidArgument(
-                "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
-            ));
-        }
+        check_ttl(ttl)?;
         self.ttl = Some(ttl);
         Ok(self)
     }

@@ -85,11 +85,16 @@ impl Lease {
         lease.map_or(0.0, |lease| milliseconds(lease.remaining()))
     }
 
-    /// Gives the lease its full ttl again.
-    pub fn renew(&self) -> Promise {
+    /// Gives the lease its full ttl again, or `ttl_ms` this once.
+    pub fn renew(&self, ttl_ms: Option<f64>) -> Promise {
         let held = self.0.clone();
         promise(None, async move {
-            held.lease()?.renew().await.map(|()| JsValue::UNDEFINED)
+            let lease = held.lease()?;
+            match ttl_ms {
+                Some(ms) => lease.renew_for(duration(ms)?).await?,
+                None => lease.renew().await?,
+            }
+            Ok(JsValue::UNDEFINED)
         })
     }
 

@@ -190,7 +190,7 @@ export const contract: Suite = {
     for (const call of ["renew", "exec", "commit", "release"] as const) {
       const lease = await take(lock);
       await stack.redis("SET ~a another");
-      await fails("lost", lease[call](commands));
+      await fails("lost", call === "renew" ? lease.renew() : lease[call](commands));
       // It stays lost, whatever Redis says later.
       await stack.redis(`SET ~a ${lease.token}`);
       await fails("lost", lease.renew());
@@ -487,6 +487,27 @@ export const contract: Suite = {
     await told.renew();
     check(Number(await stack.redis("PTTL ~a")) > 80_000 && told.remaining > 80_000, "it has what was told");
     await told.release();
+  },
+
+  async a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(stack) {
+    const pttl = async () => Number(await stack.redis("PTTL ~a"));
+    const lease = await take(stack.lock("a", { ttl: 20_000 }));
+    await lease.renew({ ttl: 60_000 });
+    check((await pttl()) > 50_000 && lease.remaining > 50_000 && lease.remaining < 60_000, "it has what was asked for");
+    await lease.renew();
+    check((await pttl()) > 50_000 && lease.remaining > 50_000, "that is not cut short");
+    // Whoever resumes it does not take what it asked for once for what the lock was acquired for.
+    const resumed = stack.lock("a").resume(lease.handOver());
+    await stack.redis("PEXPIRE ~a 1000");
+    await resumed.renew({ ttl: 5_000 });
+    const left = await pttl();
+    check(left > 4_000 && left <= 5_000 && resumed.remaining > 4_000 && resumed.remaining < 5_000, `${left} left`);
+    await resumed.renew();
+    check((await pttl()) > 15_000, "it has its own again");
+    for (const ttl of [0, 3, -1, 366 * 86_400_000 + 1, 10.5, NaN, Infinity, "10" as unknown as number]) {
+      await fails("invalid_argument", resumed.renew({ ttl }));
+    }
+    await resumed.release();
   },
 
   async a_renewal_that_is_overtaken_shortens_nothing(stack) {

@@ -79,7 +79,8 @@ export const javascript: Suite = {
   async a_lease_that_was_released_says_so_whatever_is_asked_of_it(stack) {
     const lease = await stack.lock("a").acquire();
     await lease.release();
-    for (const call of ["release", "renew", "exec", "commit"] as const) await fails("released", lease[call]([]));
+    for (const call of ["release", "exec", "commit"] as const) await fails("released", lease[call]([]));
+    await fails("released", lease.renew());
     equal(lease.remaining, 0);
     check(lease.signal.aborted, "it is over");
     check(lease.fence > 0 && lease.token.length === 22, "what it was is known yet");
@@ -607,6 +608,8 @@ export const javascript: Suite = {
         () => client.lock("a").tryAcquire({ signal: value as never }),
         () => client.lock("a").acquireAndRead([], { signal: value as never }),
         () => client.lock("a").run(() => 7, { signal: value as never }),
+        () => lease.renew(value as never),
+        () => lease.renew({ ttl: value as never }),
         () => lease.keep(() => 7, value as never),
         () => lease.keep(() => 7, { signal: value as never }),
         () => client.lock("a", { signalList: value as never }).tryAcquire(),

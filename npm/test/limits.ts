@@ -40,6 +40,7 @@ export const limits: Suite = {
       (attempts) => new Client({ url, token, attempts }),
       (requestTimeout) => new Client({ url, token, requestTimeout }),
       (quarantine) => new Client({ quorum: [{ url, token }], quarantine }),
+      (ttl) => lease.renew({ ttl }),
       (maxHold) => lease.keep(() => check(false, "no work without a limit"), { maxHold }),
     ];
     for (const place of places) for (const value of NO_NUMBERS) await refuses(() => place(value as never));

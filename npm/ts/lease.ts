@@ -8,6 +8,15 @@ import type { RawLease, Reply } from "./raw.js";
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** For how long a lease is renewed. */
+export interface RenewOptions {
+  /**
+   * Milliseconds from now: 4 ms to 366 days, whole ones. By itself what the lease was acquired for. Over several bridges it is no longer
+   * than the lock's ttl, or the client's `quarantine`.
+   */
+  readonly ttl?: number | undefined;
+}
+
 /** How a lease is kept. */
 export interface KeepOptions {
   /** For how many milliseconds at most; `Infinity` is without limit. By itself 15 minutes, or the ttl if that is longer. */
@@ -99,12 +108,13 @@ export class Lease {
   }
 
   /**
-   * Gives the lease its ttl again: that of its acquisition. One that was resumed is given the lock's `ttl` if that was set. Where
-   * Redis keeps the lock for longer, that is not cut short. After `lost` and `expired` it is over; after any other error it is as it was.
-   * While a release or a commit is under way this is `busy`, and then `released`.
+   * Gives the lease its ttl again: that of its acquisition. One that was resumed is given the lock's `ttl` if that was set. With a `ttl`
+   * it is given that, this once. Where Redis keeps the lock for longer, that is not cut short. After `lost` and `expired` it is over;
+   * after any other error it is as it was. While a release or a commit is under way this is `busy`, and then `released`.
    */
-  async renew(): Promise<void> {
-    await this.#call(() => this.#raw.renew());
+  async renew(options: RenewOptions = {}): Promise<void> {
+    const ttl = milliseconds(object(options, "the options of a renewal").ttl, "ttl");
+    await this.#call(() => this.#raw.renew(ttl));
     this.#hasDeadline = true;
     this.#watch();
   }

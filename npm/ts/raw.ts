@@ -97,7 +97,7 @@ export interface RawLease {
   readonly fence: number;
   readonly token: string;
   readonly remaining: number;
-  renew(): Promise<void>;
+  renew(ttlMs?: number): Promise<void>;
   exec(commands: RawCommands): Promise<Reply[]>;
   commit(commands: RawCommands): Promise<Reply[]>;
   release(): Promise<void>;

@@ -34,9 +34,13 @@ impl Terms {
         (ms > 0).then(|| Duration::from_millis(ms))
     }
 
-    /// What is known already does not change during a hold.
-    pub(super) fn learn(&self, renewed: &Renewed) {
-        let ms = renewed.ttl.as_millis() as u64;
+    /// What is known already does not change during a hold. A renewal that `asked` for a ttl says nothing of the lease's own.
+    pub(super) fn learn(&self, renewed: &Renewed, asked: bool) {
+        let ms = if asked {
+            0
+        } else {
+            renewed.ttl.as_millis() as u64
+        };
         for (known, news) in [(&self.fence, renewed.fence), (&self.ttl_ms, ms)] {
             // It fails where something is known.
             let _ = known.compare_exchange(0, news, Relaxed, Relaxed);

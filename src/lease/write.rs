@@ -1,5 +1,7 @@
 //! Writes of a lease: what they send, and what their answers say of it.
 
+use std::time::Duration;
+
 use super::phase::{Why, Writing};
 use super::{Lease, deadline};
 use crate::client::{Settled, Until};
@@ -43,10 +45,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         told
     }
 
-    /// A write after which the lease goes on, with its full ttl.
-    pub(super) async fn write(&self, write: &Write<'_>, until: Until) -> Result<Vec<Reply>, Error> {
-        let told = self.terms.ttl();
-        let ttl = self.ttl();
+    /// A write after which the lease goes on, with its full ttl, or that which is `asked` for.
+    pub(super) async fn write(
+        &self,
+        write: &Write<'_>,
+        asked: Option<Duration>,
+        until: Until,
+    ) -> Result<Vec<Reply>, Error> {
+        let told = asked.or_else(|| self.terms.ttl());
+        let ttl = told.unwrap_or(self.claim.ttl);
         let call = Call::renew(self.claim.subject(), ttl, told.is_some(), write)
             .replicated(self.claim.replicas.as_ref());
         let Settled {
@@ -64,7 +71,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         // For how long that was, which need not be what another renewal learned meanwhile.
         let given = match &outcome {
             Ok(Some(renewed)) => {
-                self.terms.learn(renewed);
+                self.terms.learn(renewed, asked.is_some());
                 Some(renewed.ttl)
             }
             // A failure does not say it.

@@ -79,6 +79,19 @@ impl Kind {
         }
     }
 
+    /// Whether a lock that is asked for with a ttl of `lasts` may be renewed for `ttl`. A server that came back empty has no say for as
+    /// long as the longest hold that it may have forgotten.
+    pub(crate) fn check_renewal(&self, ttl: Duration, lasts: Duration) -> Result<(), Error> {
+        match self {
+            Self::Voted { quarantine } if ttl > lasts.max(*quarantine) => {
+                Err(Error::InvalidArgument(
+                    "a lock over several bridges is renewed for no longer than its ttl, or the quarantine".into(),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether `commands` may run where the lock is.
     pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
         if self.is_voted() && !commands.is_empty() {

@@ -48,6 +48,7 @@ over! {
         a_forced_release_frees_the_lock_and_the_holder_learns_it,
         a_lease_goes_on_in_another_handler_by_its_token,
         a_renewal_gives_what_the_lock_was_acquired_for_unless_told,
+        a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short,
         a_renewal_that_is_overtaken_shortens_nothing,
         names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name,
         overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not,
@@ -869,6 +870,31 @@ fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
         assert!((80_000..=90_000).contains(&stack.redis::<u64>("PTTL a")));
         assert!(told.remaining() > ms(80_000));
         told.release().await.unwrap();
+    });
+}
+
+fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.lock("a").ttl(ms(20_000)).unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        lease.renew_for(ms(60_000)).await.unwrap();
+        assert!((50_000..=60_000).contains(&stack.redis::<u64>("PTTL a")));
+        assert!(lease.remaining() > ms(50_000) && lease.remaining() < ms(60_000));
+        lease.renew().await.unwrap();
+        assert!(stack.redis::<u64>("PTTL a") > 50_000 && lease.remaining() > ms(50_000));
+        // Whoever resumes it does not take what it asked for once for what the lock was acquired for.
+        let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
+        let _: () = stack.redis("PEXPIRE a 1000");
+        resumed.renew_for(ms(5_000)).await.unwrap();
+        assert!((4_000..=5_000).contains(&stack.redis::<u64>("PTTL a")));
+        assert!(resumed.remaining() > ms(4_000) && resumed.remaining() < ms(5_000));
+        resumed.renew().await.unwrap();
+        assert!((15_000..=20_000).contains(&stack.redis::<u64>("PTTL a")));
+        for odd in [ms(0), ms(3), ms(366 * 86_400_000 + 1), ms(10) + ms(1) / 2] {
+            assert_eq!(code(resumed.renew_for(odd).await), "invalid_argument");
+        }
+        resumed.release().await.unwrap();
     });
 }
 

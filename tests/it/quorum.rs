@@ -402,3 +402,25 @@ impl Section {
         Ok(())
     }
 }
+
+#[test]
+fn a_lock_over_several_bridges_is_renewed_for_no_longer_than_one_that_came_back_empty_is_kept_from_a_say()
+ {
+    run(async {
+        let bridges = Bridges::spawn(3);
+        let lease = bridges.lock().wait(ms(20_000)).acquire().await.unwrap();
+        lease.renew_for(TTL).await.expect("no longer than the ttl");
+        let refused = lease.renew_for(TTL + ms(1)).await;
+        assert_eq!(code(refused), "invalid_argument");
+        let client = bridges.client().quarantine(2 * TTL);
+        let resumed = lock(&client).resume(lease.into_token()).unwrap();
+        resumed
+            .renew_for(2 * TTL)
+            .await
+            .expect("no longer than the quarantine");
+        assert!(resumed.remaining() > TTL);
+        let refused = resumed.renew_for(2 * TTL + ms(1)).await;
+        assert_eq!(code(refused), "invalid_argument");
+        resumed.release().await.unwrap();
+    });
+}
