@@ -299,6 +299,33 @@ export const javascript: Suite = {
     equal(lease.remaining, 0);
   },
 
+  async what_remains_of_a_lease_is_told_in_whole_milliseconds_and_its_end_as_a_date(stack) {
+    const lock = stack.lock("a", { ttl: 30_000 });
+    const { now } = performance;
+    const at = Math.ceil(now.call(performance));
+    let lease;
+    try {
+      performance.now = () => at;
+      lease = await lock.acquire();
+      // ttl less 1 % and 2 ms.
+      equal(lease.remaining, 29_698);
+      performance.now = () => at + 0.25;
+      equal(lease.remaining, 29_697);
+      const [before, end, after] = [Date.now(), lease.expiresAt, Date.now()];
+      check(end instanceof Date && +end >= before + 29_697 && +end <= after + 29_697, `${String(end)}`);
+      performance.now = () => at + 29_697.5;
+      equal([lease.remaining, lease.expiresAt], [0, null]);
+    } finally {
+      performance.now = now;
+    }
+    const resumed = lock.resume(lease.handOver());
+    equal([resumed.remaining, resumed.expiresAt, lease.expiresAt], [0, null, null]);
+    await resumed.renew();
+    check(resumed.expiresAt !== null, "it is known");
+    await resumed.release();
+    equal(resumed.expiresAt, null);
+  },
+
   async the_signal_of_a_resumed_lease_fires_once_its_deadline_is_known(stack) {
     const lock = stack.lock("a", SHORT);
     const lease = lock.resume((await lock.acquire()).handOver());

@@ -89,13 +89,23 @@ export class Lease {
   }
 
   /**
-   * Milliseconds that the lease surely lasts yet, by the local clock; 0 once it is over, or a release or a commit was sent.
+   * Whole milliseconds that the lease surely lasts yet, rounded down, by a local clock that nobody sets; 0 once it is over, or a release
+   * or a commit was sent.
    *
    * In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
    */
   get remaining(): number {
-    if (this.#over || this.#instance.hasFailed) return 0;
-    return this.#instance.call(() => this.#raw.remaining);
+    return Math.floor(this.#left);
+  }
+
+  /**
+   * When the lease is over unless it is renewed, by the host's wall clock: to be shown, logged, or told to others. `null` where nothing
+   * is {@link Lease.remaining | remaining}. That clock may be wrong, and may be set, so what depends on the lease is decided by
+   * `remaining`.
+   */
+  get expiresAt(): Date | null {
+    const { remaining } = this;
+    return remaining > 0 ? new Date(Date.now() + remaining) : null;
   }
 
   /**
@@ -237,6 +247,12 @@ export class Lease {
     }
   }
 
+  /** What remains, to the fraction of a millisecond: the signal is not to fire before. */
+  get #left(): number {
+    if (this.#over || this.#instance.hasFailed) return 0;
+    return this.#instance.call(() => this.#raw.remaining);
+  }
+
   async #call<T>(call: () => Promise<T>): Promise<T> {
     if (this.#isGone) throw this.#gone();
     try {
@@ -307,9 +323,9 @@ export class Lease {
   #watch(): void {
     clearTimeout(this.#timer);
     if (this.#controller === undefined || this.#over || !this.#hasDeadline || this.#endings > 0) return;
-    const { remaining } = this;
-    if (remaining === 0) return this.#end(expired);
-    const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(remaining), LONGEST_TIMER));
+    const left = this.#left;
+    if (left === 0) return this.#end(expired);
+    const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(left), LONGEST_TIMER));
     this.#timer = timer as ReturnType<typeof setTimeout>;
     // In Node a timer alone would keep the process.
     if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
