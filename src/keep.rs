@@ -1,5 +1,6 @@
 //! Keeping a lease while work goes on under it.
 
+use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 
@@ -35,16 +36,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         work: impl Future<Output = Result<O, E>>,
     ) -> Result<O, E> {
         let _keeping = self.begin_keeping()?;
-        let claim = self.claim();
-        let mut since = claim.since;
-        if self.deadline().is_none() {
-            self.renew().await?;
-            since = claim.client.runtime().now();
-        }
-        // Also behind that renewal, whose answer may have been waited for too long.
-        self.check_held()?;
-        let until = since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(self.ttl()));
-        match race(work, renewing(self, until)).await {
+        let until = self.kept_until(max_hold).await?;
+        let lost = async {
+            match renewing(self, until).await {
+                // The work gave it back or handed it over itself, and may still have something to do.
+                Why::Released => pending().await,
+                why => why,
+            }
+        };
+        match race(work, lost).await {
             First::Left(outcome) => {
                 let held = self.ended().await;
                 // Work that failed is to be told why it failed, whatever became of the lock.
@@ -54,6 +54,50 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             }
             First::Right(why) => Err(self.stopped(why).await.into()),
         }
+    }
+
+    /// Keeps the lease, by renewing it, for as long as this is awaited: for work that is in no one place, beside which it goes on. As
+    /// with [`Lease::keep`], a resumed lease is renewed first, and `max_hold` bounds it; but nothing is released when it is dropped.
+    ///
+    /// It comes back when nothing is left to keep, with why: [`Error::Released`] when the lease was given back or handed over, by the
+    /// time of its next renewal; [`Error::Lost`], [`Error::Expired`]; [`Error::HeldTooLong`] after `max_hold`, with the lock given back. At once,
+    /// those of [`Lease::renew`] if it is over, or could not be renewed, and [`Error::Busy`] if it is kept already.
+    ///
+    /// ```
+    /// use edgelock::{Error, Lease, Runtime, Transport};
+    ///
+    /// /// Looks after the lease while others of this process use it.
+    /// async fn look_after<T: Transport, R: Runtime>(lease: &Lease<T, R>) {
+    ///     let Err(why) = lease.keep_alive(None).await;
+    ///     eprintln!("the lease is over: {why}");
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Always, as said: nothing else ends it.
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops the renewals. The lease is as it was last renewed.
+    pub async fn keep_alive(&self, max_hold: Option<Duration>) -> Result<Infallible, Error> {
+        let _keeping = self.begin_keeping()?;
+        let until = self.kept_until(max_hold).await?;
+        match renewing(self, until).await {
+            Why::Released => Err(self.error(Why::Released)),
+            why => Err(self.stopped(why).await),
+        }
+    }
+
+    /// Until when it is kept at most. One that was resumed is renewed for it.
+    async fn kept_until(&self, max_hold: Option<Duration>) -> Result<Moment, Error> {
+        let claim = self.claim();
+        let mut since = claim.since;
+        if self.deadline().is_none() {
+            self.renew().await?;
+            since = claim.client.runtime().now();
+        }
+        // Also behind that renewal, whose answer may have been waited for too long.
+        self.check_held()?;
+        Ok(since + max_hold.unwrap_or_else(|| LONGEST_HOLD.max(self.ttl())))
     }
 
     /// Gives the lock back after the work ended. Whether that was under the lock.
@@ -90,7 +134,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 }
 
-/// Renews `lease` every third of its ttl, and comes back when it is lost, past its deadline, or held for too long.
+/// Renews `lease` every third of its ttl, and comes back when it is lost, past its deadline, held for too long, or given back.
 async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) -> Why {
     let claim = lease.claim();
     let runtime = claim.client.runtime();
@@ -109,9 +153,9 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
                     First::Right(()) => return Why::Expired,
                 }
             }
-            // The work gave it back or handed it over itself, and may still have something to do.
-            (_, None) | (Standing::Ended(Why::Released), _) => pending().await,
             (Standing::Ended(why), _) => return why,
+            // Not one that is kept.
+            (_, None) => pending().await,
         };
         if deadline <= now {
             return Why::Expired;

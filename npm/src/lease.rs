@@ -137,6 +137,16 @@ impl Lease {
         })
     }
 
+    /// Renews the lease until `stopped` is settled; rejects with why if nothing is left to renew before.
+    #[wasm_bindgen(js_name = keepAlive)]
+    pub fn keep_alive(&self, stopped: Promise, max_hold_ms: Option<f64>) -> Promise {
+        let held = self.0.clone();
+        promise(Some(stopped), async move {
+            let max_hold = max_hold_ms.map(duration).transpose()?;
+            match held.lease()?.keep_alive(max_hold).await? {}
+        })
+    }
+
     /// Ends the lease here, and leaves the lock held: the token.
     ///
     /// # Errors

@@ -125,6 +125,19 @@ const kinds: Readonly<Record<string, Kind>> = {
       return () => lock.run(async () => {}, { signal });
     },
   },
+  "acquire, keep alive, stop, release": {
+    call(bench) {
+      const lock = bench.lock();
+      return async () => {
+        const lease = await lock.acquire();
+        {
+          using _alive = lease.keepAlive();
+          await settled();
+        }
+        await lease.release();
+      };
+    },
+  },
   "a lease that is handed over and resumed": {
     call(bench) {
       const lock = bench.lock();

@@ -1,6 +1,6 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
 import { type CallOptions, Client, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, InternalError, type Lease, type Lock, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown } from "./harness.js";
+import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown, unhandled } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
 /** Past the limit of a test: what is free before was given back. */
@@ -430,6 +430,79 @@ export const javascript: Suite = {
     equal(await stack.redis("EXISTS ~a"), 0);
   },
 
+  async a_lease_is_kept_alive_until_that_is_stopped_and_not_released_then(stack) {
+    const lock = stack.lock("a", SHORT);
+    const first = await lock.acquire();
+    const resumed = lock.resume(first.handOver());
+    const { signal } = resumed;
+    {
+      using _alive = resumed.keepAlive();
+      await sleep(SHORT.ttl + 500);
+      check(resumed.remaining > 0 && !signal.aborted, "it is held");
+      await fails("busy", () => resumed.keepAlive());
+      await fails("busy", resumed.keep(() => check(false, "it is not begun")));
+    }
+    equal(await stack.redis("GET ~a"), resumed.token);
+    // It may be kept again at once, and then is left to its deadline.
+    const stop = resumed.keepAlive();
+    stop();
+    stop();
+    equal(await resumed.renew(), undefined);
+    await eventually(() => signal.aborted);
+    equal([signal.reason.code, resumed.remaining], ["expired", 0]);
+    const lease = await lock.acquire();
+    lease.keepAlive()();
+    equal(await lease.keep(async () => fails("busy", () => lease.keepAlive()).then(() => 7)), 7);
+  },
+
+  async the_signal_of_a_lease_that_is_kept_alive_says_why_that_ended_and_nothing_is_left_unhandled(stack) {
+    const lock = stack.lock("a", SHORT);
+    equal(await unhandled(async () => {
+      const lost = await lock.acquire();
+      lost.keepAlive();
+      await lock.forceRelease();
+      await eventually(() => lost.signal.aborted);
+      equal(lost.signal.reason.code, "lost");
+      // Nobody was told of it by a call.
+      await fails("lost", async () => { await using _lost = lost; });
+      const stuck = await lock.acquire();
+      stuck.keepAlive({ maxHold: 300 });
+      await eventually(() => stuck.signal.aborted);
+      equal([stuck.signal.reason.code, await stack.redis("EXISTS ~a")], ["held_too_long", 0]);
+      await fails("held_too_long", async () => { await using _stuck = stuck; });
+      const expired = await stack.client(new Network("pass", "hang", "hang", "hang", "hang")).lock("a", SHORT).acquire();
+      expired.keepAlive();
+      await eventually(() => expired.signal.aborted);
+      equal(expired.signal.reason.code, "expired");
+      await fails("expired", () => expired.keepAlive());
+    }), []);
+  },
+
+  async a_lease_that_is_given_back_or_handed_over_is_kept_alive_no_more(stack) {
+    const waited: Promise<unknown>[] = [];
+    const network = new Network();
+    const lock = stack.client({ ...network, waitUntil: (promise) => waited.push(promise) }).lock("a", SHORT);
+    const ends: Array<(lease: Lease) => unknown> = [(lease) => lease.release(), (lease) => lease.commit([]), (lease) => lock.resume(lease.handOver()).release()];
+    for (const end of ends) {
+      const lease = await lock.acquire();
+      lease.keepAlive()();
+      const stop = lease.keepAlive();
+      const ended = end(lease);
+      if (lease.remaining === 0 && !lease.signal.aborted) await fails("busy", () => lease.keepAlive());
+      await ended;
+      check(lease.signal.aborted && lease.signal.reason instanceof ReleasedError, "it is over");
+      await fails("released", () => lease.keepAlive());
+      stop();
+    }
+    equal([network.seen.length, waited.length], [6, 0]);
+    {
+      using lease = await lock.acquire();
+      lease.keepAlive();
+    }
+    await Promise.all(waited);
+    equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
   async a_release_at_the_end_of_a_run_that_gets_lost_goes_on_in_the_background(stack) {
     for (const waits of [true, false]) {
       const waited: Promise<unknown>[] = [];
@@ -638,6 +711,8 @@ export const javascript: Suite = {
         () => lease.renew(value as never),
         () => lease.renew({ ttl: value as never }),
         () => lease.keep(() => 7, value as never),
+        () => lease.keepAlive(value as never)(),
+        () => lease.keepAlive({ maxHold: value as never })(),
         () => lease.keep(() => 7, { signal: value as never }),
         () => client.lock("a", { signalList: value as never }).tryAcquire(),
         () => Client.fromEnv(value as never),

@@ -41,6 +41,7 @@ export const limits: Suite = {
       (requestTimeout) => new Client({ url, token, requestTimeout }),
       (quarantine) => new Client({ quorum: [{ url, token }], quarantine }),
       (ttl) => lease.renew({ ttl }),
+      (maxHold) => lease.keepAlive({ maxHold }),
       (maxHold) => lease.keep(() => check(false, "no work without a limit"), { maxHold }),
     ];
     for (const place of places) for (const value of NO_NUMBERS) await refuses(() => place(value as never));

@@ -352,6 +352,10 @@ export function released(lock: string): ReleasedError {
   return new ReleasedError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isUnknown: false, lock });
 }
 
+export function busy(lock: string): BusyError {
+  return new BusyError({ code: "busy", message: `another write of the lease of lock ${quoted(lock)} is still under way`, isUnknown: false, lock });
+}
+
 export function expired(lock: string): LostError {
   return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isUnknown: false, lock });
 }

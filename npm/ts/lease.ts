@@ -1,12 +1,16 @@
 // A lock that is held, until a deadline.
 import { abortSignal, milliseconds, object } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import { CommandFailedError, EdgelockError, expired, LostError, released, type UnreplicatedError } from "./errors.js";
+import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, type UnreplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
 import type { RawLease, Reply } from "./raw.js";
 
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
+
+// Where the host does not know these symbols, compilers agree on the registered ones.
+const DISPOSE = Symbol.dispose ?? Symbol.for("Symbol.dispose");
+const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
 /** For how long a lease is renewed. */
 export interface RenewOptions {
@@ -23,6 +27,11 @@ export interface KeepOptions {
   readonly maxHold?: number | undefined;
   /** Has the work told that it is to stop: the lease's own signal is aborted with the same reason, while the lease is kept on. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Ends what {@link Lease.keepAlive} began; `using` does so at the end of its block. To call it again does nothing. */
+export interface StopKeeping extends Disposable {
+  (): void;
 }
 
 /**
@@ -56,6 +65,11 @@ export class Lease {
   /** How many releases and commits are under way. */
   #endings = 0;
   #fence: number;
+  #isKept = false;
+  /** Ends what keeps it alive. */
+  #stop: (() => void) | undefined;
+  /** Settled when what kept it alive last has ended in the module too, which is a moment after it was stopped. */
+  #wasKept: Promise<void> | undefined;
 
   private constructor(name: string, key: string, instance: Instance, raw: RawLease, isResumed: boolean) {
     this.name = name;
@@ -183,11 +197,16 @@ export class Lease {
       this.#endings++;
     };
     let failure: { readonly error: unknown } | undefined;
+    const isFirst = !this.#isKept;
+    this.#isKept = true;
     try {
+      if (isFirst && this.#wasKept) await this.#wasKept;
       await this.#call(() => this.#raw.keep(begin, maxHoldMs));
     } catch (error) {
       if (!hasBegun) throw error;
       failure = { error };
+    } finally {
+      if (isFirst) this.#isKept = false;
     }
     const why = failure?.error;
     this.#end(why instanceof EdgelockError ? () => why : released);
@@ -197,6 +216,44 @@ export class Lease {
     if (outcome !== undefined && "error" in outcome) throw outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
     return outcome.value;
+  }
+
+  /**
+   * Renews the lease every third of its ttl, from now until what this returns is called: for work that is in no one function. `using`
+   * ends it with its block; nothing is released then. It ends by itself with the lease, whose `signal` says when and why, and after
+   * `maxHold`, as {@link Lease.keep} does: then the lock is given back, and the reason is `held_too_long`.
+   *
+   * One that was resumed is renewed at once. If the lease is known to be over this throws why, and `busy` if it is kept already. Nothing of it
+   * goes on when its host is stopped: in a Worker that is with the response.
+   */
+  keepAlive(options: Pick<KeepOptions, "maxHold"> = {}): StopKeeping {
+    const maxHold = milliseconds(object(options, "the options of a lease that is kept").maxHold, "maxHold");
+    if (this.#isGone || this.#over) throw this.#gone();
+    if (this.#isKept || this.#endings > 0) throw busy(this.#key);
+    if (this.#hasDeadline && this.remaining === 0) throw expired(this.#key);
+    let settle!: () => void;
+    const stopped = new Promise<void>((resolve) => (settle = resolve));
+    const stop = () => {
+      if (this.#stop !== stop) return;
+      this.#stop = undefined;
+      this.#isKept = false;
+      settle();
+      // A resumed lease was renewed for it.
+      this.#hasDeadline ||= this.remaining > 0;
+      this.#watch();
+    };
+    this.#stop = stop;
+    this.#isKept = true;
+    const begin = async () => {
+      if (this.#stop === stop) await this.#instance.wait(() => this.#raw.keepAlive(stopped, maxHold), this.#key);
+    };
+    const kept = this.#wasKept ? this.#wasKept.then(begin) : begin();
+    this.#wasKept = kept.catch((error: unknown) => {
+      // Nothing is thrown where it was stopped. Where a release or a commit came before, that one's end is the lease's.
+      if (error === undefined || error instanceof BusyError) return stop();
+      this.#end(error instanceof EdgelockError ? () => error : released);
+    });
+    return Object.assign(stop, { [DISPOSE]: stop }) as unknown as StopKeeping;
   }
 
   /** What comes of `work`, which is told of `signal` by that of the lease. What it returns in spite of it is not wanted any more. */
@@ -241,7 +298,8 @@ export class Lease {
     try {
       await this.release();
     } catch (error) {
-      if (error instanceof LostError && !wasToldLost) throw error;
+      const lost = [error, this.#over?.(this.#key)].find((why) => why instanceof LostError);
+      if (lost && !wasToldLost) throw lost;
       // Whatever else may be, the block was done under the lock; a release that got lost goes on behind it.
       this.giveBack();
     }
@@ -305,6 +363,7 @@ export class Lease {
 
   #end(why: (lock: string) => EdgelockError): void {
     this.#over ??= why;
+    this.#stop?.();
     clearTimeout(this.#timer);
     this.#controller?.abort(this.#over(this.#key));
   }
@@ -334,8 +393,7 @@ export class Lease {
 
 export interface Lease extends Disposable, AsyncDisposable {}
 
-// Where the host does not know these symbols, compilers agree on the registered ones.
 Object.defineProperties(Lease.prototype, {
-  [Symbol.dispose ?? Symbol.for("Symbol.dispose")]: { value: Lease.prototype.giveBack },
-  [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]: { value: Lease.prototype.dispose },
+  [DISPOSE]: { value: Lease.prototype.giveBack },
+  [ASYNC_DISPOSE]: { value: Lease.prototype.dispose },
 });

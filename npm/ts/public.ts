@@ -34,6 +34,6 @@ export {
 } from "./errors.js";
 export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
-export { type KeepOptions, Lease, type RenewOptions } from "./lease.js";
+export { type KeepOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
 export { type CallOptions, Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
 export type { Holder, Inspection, Reply } from "./raw.js";

@@ -102,6 +102,7 @@ export interface RawLease {
   commit(commands: RawCommands): Promise<Reply[]>;
   release(): Promise<void>;
   keep(begin: () => Promise<void>, maxHoldMs?: number): Promise<void>;
+  keepAlive(stopped: Promise<void>, maxHoldMs?: number): Promise<never>;
   handOver(): string;
   giveBack(): void;
   free(): void;

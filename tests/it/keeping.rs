@@ -20,6 +20,8 @@ over! {
         work_is_not_begun_under_a_resumed_lease_that_is_lost,
         a_lease_that_its_work_hands_over_is_not_released,
         a_lease_is_kept_for_one_work_at_a_time,
+        a_lease_is_kept_alive_beside_its_work_until_the_future_is_dropped,
+        what_keeps_a_lease_alive_comes_back_with_why_it_is_over,
     }
 }
 
@@ -158,5 +160,45 @@ fn a_lease_is_kept_for_one_work_at_a_time(spawn: Spawn) {
         let dropped = lease.keep(None, pending::<Result<(), Error>>());
         assert!(timeout(ms(50), dropped).await.is_err());
         assert_eq!(keep(&lease).await, (Ok(()), true));
+    });
+}
+
+fn a_lease_is_kept_alive_beside_its_work_until_the_future_is_dropped(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let token = lock.try_acquire().await.unwrap().into_token();
+        let lease = lock.resume(token).unwrap();
+        tokio::select! {
+            why = lease.keep_alive(None) => panic!("{why:?}"),
+            // Longer than the ttl.
+            () = eventually(|| seen.events().len() >= 6) => {}
+        }
+        assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+        let renewals = seen.events().len();
+        tokio::time::sleep(TTL / 2).await;
+        assert_eq!(seen.events().len(), renewals);
+        // One that was dropped keeps nothing.
+        lease.renew().await.unwrap();
+        assert_eq!(keep(&lease).await, (Ok(()), true));
+    });
+}
+
+fn what_keeps_a_lease_alive_comes_back_with_why_it_is_over(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.lock("a").ttl(TTL).unwrap();
+        let lease = lock.try_acquire().await.unwrap();
+        let (why, busy) = tokio::join!(biased; lease.keep_alive(Some(ms(100))), keep(&lease));
+        assert_eq!((code(why), code(busy.0)), ("held_too_long", "busy"));
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        let lease = lock.try_acquire().await.unwrap();
+        let _: () = stack.redis("DEL a");
+        assert_eq!(code(lease.keep_alive(None).await), "lost");
+        assert_eq!(code(lease.keep_alive(None).await), "lost");
+        let lease = lock.try_acquire().await.unwrap();
+        let (why, released) = tokio::join!(biased; lease.keep_alive(None), lease.release());
+        assert_eq!((code(why), released), ("released", Ok(())));
     });
 }
