@@ -183,10 +183,8 @@ impl Node {
         let under_way = self.overdue.under_way(&load);
         let answered = ask(connection, &timed).await;
         under_way.ended(&answered);
-        let mut replies = answered?;
-        if let Some(lasted) = pace::taken(&mut replies) {
-            self.pace.ran(load.scripts, lasted);
-        }
+        let (replies, lasted) = pace::taken(commands, answered?);
+        self.pace.ran(&load.scripts, &lasted);
         Ok(replies)
     }
 

@@ -4,26 +4,39 @@
 //! apart from them, one at a time, so that whoever waits is served between two of them.
 
 use std::collections::HashSet;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::{Arg, Cmd, Pipeline, Value};
 use sha1::{Digest as _, Sha1};
+use tokio::time::Instant;
 
 use crate::refuse;
 
 /// By the clock of Redis. The scripts of a lock take less than a hundredth of it.
 const QUICK: Duration = Duration::from_millis(10);
 
-/// Far more scripts than an application has. Beyond it all are forgotten, and prove themselves anew.
+/// Far more scripts than an application has; twice as many are kept at most.
 const REMEMBERED: usize = 4096;
+
+/// A script that is used as often is not forgotten, however many others are tried.
+const KEPT: Duration = Duration::from_secs(60);
 
 /// A script by what runs it: its SHA-1, or the name of a function.
 type Script = Vec<u8>;
 
 #[derive(Default)]
 pub(crate) struct Pace {
-    quick: RwLock<HashSet<Script>>,
+    quick: Mutex<Quick>,
+}
+
+/// The scripts that were quick, those of which forgotten that were not used for a while.
+#[derive(Default)]
+struct Quick {
+    used: HashSet<Script>,
+    /// Not used since `turned_at`, when `used` was full.
+    before: HashSet<Script>,
+    turned_at: Option<Instant>,
 }
 
 /// What the commands of one request have to do with others'.
@@ -54,60 +67,108 @@ impl Pace {
             }
         }
         if !load.scripts.is_empty() {
-            let quick = self.quick.read().unwrap_or_else(PoisonError::into_inner);
-            load.is_quick = load.scripts.iter().all(|script| quick.contains(script));
+            let mut quick = self.quick();
+            load.is_quick = load.scripts.iter().all(|script| quick.knows(script));
         }
         load
     }
 
-    /// They ran, for `lasted` in all.
-    pub(crate) fn ran(&self, scripts: Vec<Script>, lasted: Duration) {
-        let mut quick = self.quick.write().unwrap_or_else(PoisonError::into_inner);
-        if quick.len() >= REMEMBERED {
-            quick.clear();
-        }
-        match lasted <= QUICK {
-            true => quick.extend(scripts),
-            false => scripts.iter().for_each(|script| {
-                quick.remove(script);
-            }),
-        }
+    /// Each ran for as long as `lasted` says. What was refused did not run, and was not quick.
+    pub(crate) fn ran(&self, scripts: &[Script], lasted: &[Option<Duration>]) {
+        let mut quick = self.quick();
+        let (fast, slow): (Vec<_>, Vec<_>) = scripts
+            .iter()
+            .zip(lasted)
+            .filter_map(|(script, lasted)| Some((script, (*lasted)?)))
+            .partition(|(_, lasted)| *lasted <= QUICK);
+        fast.into_iter().for_each(|(script, _)| quick.learn(script));
+        slow.into_iter()
+            .for_each(|(script, _)| quick.forget(script));
     }
 
     /// They did not end in time: they prove themselves anew.
     pub(crate) fn doubt(&self, scripts: &[Script]) {
-        let mut quick = self.quick.write().unwrap_or_else(PoisonError::into_inner);
-        scripts.iter().for_each(|script| {
-            quick.remove(script);
-        });
+        let mut quick = self.quick();
+        scripts.iter().for_each(|script| quick.forget(script));
+    }
+
+    fn quick(&self) -> MutexGuard<'_, Quick> {
+        self.quick.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The commands, with the time before and after them.
+impl Quick {
+    fn knows(&mut self, script: &Script) -> bool {
+        if self.used.contains(script) {
+            return true;
+        }
+        let is_known = self.before.take(script);
+        is_known.is_some_and(|script| self.used.insert(script))
+    }
+
+    /// Unless there is no place before others have been unused for long enough.
+    fn learn(&mut self, script: &Script) {
+        if self.knows(script) {
+            return;
+        }
+        let may_turn = self.turned_at.is_none_or(|at| at.elapsed() >= KEPT);
+        if self.used.len() >= REMEMBERED && may_turn {
+            self.turned_at = Some(Instant::now());
+            self.before = std::mem::take(&mut self.used);
+        }
+        if self.used.len() < REMEMBERED && self.len() < 2 * REMEMBERED {
+            self.used.insert(script.clone());
+        }
+    }
+
+    fn forget(&mut self, script: &Script) {
+        self.used.remove(script);
+        self.before.remove(script);
+    }
+
+    fn len(&self) -> usize {
+        self.used.len() + self.before.len()
+    }
+}
+
+/// The commands, with the time before and after each script: what else a request takes says nothing of it.
 pub(crate) fn timed<'a>(commands: impl Iterator<Item = &'a Cmd>) -> Pipeline {
     let mut timed = Pipeline::new();
-    timed.cmd("TIME");
     for command in commands {
+        let runs_script = refuse::runs_script(&name(command));
+        if runs_script {
+            timed.cmd("TIME");
+        }
         timed.add_command(command.clone());
+        if runs_script {
+            timed.cmd("TIME");
+        }
     }
-    timed.cmd("TIME");
     timed
 }
 
-/// Takes the times off the replies. `None` if something was refused: what did not run was not quick.
-pub(crate) fn taken(replies: &mut Vec<Value>) -> Option<Duration> {
-    let after = replies.pop().as_ref().and_then(time);
-    let before = match replies.is_empty() {
-        true => None,
-        false => time(&replies.remove(0)),
-    };
-    let refused = replies
-        .iter()
-        .any(|reply| matches!(reply, Value::ServerError(_)));
-    match refused {
-        true => None,
-        false => after?.checked_sub(before?),
+/// Takes the times off the replies to the `timed` commands: how long each script ran, if it was not refused.
+pub(crate) fn taken(
+    commands: &Pipeline,
+    replies: Vec<Value>,
+) -> (Vec<Value>, Vec<Option<Duration>>) {
+    let mut replies = replies.into_iter();
+    let (mut theirs, mut lasted) = (Vec::with_capacity(commands.len()), Vec::new());
+    for command in commands.cmd_iter() {
+        if !refuse::runs_script(&name(command)) {
+            theirs.extend(replies.next());
+            continue;
+        }
+        let before = replies.next().as_ref().and_then(time);
+        let reply = replies.next();
+        let after = replies.next().as_ref().and_then(time);
+        lasted.push(match reply {
+            Some(Value::ServerError(_)) => None,
+            _ => after.and_then(|after| after.checked_sub(before?)),
+        });
+        theirs.extend(reply);
     }
+    (theirs, lasted)
 }
 
 /// `TIME` answers with seconds and microseconds.
@@ -151,4 +212,44 @@ pub(crate) fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
         Arg::Simple(word) => Some(word),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn script(number: usize) -> Script {
+        number.to_string().into_bytes()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_script_in_use_is_not_forgotten_since_thousands_of_others_are_tried() {
+        let (pace, ours) = (Pace::default(), script(0));
+        pace.ran(std::slice::from_ref(&ours), &[Some(QUICK)]);
+        for round in 0..5 {
+            for number in 1..3 * REMEMBERED {
+                let other = script(round * 3 * REMEMBERED + number);
+                pace.ran(&[other], &[Some(QUICK)]);
+            }
+            assert!(pace.quick().knows(&ours), "{round}");
+            assert!(pace.quick().len() <= 2 * REMEMBERED);
+            advance(KEPT).await;
+        }
+    }
+
+    #[test]
+    fn a_script_is_judged_by_what_itself_took() {
+        let pace = Pace::default();
+        let both = [script(0), script(1)];
+        pace.ran(&both, &[Some(QUICK), Some(2 * QUICK)]);
+        assert!(pace.quick().knows(&both[0]) && !pace.quick().knows(&both[1]));
+        // One slow run counts, whatever came behind it.
+        let twice = [script(0), script(0)];
+        pace.ran(&twice, &[Some(2 * QUICK), Some(QUICK)]);
+        assert!(!pace.quick().knows(&both[0]));
+        pace.ran(&twice, &[None, None]);
+        assert!(!pace.quick().knows(&both[0]));
+    }
 }

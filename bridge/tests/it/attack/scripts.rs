@@ -130,6 +130,28 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     beside.got_all().await;
 }
 
+/// Or whoever sends another's script together with one that lasts would have it wait behind all that do.
+#[tokio::test]
+async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts() {
+    let bridge = Bridge::spawn().await;
+    let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
+    assert_eq!(bridge.run(quick).await.0, 200);
+    let connection = async |command: &str| {
+        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
+        answer(bridge.post("/pipeline", body))
+            .await
+            .1
+            .rsplit_once(':')
+            .map(|(_, id)| id.to_owned())
+    };
+    let shared = connection(r#"["PING"]"#).await;
+    assert_eq!(connection(quick).await, shared);
+    assert_ne!(connection(&lasting(20)).await, shared);
+    let both = format!("[{quick},{}]", lasting(20));
+    assert_eq!(answer(bridge.post("/pipeline", both)).await.0, 200);
+    assert_eq!(connection(quick).await, shared);
+}
+
 #[tokio::test]
 async fn a_script_without_an_end_is_ended_when_its_client_is_gone() {
     let bridge = Bridge::spawn().await;
