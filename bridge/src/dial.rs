@@ -230,7 +230,17 @@ impl Connection {
     ///
     /// They are sent also if nobody waits for them any more: the library would leave them away, but their replies are counted on.
     pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> RedisResult<Vec<Value>> {
-        self.awaited.expect(commands.len(), bulk::size(&commands));
+        self.go_on(commands, 0).await
+    }
+
+    /// The same for a piece of a request: the replies to those before it cost `spent`.
+    pub(crate) async fn go_on(
+        &self,
+        commands: Arc<Pipeline>,
+        spent: usize,
+    ) -> RedisResult<Vec<Value>> {
+        self.awaited
+            .expect(commands.len(), bulk::size(&commands), spent);
         let mut connection = self.clone();
         Insist::on(async move {
             let count = commands.len();

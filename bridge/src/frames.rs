@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 pub(crate) use self::awaited::Awaited;
 use self::sieve::Sieve;
+pub(crate) use self::sieve::cost;
 
 /// More than this is not kept for the next replies.
 const KEPT: usize = 64 * 1024;

@@ -21,6 +21,7 @@ mod node;
 mod options;
 mod overdue;
 mod pace;
+mod pieces;
 mod places;
 mod rarely;
 mod redirect;

@@ -18,16 +18,19 @@ use std::time::Duration;
 
 use redis::{Pipeline, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::budget::Budget;
 use crate::bulk::Bulk;
 use crate::dial::{Connection, Server, of_one};
+use crate::frames;
 use crate::hub::{Hub, Listener, NotListening};
 use crate::lost::Lost;
 use crate::overdue::Overdue;
 use crate::pace::{self, Load, Pace};
+use crate::pieces::Pieces;
 use crate::rarely::Rarely;
+use crate::refuse;
 use crate::reply::Failure;
 use crate::reused::Reused;
 use crate::subscribe::Topic;
@@ -37,6 +40,13 @@ const TRANSACTIONS: usize = 16;
 
 /// How many large requests, or requests for large answers, are with Redis at once. Others wait for their turn.
 const LARGE_AT_ONCE: usize = 4;
+
+/// Whether a request's scripts have to show how long they last.
+#[derive(Clone, Copy)]
+enum Scripts {
+    AreTimed,
+    AreNot,
+}
 
 #[derive(Clone)]
 pub(crate) struct Limits {
@@ -94,14 +104,11 @@ impl Node {
         }
     }
 
-    /// Sends the commands in one piece, and returns a reply for each.
+    /// Sends the commands, and returns a reply for each.
     pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
         let load = self.pace.load(commands);
         match load {
-            Load {
-                waits_from: Some(first),
-                ..
-            } => self.wait_for_replicas(commands, first, load.is_quick).await,
+            Load { waits: true, .. } => self.wait_for_replicas(commands, load.is_quick).await,
             Load { is_quick: true, .. } => self.together(commands, load).await,
             _ => self.apart(commands, load).await,
         }
@@ -117,9 +124,9 @@ impl Node {
             false => (&self.commands, None),
         };
         let shared = connections.get(self.dial()).await?;
-        let under_way = self.overdue.under_way(&load);
-        let answered = ask(&shared.value, commands).await;
-        under_way.ended(&answered);
+        let answered = self
+            .ask(&shared.value, commands, &load, Scripts::AreNot)
+            .await;
         match &answered {
             Ok(replies) => self.bulk.answered(commands, replies),
             Err(lost) if !lost.was_sent() => {}
@@ -134,57 +141,50 @@ impl Node {
     }
 
     /// One script at a time.
-    async fn apart(&self, commands: &Pipeline, load: Load) -> Result<Vec<Value>, Lost> {
+    async fn apart(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, Lost> {
         let _turn = self.within_time(&self.turn, Lost::NoTurn).await?;
         let apart = self.scripts.get(self.dial()).await?;
-        let replies = self.measured(&apart.value, commands, load).await;
+        let replies = self
+            .ask(&apart.value, commands, &load, Scripts::AreTimed)
+            .await;
         if replies.as_ref().is_err_and(|lost| lost.was_sent()) {
             self.scripts.forget(&apart);
         }
         replies
     }
 
-    /// Alone, from the command `first` on, which waits.
+    /// Alone; but scripts that last take turns with all others.
     async fn wait_for_replicas(
         &self,
         commands: &Arc<Pipeline>,
-        first: usize,
         is_quick: bool,
     ) -> Result<Vec<Value>, Lost> {
         let _place = (self.waits.try_acquire()).map_err(|_| Lost::TooManyWaits)?;
         let connection = self.spare().await?;
+        let runs = match is_quick {
+            true => vec![Arc::clone(commands)],
+            false => before_and_behind_waits(commands),
+        };
         let mut replies = Vec::new();
-        let (before, after) = split(commands, first);
-        let mut waiting = commands;
-        if !is_quick {
-            let turn = self.within_time(&self.turn, Lost::NoTurn).await?;
-            let load = self.pace.load(&before);
-            replies = self.measured(&connection, &before, load).await?;
-            waiting = &after;
-            // The next one may run while this one waits.
-            drop(turn);
+        for run in runs {
+            let load = self.pace.load(&run);
+            let answered = match load.is_quick {
+                true => {
+                    self.ask(&connection, &run, &Load::default(), Scripts::AreNot)
+                        .await
+                }
+                // The next one may run while this one waits.
+                false => match self.within_time(&self.turn, Lost::NoTurn).await {
+                    Ok(_turn) => self.ask(&connection, &run, &load, Scripts::AreTimed).await,
+                    Err(lost) => Err(lost),
+                },
+            };
+            replies.extend(answered.map_err(|lost| match replies.is_empty() {
+                true => lost,
+                false => lost.of_a_part(),
+            })?);
         }
-        let answered = ask(&connection, waiting).await;
-        replies.extend(answered.map_err(|lost| match replies.is_empty() {
-            true => lost,
-            false => lost.of_a_part(),
-        })?);
         self.keep(connection);
-        Ok(replies)
-    }
-
-    async fn measured(
-        &self,
-        connection: &Connection,
-        commands: &Pipeline,
-        load: Load,
-    ) -> Result<Vec<Value>, Lost> {
-        let timed = Arc::new(pace::timed(commands.cmd_iter()));
-        let under_way = self.overdue.under_way(&load);
-        let answered = ask(connection, &timed).await;
-        under_way.ended(&answered);
-        let (replies, lasted) = pace::taken(commands, answered?);
-        self.pace.ran(&load.scripts, &lasted);
         Ok(replies)
     }
 
@@ -201,15 +201,14 @@ impl Node {
             false => Some(self.within_time(&self.turn, Lost::NoTurn).await?),
         };
         let connection = self.spare().await?;
-        let begun = ask(&connection, &of_one("MULTI")).await?;
+        let begun = ask(&connection, &of_one("MULTI"), 0).await?;
         if !matches!(begun[..], [Value::Okay]) {
             return Ok(begun);
         }
-        let under_way = self.overdue.under_way(&load);
         commands.cmd("EXEC");
-        let answered = ask(&connection, &Arc::new(commands)).await;
-        under_way.ended(&answered);
-        let replies = answered?;
+        let replies = self
+            .ask(&connection, &Arc::new(commands), &load, Scripts::AreNot)
+            .await?;
         self.keep(connection);
         Ok(replies)
     }
@@ -238,6 +237,46 @@ impl Node {
         })
     }
 
+    /// Piece by piece, for as long as a request may take; `load` is that of the request.
+    async fn ask(
+        &self,
+        connection: &Connection,
+        commands: &Arc<Pipeline>,
+        load: &Load,
+        scripts: Scripts,
+    ) -> Result<Vec<Value>, Lost> {
+        let ends = Instant::now() + self.limits.timeout;
+        let (mut pieces, mut replies, mut spent) = (Pieces::of(commands), Vec::new(), 0_usize);
+        while let Some(piece) = pieces.next() {
+            let under_way = self.overdue.under_way(load);
+            let sent = Instant::now();
+            let timed = match scripts {
+                Scripts::AreTimed => Arc::new(pace::timed(&piece)),
+                Scripts::AreNot => Arc::clone(&piece),
+            };
+            let asked = ask(connection, &timed, spent);
+            let answered = match replies.is_empty() {
+                true => asked.await,
+                false => timeout_at(ends, asked).await.unwrap_or_else(|_| {
+                    tell_of_no_answer(&"timed out");
+                    Err(Lost::Late)
+                }),
+            };
+            under_way.ended(&answered);
+            let answered = answered.map_err(|lost| match replies.is_empty() {
+                true => lost,
+                false => lost.of_a_part(),
+            })?;
+            pieces.answered(sent.elapsed());
+            spent = (answered.iter().map(frames::cost)).fold(spent, usize::saturating_add);
+            replies.extend(match scripts {
+                Scripts::AreTimed => self.pace.judge(&piece, answered),
+                Scripts::AreNot => answered,
+            });
+        }
+        Ok(replies)
+    }
+
     /// A connection that fails at this is let go, and the next one to ask opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, Lost> {
         self.run(&of_one("PING")).await
@@ -255,31 +294,45 @@ impl Node {
     }
 }
 
-/// At the command `first`.
-fn split(commands: &Pipeline, first: usize) -> (Pipeline, Arc<Pipeline>) {
-    let mut pieces = (Pipeline::new(), Pipeline::new());
-    for (index, command) in commands.cmd_iter().enumerate() {
-        let piece = match index < first {
-            true => &mut pieces.0,
-            false => &mut pieces.1,
+/// The commands as runs of those that wait for replicas, and of those that do not.
+fn before_and_behind_waits(commands: &Pipeline) -> Vec<Arc<Pipeline>> {
+    let mut runs: Vec<(bool, Pipeline)> = Vec::new();
+    for command in commands.cmd_iter() {
+        let waits = refuse::waits_for_replicas(&pace::name(command));
+        match runs.last_mut() {
+            Some((of, run)) if *of == waits => run.add_command(command.clone()),
+            _ => {
+                let mut run = Pipeline::new();
+                run.add_command(command.clone());
+                runs.push((waits, run));
+                continue;
+            }
         };
-        piece.add_command(command.clone());
     }
-    (pieces.0, Arc::new(pieces.1))
+    runs.into_iter().map(|(_, run)| Arc::new(run)).collect()
 }
 
-async fn ask(connection: &Connection, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
+async fn ask(
+    connection: &Connection,
+    commands: &Arc<Pipeline>,
+    spent: usize,
+) -> Result<Vec<Value>, Lost> {
     if connection.is_full() {
         return Err(Lost::NoTurn);
     }
-    connection.ask(Arc::clone(commands)).await.map_err(|error| {
-        static SAID: Rarely = Rarely::new();
-        if let Some(left_out) = SAID.due() {
-            tracing::warn!(reason = %error, left_out, "no answer from redis");
-        }
+    let answered = connection.go_on(Arc::clone(commands), spent).await;
+    answered.map_err(|error| {
+        tell_of_no_answer(&error);
         match error.is_timeout() {
             true => Lost::Late,
             false => Lost::Broken,
         }
     })
+}
+
+fn tell_of_no_answer(reason: &dyn std::fmt::Display) {
+    static SAID: Rarely = Rarely::new();
+    if let Some(left_out) = SAID.due() {
+        tracing::warn!(%reason, left_out, "no answer from redis");
+    }
 }

@@ -40,12 +40,13 @@ struct Quick {
 }
 
 /// What the commands of one request have to do with others'.
+#[derive(Default)]
 pub(crate) struct Load {
     pub(crate) scripts: Vec<Script>,
     /// Whether all scripts are known to be quick.
     pub(crate) is_quick: bool,
-    /// Where the first command is that waits for replicas.
-    pub(crate) waits_from: Option<usize>,
+    /// Whether one of them waits for replicas.
+    pub(crate) waits: bool,
 }
 
 impl Pace {
@@ -53,15 +54,15 @@ impl Pace {
         let mut load = Load {
             scripts: Vec::new(),
             is_quick: true,
-            waits_from: None,
+            waits: false,
         };
-        for (index, command) in commands.cmd_iter().enumerate() {
+        for command in commands.cmd_iter() {
             // Most commands are neither, and this is asked of each.
             let initial = word(command, 0).and_then(|name| name.first());
             match initial.map(u8::to_ascii_uppercase) {
                 Some(b'E' | b'F') => load.scripts.extend(script(command)),
                 Some(b'W') if refuse::waits_for_replicas(&name(command)) => {
-                    load.waits_from.get_or_insert(index);
+                    load.waits = true;
                 }
                 _ => {}
             }
@@ -73,8 +74,15 @@ impl Pace {
         load
     }
 
+    /// Takes the times off the replies to the `timed` commands, and learns from them.
+    pub(crate) fn judge(&self, commands: &Pipeline, replies: Vec<Value>) -> Vec<Value> {
+        let (theirs, lasted) = taken(commands, replies);
+        self.ran(&self.load(commands).scripts, &lasted);
+        theirs
+    }
+
     /// Each ran for as long as `lasted` says. What was refused did not run, and was not quick.
-    pub(crate) fn ran(&self, scripts: &[Script], lasted: &[Option<Duration>]) {
+    fn ran(&self, scripts: &[Script], lasted: &[Option<Duration>]) {
         let mut quick = self.quick();
         let (fast, slow): (Vec<_>, Vec<_>) = scripts
             .iter()
@@ -132,15 +140,14 @@ impl Quick {
 }
 
 /// The commands, with the time before and after each script: what else a request takes says nothing of it.
-pub(crate) fn timed<'a>(commands: impl Iterator<Item = &'a Cmd>) -> Pipeline {
+pub(crate) fn timed(commands: &Pipeline) -> Pipeline {
     let mut timed = Pipeline::new();
-    for command in commands {
-        let runs_script = refuse::runs_script(&name(command));
-        if runs_script {
+    for (command, stands) in with_places(commands) {
+        if stands.begins {
             timed.cmd("TIME");
         }
         timed.add_command(command.clone());
-        if runs_script {
+        if stands.ends {
             timed.cmd("TIME");
         }
     }
@@ -148,27 +155,43 @@ pub(crate) fn timed<'a>(commands: impl Iterator<Item = &'a Cmd>) -> Pipeline {
 }
 
 /// Takes the times off the replies to the `timed` commands: how long each script ran, if it was not refused.
-pub(crate) fn taken(
-    commands: &Pipeline,
-    replies: Vec<Value>,
-) -> (Vec<Value>, Vec<Option<Duration>>) {
+fn taken(commands: &Pipeline, replies: Vec<Value>) -> (Vec<Value>, Vec<Option<Duration>>) {
     let mut replies = replies.into_iter();
     let (mut theirs, mut lasted) = (Vec::with_capacity(commands.len()), Vec::new());
-    for command in commands.cmd_iter() {
-        if !refuse::runs_script(&name(command)) {
-            theirs.extend(replies.next());
-            continue;
+    let mut before = None;
+    for (_, stands) in with_places(commands) {
+        if stands.begins {
+            before = replies.next().as_ref().and_then(time);
         }
-        let before = replies.next().as_ref().and_then(time);
         let reply = replies.next();
-        let after = replies.next().as_ref().and_then(time);
-        lasted.push(match reply {
-            Some(Value::ServerError(_)) => None,
-            _ => after.and_then(|after| after.checked_sub(before?)),
-        });
+        if stands.ends {
+            let after = replies.next().as_ref().and_then(time);
+            lasted.push(match reply {
+                Some(Value::ServerError(_)) => None,
+                _ => after.and_then(|after| after.checked_sub(before?)),
+            });
+        }
         theirs.extend(reply);
     }
     (theirs, lasted)
+}
+
+/// Where a command stands in what is timed.
+struct Stands {
+    begins: bool,
+    ends: bool,
+}
+
+/// `ASKING` is about the very next command.
+fn with_places(commands: &Pipeline) -> impl Iterator<Item = (&Cmd, Stands)> {
+    let mut is_asking = false;
+    commands.cmd_iter().map(move |command| {
+        let name = name(command);
+        let ends = refuse::runs_script(&name);
+        let was_asking = std::mem::replace(&mut is_asking, name == b"ASKING");
+        let begins = is_asking || (ends && !was_asking);
+        (command, Stands { begins, ends })
+    })
 }
 
 /// `TIME` answers with seconds and microseconds.
@@ -237,6 +260,31 @@ mod tests {
             assert!(pace.quick().len() <= 2 * REMEMBERED);
             advance(KEPT).await;
         }
+    }
+
+    #[test]
+    fn the_time_is_asked_around_scripts_and_not_between_a_script_and_its_asking() {
+        let mut commands = Pipeline::new();
+        for name in ["GET", "EVAL", "ASKING", "FCALL"] {
+            commands.cmd(name);
+        }
+        let timed = timed(&commands);
+        let names: Vec<_> = timed.cmd_iter().map(name).collect();
+        let expected = "GET TIME EVAL TIME TIME ASKING FCALL TIME";
+        assert_eq!(names.join(&b' '), expected.as_bytes());
+        let at = |micros: &str| {
+            let parts = ["7", micros].map(|part| Value::BulkString(part.into()));
+            Value::Array(parts.into())
+        };
+        let replies = [Value::Nil, at("1"), Value::Int(1), at("3")];
+        let asked = [at("10"), Value::Okay, Value::Int(2), at("15")];
+        let (theirs, lasted) = taken(&commands, [replies, asked].concat());
+        assert_eq!(
+            theirs,
+            [Value::Nil, Value::Int(1), Value::Okay, Value::Int(2)]
+        );
+        let lasted: Vec<_> = lasted.into_iter().flatten().collect();
+        assert_eq!(lasted, [2, 5].map(Duration::from_micros));
     }
 
     #[test]

@@ -16,21 +16,34 @@ struct State {
 struct Request {
     replies: usize,
     bytes: usize,
+    spent: usize,
 }
 
 impl Awaited {
-    /// To be called right before a request of so many `bytes` is sent.
-    pub(crate) fn expect(&self, replies: usize, bytes: usize) {
+    /// To be called right before a request of so many `bytes` is sent; of what its replies may cost, `spent` went on earlier ones.
+    pub(crate) fn expect(&self, replies: usize, bytes: usize, spent: usize) {
         if replies > 0 {
             let mut state = self.state();
             state.bytes += bytes;
-            state.requests.push_back(Request { replies, bytes });
+            state.requests.push_back(Request {
+                replies,
+                bytes,
+                spent,
+            });
         }
     }
 
     /// Of all requests.
     pub(crate) fn bytes(&self) -> usize {
         self.state().bytes
+    }
+
+    /// By the request whose replies come next.
+    pub(super) fn spent(&self) -> usize {
+        self.state()
+            .requests
+            .front()
+            .map_or(0, |request| request.spent)
     }
 
     /// Whether the reply that arrived was the last one to its request.

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use redis::Value;
+
 use super::awaited::Awaited;
 
 /// Deeper than any reply that means something, and less deep than the library reads.
@@ -27,7 +29,9 @@ pub(super) struct Sieve {
     /// How many of them each array around the next one has, outermost first.
     open: Vec<u64>,
     awaited: Awaited,
-    /// What the replies to the request under way cost so far.
+    /// Replies to the request under way have come.
+    is_begun: bool,
+    /// What they cost so far.
     cost: usize,
     /// Why the reply under way is left away.
     refused: Option<Refused>,
@@ -93,6 +97,9 @@ impl Sieve {
         if self.pending == 0 {
             self.pending = 1;
         }
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.cost = self.awaited.spent();
+        }
         self.charge(ELEMENT);
         match line[0] {
             b'+' | b'-' => self.pass(String::from_utf8_lossy(line).as_bytes()),
@@ -152,9 +159,7 @@ impl Sieve {
             };
             self.ready.extend_from_slice(instead);
         }
-        if self.awaited.arrived() {
-            self.cost = 0;
-        }
+        self.is_begun = !self.awaited.arrived();
         self.whole = self.ready.len();
     }
 
@@ -177,6 +182,8 @@ impl Sieve {
     }
 }
 
+const TOO_LARGE: &str = "TOOLARGE";
+
 /// On a channel to which nobody listens.
 const NO_MESSAGE: &[u8] = b"*3\r\n$7\r\nmessage\r\n$0\r\n\r\n$0\r\n\r\n";
 
@@ -187,6 +194,18 @@ impl Refused {
             Self::TooLarge => b"-TOOLARGE the answer is larger than --max-reply allows; the command was executed\r\n",
         }
     }
+}
+
+/// What a reply costs that passed, and whether one did not.
+pub(crate) fn cost(reply: &Value) -> usize {
+    let content = match reply {
+        Value::BulkString(bytes) => bytes.len(),
+        Value::Array(items) => items.iter().map(cost).fold(0, usize::saturating_add),
+        // Then none of the same request passes any more.
+        Value::ServerError(refused) if refused.code() == TOO_LARGE => usize::MAX,
+        _ => 0,
+    };
+    content.saturating_add(ELEMENT)
 }
 
 /// What a line says behind its first character, unless that is nil's -1.

@@ -113,7 +113,7 @@ fn replies_to_one_request_count_together() {
         ..Sieve::default()
     };
     for replies in [2, 4, 1] {
-        sieve.awaited.expect(replies, 0);
+        sieve.awaited.expect(replies, 0, 0);
     }
     sieve.take(&piece.repeat(8));
     let passed = [

@@ -1,9 +1,9 @@
-//! Single commands that would take the connection from all.
+//! Commands that would take the connection, or Redis, from all.
 
 use reqwest::Method;
 
 use super::{Beside, many};
-use crate::support::{Bridge, TOKEN, answer};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect};
 
 /// Redis closes a connection on which it reads `POST` or `Host:`, which is its guard against HTTP.
 #[tokio::test]
@@ -78,4 +78,32 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
 
 fn as_json(command: &str) -> String {
     serde_json::to_string(&command.split(' ').collect::<Vec<_>>()).expect("words")
+}
+
+/// Redis carries out what it was sent, whether anybody still waits for it or not.
+#[tokio::test]
+async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let text = "x".repeat(1500);
+    assert_eq!(
+        bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
+        200
+    );
+    let beside = Beside::of(&bridge).await;
+    let slow = vec![r#"["LCS","text","text","LEN"]"#; 1000].join(",");
+    let asked = bridge
+        .request(Method::POST, "/pipeline")
+        .bearer_auth(READ_ONLY_TOKEN);
+    let (status, body) = answer(asked.body(format!("[{slow}]"))).await;
+    assert!(status == 504 && body.contains("unknown"), "{status} {body}");
+    let mut direct = connect(bridge.socket()).await;
+    let counts: String = redis::cmd("INFO")
+        .arg("commandstats")
+        .query_async(&mut direct)
+        .await
+        .expect("redis answers");
+    let calls = counts.split_once("cmdstat_lcs:calls=").expect("some").1;
+    let calls = calls.split_once(',').expect("a number").0;
+    assert!(calls.parse::<u32>().expect("a number") < 1000, "{calls}");
+    beside.got_all().await;
 }
