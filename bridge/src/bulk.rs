@@ -17,6 +17,10 @@ use crate::pace::{name, word};
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;
 
+/// What a single command took or brought is too little to take its key for large, though there were many of them in a request: whoever
+/// reads a small key often enough would have it read apart from then on, by all. A piece of a pipeline has not enough of these to be large.
+const LITTLE: usize = LARGE / 64;
+
 /// What an argument costs besides its bytes.
 const ARGUMENT: usize = 16;
 
@@ -50,7 +54,7 @@ impl Bulk {
         let average = sum / replies.len().max(1);
         let mut large = self.large.write().unwrap_or_else(PoisonError::into_inner);
         for (command, (size, weight)) in commands.cmd_iter().zip(both()) {
-            if size + weight < average {
+            if size + weight < average.max(LITTLE) {
                 continue;
             }
             if large.len() >= REMEMBERED {
@@ -181,6 +185,17 @@ mod tests {
         bulk.answered(&request, &replies);
         assert!(bulk.expects(&self::request(&["GET", "k"])));
         assert!(!bulk.expects(&self::request(&["GET", "small"])));
+    }
+
+    #[test]
+    fn a_key_is_not_taken_for_large_since_it_was_read_often() {
+        let bulk = Bulk::default();
+        let mut often = Pipeline::new();
+        (0..10_000).for_each(|_| {
+            often.cmd("GET").arg("k");
+        });
+        bulk.answered(&often, &vec![text(100); 10_000]);
+        assert!(!bulk.expects(&request(&["GET", "k"])));
     }
 
     #[test]

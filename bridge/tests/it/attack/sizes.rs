@@ -1,11 +1,12 @@
 //! Requests and answers that together are larger than memory.
 
 use futures_util::future::join_all;
+use reqwest::Method;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::{Beside, executed_nothing, many};
-use crate::support::{Bridge, TOKEN, answer, signal, until};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -139,6 +140,24 @@ async fn large_values_that_many_ask_for_at_once_are_not_in_the_way_of_small_ones
     assert!(answers.iter().any(|answer| answer.0 == 200));
     beside.got_all().await;
     assert_eq!(connection(r#"["GET","small"]"#).await, small);
+}
+
+/// Or who may only read could have others' keys wait for their turn with all that is large.
+#[tokio::test]
+async fn a_small_key_stays_beside_what_is_large_though_it_is_read_by_the_thousand() {
+    let bridge = Bridge::spawn().await;
+    assert_eq!(bridge.run(r#"["SET","small","x"]"#).await.0, 200);
+    let connection = async || {
+        let body = r#"[["GET","small"],["CLIENT","ID"]]"#;
+        answer(bridge.post("/pipeline", body)).await.1
+    };
+    let before = connection().await;
+    let often = vec![r#"["GET","small"]"#; 10_000].join(",");
+    let asked = bridge
+        .request(Method::POST, "/pipeline")
+        .bearer_auth(READ_ONLY_TOKEN);
+    assert_eq!(answer(asked.body(format!("[{often}]"))).await.0, 200);
+    assert_eq!(connection().await, before);
 }
 
 #[tokio::test]
