@@ -125,7 +125,7 @@ impl Bridge {
     }
 
     /// Whether scripts start with `#!lua flags=allow-key-locking`, so that Upstash locks the keys of a script and not the whole
-    /// database. Set by itself for Upstash's own hosts; real Redis refuses that line.
+    /// database. By default for Upstash's own hosts alone; real Redis refuses that line.
     #[must_use]
     pub fn key_locking(mut self, on: bool) -> Self {
         self.key_locking = on;
@@ -133,7 +133,7 @@ impl Bridge {
     }
 
     /// Whether scripts travel as `EVALSHA`, and as `EVAL` only when Redis does not know them: about a kilobyte less in each
-    /// request. Off by itself: some bridges refuse `EVALSHA`, and where scripts get lost often it costs requests.
+    /// request. Off by default: some bridges refuse `EVALSHA`, and where scripts get lost often it costs requests.
     #[must_use]
     pub fn script_cache(mut self, on: bool) -> Self {
         self.script_cache = on;

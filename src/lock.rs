@@ -66,7 +66,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
     }
 
-    /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10 s by itself.
+    /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10 s by default.
     ///
     /// It is how long the others wait if a holder dies, and what a holder must get done within. The holder counts on 2 ms and 1 %
     /// less, for clocks that differ; a shorter ttl would leave it nothing.
@@ -81,7 +81,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self)
     }
 
-    /// How long [`Lock::acquire`] waits for another holder, or for a bridge or a Redis that is away, at most. 5 s by itself. Zero is not
+    /// How long [`Lock::acquire`] waits for another holder, or for a bridge or a Redis that is away, at most. 5 s by default. Zero is not
     /// to wait, as [`Lock::try_acquire`] does.
     ///
     /// It bounds when requests leave, not when they are answered: a lock that is free is had however short the wait. So an acquisition
@@ -94,7 +94,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self
     }
 
-    /// How many requests one acquisition may send before it gives up as when its wait is over; 0 counts as 1. 40 by itself: hosts
+    /// How many requests one acquisition may send before it gives up as when its wait is over; 0 counts as 1. 40 by default: hosts
     /// of the edge count what a handler sends, and the smallest plans allow it 50. Those that get lost and are repeated count, and so
     /// do listening and leaving the queue. With fewer than 4 it does not queue.
     ///
@@ -106,7 +106,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self
     }
 
-    /// Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by itself: then a
+    /// Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by default: then a
     /// newcomer may take a lock that is free for an instant ahead of those who wait, which makes use of that instant.
     ///
     /// Whoever dies while it waits holds the others up for as long as it counts as alive: its ttl, and 10 s at most, but at
@@ -158,7 +158,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// How many replicas of Redis must have the lock, `within` what time, before it counts as held: then it survives the loss of the
     /// primary if one of these takes over. Asked for in the same request (`WAIT`), by each acquisition, renewal and
-    /// [`exec`](Lease::exec); fewer are [`Error::Unreplicated`]. None by itself: Redis replicates behind its answers.
+    /// [`exec`](Lease::exec); fewer are [`Error::Unreplicated`]. None by default: Redis replicates behind its answers.
     ///
     /// The request may last for that much longer, and its answer must come within the ttl. Who waits and is handed the lock asks once more. The
     /// bridge must have Upstash's `/pipeline`.
@@ -178,7 +178,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// What others are told of who holds the lock: by [`Lock::inspect`], and by [`Error::Held`] ("held by …"). Up to 128 bytes; empty
-    /// for none, as by itself. Everybody who may ask for the lock can read it, so it is no place for a secret.
+    /// for none, as by default. Everybody who may ask for the lock can read it, so it is no place for a secret.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if it is longer, or the lock is reentrant: that shows its owner.

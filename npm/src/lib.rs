@@ -29,7 +29,7 @@ pub struct Client(edgelock::Client<Fetch, Host>);
 
 #[wasm_bindgen]
 extern "C" {
-    /// How a client is to be; what is left out is as the client has it by itself.
+    /// How a client is to be; what is left out is as the client has it by default.
     pub type Settings;
     #[wasm_bindgen(method, getter)]
     fn prefix(this: &Settings) -> Option<String>;

@@ -16,7 +16,7 @@ pub struct Lock(Rc<edgelock::Lock<Fetch, Host>>);
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ waitMs?, maxRequests?, fair?, signalList?, label?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by itself.
+    /// `{ waitMs?, maxRequests?, fair?, signalList?, label?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by default.
     pub type Patience;
     #[wasm_bindgen(method, getter, js_name = waitMs)]
     fn wait_ms(this: &Patience) -> Option<f64>;

@@ -30,20 +30,20 @@ export interface ClientSettings {
   /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
   readonly prefix?: string | undefined;
   /**
-   * How long to wait for the answer to one request, at most; more than 0, which elsewhere means for ever. 2,000 by itself. Also how long a
+   * How long to wait for the answer to one request, at most; more than 0, which elsewhere means for ever. 2,000 by default. Also how long a
    * call that does not wait for the lock leaves a bridge alone that asks for it (`Retry-After`), in all.
    */
   readonly requestTimeout?: number | undefined;
-  /** How often an operation is sent when its requests get lost; 0 counts as 1. 3 by itself. Sending again is safe. */
+  /** How often an operation is sent when its requests get lost; 0 counts as 1. 3 by default. Sending again is safe. */
   readonly attempts?: number | undefined;
   /**
    * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with webdis, and with a bridge that says that it
    * pushes, as edgelock-bridge does. Other bridges are asked from time to time: a subscription can take one away from all its clients.
    */
   readonly push?: boolean | undefined;
-  /** Whether scripts travel as `EVALSHA`, and as `EVAL` only when Redis does not know them. Off by itself. */
+  /** Whether scripts travel as `EVALSHA`, and as `EVAL` only when Redis does not know them. Off by default. */
   readonly scriptCache?: boolean | undefined;
-  /** Whether Upstash is to lock only the keys of a script. Set by itself for its own hosts. */
+  /** Whether Upstash is to lock only the keys of a script. By default for its own hosts alone. */
   readonly keyLocking?: boolean | undefined;
   /** Allows plain `http:` to other hosts than this one: whoever listens there learns the credential. */
   readonly plainHttp?: boolean | undefined;
@@ -126,7 +126,7 @@ export class Client {
   }
 
   /**
-   * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`; by itself that of the process.
+   * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`; by default that of the process.
    *
    * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_TOKEN`, then for Upstash's `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then
    * for Vercel's `KV_REST_API_URL` and `…_TOKEN`.

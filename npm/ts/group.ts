@@ -40,14 +40,14 @@ export interface Section<Item, Answer, State = undefined> {
 
 /** How large a turn may be. */
 export interface GroupCommitOptions {
-  /** How many items it has at most. 256 by itself. */
+  /** How many items it has at most. 256 by default. */
   readonly maxItems?: number | undefined;
   /**
-   * About how large a request may become by what it carries. 262,144 by itself. The last item of a turn may exceed it by its writes,
+   * About how large a request may become by what it carries. 262,144 by default. The last item of a turn may exceed it by its writes,
    * and one that is too large for any turn has one to itself.
    */
   readonly maxBytes?: number | undefined;
-  /** How many items of a name may wait for a turn, or for a look. 10,000 by itself. Who comes when there are so many gets `HeldError` at once. */
+  /** How many items of a name may wait for a turn, or for a look. 10,000 by default. Who comes when there are so many gets `HeldError` at once. */
   readonly maxWaiting?: number | undefined;
 }
 

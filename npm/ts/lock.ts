@@ -9,19 +9,19 @@ import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, Reply 
 /** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface LockOptions {
   /**
-   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by itself. A resumed lease is
+   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by default. A resumed lease is
    * renewed for it only if it was set, else for what the lock was acquired for.
    */
   readonly ttl?: number | undefined;
   /**
-   * How long to wait for another holder, or for a bridge that is away, at most. 5,000 by itself; 0 is not to wait. It bounds when requests
+   * How long to wait for another holder, or for a bridge that is away, at most. 5,000 by default; 0 is not to wait. It bounds when requests
    * are sent, not when they are answered: a lock that is free is had however short the wait.
    */
   readonly wait?: number | undefined;
-  /** Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by itself. */
+  /** Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by default. */
   readonly fair?: boolean | undefined;
   /**
-   * How many requests one acquisition may send before it gives up; 0 counts as 1. 40 by itself, which keep a place in the queue for up to
+   * How many requests one acquisition may send before it gives up; 0 counts as 1. 40 by default, which keep a place in the queue for up to
    * 5 minutes: whoever asks less often than every 10 s, or its ttl if that is shorter, loses it.
    */
   readonly maxRequests?: number | undefined;
@@ -39,7 +39,7 @@ export interface LockOptions {
   readonly label?: string | undefined;
   /**
    * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
-   * {@link UnreplicatedError}. None by itself. The bridge must have Upstash's `/pipeline`.
+   * {@link UnreplicatedError}. None by default. The bridge must have Upstash's `/pipeline`.
    */
   readonly replicas?: { readonly count: number; readonly within: number } | undefined;
   /**

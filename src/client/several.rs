@@ -81,7 +81,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// Of a [quorum](Client::quorum): for how long a Redis that was started has no say, since it may have come back without the
-    /// locks that it knew of. The ttl of the lock that is asked for, by itself, and never less. Where names are locked for
+    /// locks that it knew of. The ttl of the lock that is asked for, by default, and never less. Where names are locked for
     /// different ttls, the longest.
     ///
     /// Fences grow across servers that came back empty as long as the servers' clocks differ by less than this.
