@@ -103,8 +103,8 @@ export class Lease {
   }
 
   /**
-   * Whole milliseconds that the lease surely lasts yet, rounded down, by a local clock that nobody sets; 0 once it is over, or a release
-   * or a commit was sent.
+   * Whole milliseconds that the lease surely lasts yet, rounded down, by a local clock that nobody sets; 0 in the last of them, once
+   * it is over, or a release or a commit was sent.
    *
    * In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
    */
@@ -230,7 +230,7 @@ export class Lease {
     const maxHold = milliseconds(object(options, "the options of a lease that is kept").maxHold, "maxHold");
     if (this.#isGone || this.#over) throw this.#gone();
     if (this.#isKept || this.#endings > 0) throw busy(this.#key);
-    if (this.#hasDeadline && this.remaining === 0) throw expired(this.#key);
+    if (this.#hasDeadline && this.#left === 0) throw expired(this.#key);
     let settle!: () => void;
     const stopped = new Promise<void>((resolve) => (settle = resolve));
     const stop = () => {
