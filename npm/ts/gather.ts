@@ -78,10 +78,9 @@ export class Gather<Item, Answer> {
     if (this.#turn && this.#signs === signs && this.#turn.showsWithin <= quiet) this.abandon(this.#turn);
   }
 
-  /** A turn for this caller to drive, if none is under way and it is the first that waits, or whoever is has shown nothing since `signs`. */
-  drive(entry: Entry<Item, Answer>, signs: number | undefined, bound: Bound): Turn<Item, Answer> | undefined {
-    const ahead = this.ahead(entry);
-    if (this.#turn || ahead < 0 || (ahead > 0 && signs !== this.#signs)) return undefined;
+  /** A turn for this caller to drive, if it waits and none is under way. The first items are in it, also if its own is not. */
+  drive(entry: Entry<Item, Answer>, bound: Bound): Turn<Item, Answer> | undefined {
+    if (this.#turn || this.ahead(entry) < 0) return undefined;
     this.#signs++;
     const entries = this.#waiting.splice(0, this.#fitting([], bound));
     return (this.#turn = { driver: entry, showsWithin: 0, entries, askedFor: [] });
@@ -183,6 +182,11 @@ export class Gather<Item, Answer> {
       if (proof !== undefined || entry === driver) tell(entry, { error: this.#gone(proof !== undefined) });
     }
     this.#waiting[0]?.call();
+  }
+
+  /** The callers that wait for a turn to begin, from one place in the line to another; nothing if one has, or nobody waits there. */
+  idle(from: number, to: number): readonly Entry<Item, Answer>[] {
+    return this.#turn ? [] : this.#waiting.slice(from, to);
   }
 
   /** This caller does not want to know any more: its item is not decided, unless its turn has begun. */

@@ -53,7 +53,7 @@ export class Lines<Item, Answer> {
         if (entry.outcome) return settled(entry.outcome);
         if (signal?.aborted) throw signal.reason;
         const left = Math.max(giveUp - performance.now(), 0);
-        const turn = hasWaited && left === 0 ? undefined : line.drive(entry, quiet >= look ? signs : undefined, this.#bound);
+        const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
           turn.showsWithin = look;
           this.#drive({ line, turn, lock: home.patient(left), home, acquisition: () => this.#acquisition(key) });
@@ -96,7 +96,8 @@ export class Lines<Item, Answer> {
         line.abandon(turn);
         if (line.isIdle) this.#forget(home.key, line);
         driven.lock.free();
-      });
+      })
+      .then(() => handOn(line));
     // It goes on when its caller is gone, unless the host says that it is too late for that.
     try {
       home.waitUntil?.(done);
@@ -124,6 +125,22 @@ export class Lines<Item, Answer> {
     this.#byName.delete(key);
     this.#acquisitions.get(key)?.free();
     this.#acquisitions.delete(key);
+  }
+}
+
+/** A host that is alive looks at once, in milliseconds. */
+const COMES_WITHIN = 10;
+
+/**
+ * Sees to it that somebody drives the next turn: who hung up does not hear that it is called, so twice as many are each time that nobody
+ * came.
+ */
+async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
+  for (let [from, to] = [1, 3]; line.idle(0, 1).length > 0; [from, to] = [to, to * 2]) {
+    await new Promise((resolve) => setTimeout(resolve, COMES_WITHIN));
+    const next = line.idle(from, to);
+    if (next.length === 0) return;
+    for (const entry of next) entry.call();
   }
 }
 

@@ -1,9 +1,11 @@
 //! Which items of one name are decided in which turn, and by whose work. It decides; it neither
 //! sends, nor waits, nor knows the time.
 //!
-//! Callers bring items, and wait. While no turn is under way, the first of them drives one: it
+//! Callers bring items, and wait. While no turn is under way, whoever of them looks drives one: it
 //! takes the first items, up to a bound, and works for all of them. Each time that it asks for the
-//! lock it asks for those too that have come meanwhile, and takes them along when it has it. The end of a turn calls the first that waits, which drives the next.
+//! lock it asks for those too that have come meanwhile, and takes them along when it has it. The end
+//! of a turn calls the first that waits to look, and more of them if it does not come: the request of
+//! who hung up may be at its end.
 //!
 //! A driver may go away without a word, as a request that a host cut short does. So whatever a
 //! driver does is a sign of life, and whoever has seen none for long enough says so by
@@ -150,16 +152,11 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             .flatten()
     }
 
-    /// A turn for this ticket to drive, if none is under way and it is the first that waits, or
-    /// whoever is has shown nothing since `signs`.
-    pub(super) fn drive(
-        &mut self,
-        ticket: u64,
-        signs: Option<u64>,
-        bound: Bound,
-    ) -> Option<Drive<P>> {
-        let ahead = self.ahead(ticket)?;
-        if self.turn.is_some() || (ahead > 0 && signs != Some(self.signs)) {
+    /// A turn for this ticket to drive, if it waits and none is under way. The first items are in it, also
+    /// if its own is not.
+    pub(super) fn drive(&mut self, ticket: u64, bound: Bound) -> Option<Drive<P>> {
+        self.ahead(ticket)?;
+        if self.turn.is_some() {
             return None;
         }
         self.signs += 1;
@@ -330,6 +327,17 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let at = self.ahead(ticket)?;
         self.waiting.remove(at);
         self.first().filter(|_| at == 0 && self.turn.is_none())
+    }
+
+    /// The callers that wait for a turn to begin, from one place in the line to another; `None` if one has, or nobody
+    /// waits there.
+    pub(super) fn idle(&self, from: usize, to: usize) -> Option<Vec<C>> {
+        let waits = self.turn.is_none() && from < self.waiting.len();
+        let to = to.min(self.waiting.len());
+        waits.then(|| {
+            let callers = self.waiting.range(from..to);
+            callers.map(|entry| entry.caller.clone()).collect()
+        })
     }
 
     fn first(&self) -> Option<C> {

@@ -80,9 +80,8 @@ impl<I, A> Lines<I, A> {
                 return outcome;
             }
             let left = give_up.since(runtime.now());
-            let seen = (quiet >= pace.look).then_some(signs);
             if (!has_waited || !left.is_zero())
-                && let Some((driver, orphan)) = ticket.drive(seen, bound, pace.look)
+                && let Some((driver, orphan)) = ticket.drive(bound, pace.look)
             {
                 // Whatever became of its commit, nobody needs that lease any more, and dropping it
                 // gives the lock back.
@@ -231,15 +230,10 @@ impl<'a, I, A> Ticket<'a, I, A> {
     }
 
     /// A turn to drive, and the lease that is to be given back before.
-    fn drive(
-        &self,
-        seen: Option<u64>,
-        bound: Bound,
-        shows_within: Duration,
-    ) -> Option<(Driver<I, A>, Option<Token>)> {
+    fn drive(&self, bound: Bound, shows_within: Duration) -> Option<(Driver<I, A>, Option<Token>)> {
         let Drive { number, orphan } = (self.lines)
             .with(self.name, |line| {
-                let drive = line.drive(self.number, seen, bound);
+                let drive = line.drive(self.number, bound);
                 drive.inspect(|_| line.show_within(shows_within))
             })
             .flatten()?;
@@ -339,6 +333,22 @@ impl<I, A> Driver<I, A> {
         }
         tell(Some(slots), outcomes);
         waiting
+    }
+
+    /// Sees to it that somebody drives the next turn: who hung up does not hear that it is called, so twice as many
+    /// are each time that nobody came.
+    pub(super) async fn hand_on<R: Runtime>(&self, runtime: &R) {
+        /// A host that is alive looks at once.
+        const COMES_WITHIN: Duration = Duration::from_millis(10);
+        let (mut from, mut to) = (1, 3);
+        while (self.with(|line, _| line.idle(0, 1)).flatten()).is_some() {
+            runtime.sleep(COMES_WITHIN).await;
+            let Some(next) = self.with(|line, _| line.idle(from, to)).flatten() else {
+                return;
+            };
+            next.iter().for_each(|slot| slot.call());
+            (from, to) = (to, to.saturating_mul(2));
+        }
     }
 
     fn with<O>(&self, act: impl FnOnce(&mut Callers<I, A>, u64) -> O) -> Option<O> {

@@ -35,6 +35,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
         }
     };
     race(work(section, &turn, lock, bound, habits), beats).await;
+    turn.hand_on(lock.client().runtime()).await;
 }
 
 async fn work<S: Section, T: Transport, R: Runtime>(

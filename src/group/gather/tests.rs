@@ -23,19 +23,20 @@ fn letters(gather: &mut Letters, drive: &Drive<&str>) -> String {
 }
 
 #[test]
-fn the_first_that_waits_drives_and_no_other() {
-    let (mut gather, [a, b]) = gather(['a', 'b']);
-    assert_eq!(gather.drive(b, None, BOUND), None);
-    let drive = gather.drive(a, None, BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "ab");
-    let c = gather.arrive(Arc::new('c'), 10, 'c');
-    assert_eq!(gather.drive(c, None, BOUND), None);
+fn whoever_looks_first_drives_a_turn_of_those_that_came_first() {
+    let (mut gather, [a, _, _, d]) = gather(['a', 'b', 'c', 'd']);
+    let drive = gather.drive(d, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "abc");
+    let e = gather.arrive(Arc::new('e'), 10, 'e');
+    for other in [a, d, e] {
+        assert_eq!(gather.drive(other, BOUND), None);
+    }
 }
 
 #[test]
 fn the_end_of_a_turn_calls_the_first_that_waits() {
     let (mut gather, [a, ..]) = gather(['a', 'b', 'c', 'd', 'e']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "abc");
     let (answered, next) = gather.end(drive.number).unwrap();
     assert_eq!((answered, next), (vec!['a', 'b', 'c'], Some('d')));
@@ -50,28 +51,28 @@ fn a_turn_takes_no_more_items_and_bytes_than_its_bound_and_at_least_one() {
     let b = gather.arrive(Arc::new('b'), 60, 'b');
     gather.arrive(Arc::new('c'), 40, 'c');
     gather.arrive(Arc::new('d'), 1, 'd');
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "a");
     gather.end(drive.number);
-    let drive = gather.drive(b, None, BOUND).unwrap();
+    let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "bc");
 }
 
 #[test]
 fn what_has_no_room_is_decided_next_in_its_order() {
     let (mut gather, [a, b, _]) = gather(['a', 'b', 'c']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     gather.arrive(Arc::new('d'), 10, 'd');
     gather.put_back(drive.number, |place| place < 1);
     assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
-    let drive = gather.drive(b, None, BOUND).unwrap();
+    let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "bcd");
 }
 
 #[test]
 fn who_is_answered_early_has_left_the_turn() {
     let (mut gather, [a, ..]) = gather(['a', 'b']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     assert_eq!(gather.answered(drive.number, 1), Some(vec!['a']));
     assert!(gather.commit(drive.number, "proof"));
     let left = gather.abandon(drive.number).unwrap();
@@ -82,7 +83,7 @@ fn who_is_answered_early_has_left_the_turn() {
 #[test]
 fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
     let (mut gather, [a, b, _]) = gather(['a', 'b', 'c']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     let left = gather.abandon(drive.number).unwrap();
     assert_eq!((left.blamed, left.next), (Some('a'), Some('b')));
     assert!(left.unknown.is_empty());
@@ -91,14 +92,14 @@ fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
     assert!(!gather.beat(drive.number));
     assert_eq!(gather.answered(drive.number, 1), None);
     gather.put_back(drive.number, |_| false);
-    let drive = gather.drive(b, None, BOUND).unwrap();
+    let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "bc");
 }
 
 #[test]
 fn where_a_driver_gives_up_waiting_the_others_wait_on_in_their_order() {
     let (mut gather, [a, ..]) = gather(['a', 'b', 'c']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     gather.arrive(Arc::new('d'), 10, 'd');
     gather.put_back_others(drive.number);
     assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
@@ -109,7 +110,7 @@ fn where_a_driver_gives_up_waiting_the_others_wait_on_in_their_order() {
 #[test]
 fn an_item_whose_decision_panics_is_told_and_no_other() {
     let (mut gather, [a, ..]) = gather(['a', 'b', 'c']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     gather.decide(drive.number, 0);
     gather.decide(drive.number, 1);
     let left = gather.abandon(drive.number).unwrap();
@@ -120,14 +121,14 @@ fn an_item_whose_decision_panics_is_told_and_no_other() {
 #[test]
 fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
     let (mut gather, [a, ..]) = gather(['a', 'b']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     let c = gather.arrive(Arc::new('c'), 10, 'c');
     gather.commit(drive.number, "proof");
     let left = gather.abandon(drive.number).unwrap();
     assert_eq!(left.unknown, ['a', 'b']);
     assert_eq!((left.blamed, left.next), (None, Some('c')));
     // Who drives next gives back what it had.
-    let drive = gather.drive(c, None, BOUND).unwrap();
+    let drive = gather.drive(c, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "c");
     assert_eq!(drive.orphan, Some("proof"));
 }
@@ -135,23 +136,24 @@ fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
 #[test]
 fn a_driver_is_gone_only_if_it_showed_nothing() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     let seen = gather.signs();
     assert!(gather.beat(drive.number));
     assert_eq!(gather.has_gone(seen), None);
     let seen = gather.signs();
     assert_eq!(gather.has_gone(seen).unwrap().blamed, Some('a'));
-    let drive = gather.drive(b, None, BOUND).unwrap();
+    let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "b");
 }
 
 #[test]
-fn whoever_is_called_and_does_not_come_is_passed_over() {
-    let (mut gather, [_, b]) = gather(['a', 'b']);
-    let seen = gather.signs();
-    assert_eq!(gather.has_gone(seen), None);
-    let drive = gather.drive(b, Some(seen), BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "ab");
+fn where_who_is_called_does_not_come_the_others_are_known() {
+    let (mut gather, [_, b, _]) = gather(['a', 'b', 'c']);
+    assert_eq!(gather.idle(1, 3), Some(vec!['b', 'c']));
+    assert_eq!(gather.idle(2, usize::MAX), Some(vec!['c']));
+    assert_eq!(gather.idle(3, 6), None);
+    gather.drive(b, BOUND).unwrap();
+    assert_eq!(gather.idle(1, 3), None);
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn an_item_that_is_cancelled_leaves_if_its_turn_has_not_begun() {
     // Who was called to drive calls the next when it leaves.
     assert_eq!(gather.leave(a), Some('b'));
     assert_eq!(gather.leave(c), None);
-    let drive = gather.drive(b, None, BOUND).unwrap();
+    let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "b");
     assert_eq!(gather.leave(b), None);
     assert_eq!(gather.end(drive.number), Some((vec!['b'], None)));
@@ -169,7 +171,7 @@ fn an_item_that_is_cancelled_leaves_if_its_turn_has_not_begun() {
 #[test]
 fn an_item_that_is_cancelled_in_a_turn_is_in_no_later_one() {
     let (mut gather, [a, b, c]) = gather(['a', 'b', 'c']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     assert_eq!(gather.leave(c), None);
     gather.put_back(drive.number, |place| place < 2);
     assert_eq!(gather.leave(b), None);
@@ -181,7 +183,7 @@ fn an_item_that_is_cancelled_in_a_turn_is_in_no_later_one() {
 fn nothing_is_left_of_a_name_that_nobody_asks_for() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
     gather.leave(b);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     assert!(!gather.is_idle());
     gather.end(drive.number);
     assert!(gather.is_idle());
@@ -190,7 +192,7 @@ fn nothing_is_left_of_a_name_that_nobody_asks_for() {
 #[test]
 fn what_comes_before_a_turn_has_the_lock_is_in_it() {
     let (mut gather, [a]) = gather(['a']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "a");
     for letter in ['b', 'c', 'd'] {
         gather.arrive(Arc::new(letter), 10, letter);
@@ -205,7 +207,7 @@ fn what_comes_before_a_turn_has_the_lock_is_in_it() {
 #[test]
 fn what_comes_when_a_turn_has_asked_is_not_in_it() {
     let (mut gather, [a]) = gather(['a']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     letters(&mut gather, &drive);
     gather.arrive(Arc::new('b'), 10, 'b');
     assert_eq!(gather.begin(drive.number), Some(vec![true]));
@@ -215,7 +217,7 @@ fn what_comes_when_a_turn_has_asked_is_not_in_it() {
 #[test]
 fn who_waits_yet_to_be_in_a_turn_may_leave() {
     let (mut gather, [a]) = gather(['a']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     let [b, c] = ['b', 'c'].map(|letter| gather.arrive(Arc::new(letter), 10, letter));
     assert_eq!(letters(&mut gather, &drive), "abc");
     assert_eq!((gather.ahead(b), gather.ahead(c)), (Some(0), Some(1)));
@@ -227,12 +229,12 @@ fn who_waits_yet_to_be_in_a_turn_may_leave() {
 #[test]
 fn a_driver_that_goes_away_before_it_has_the_lock_leaves_all_in_their_order() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
-    let drive = gather.drive(a, None, BOUND).unwrap();
+    let drive = gather.drive(a, BOUND).unwrap();
     gather.arrive(Arc::new('c'), 10, 'c');
     assert_eq!(letters(&mut gather, &drive), "abc");
     gather.abandon(drive.number);
     assert_eq!(gather.ask(drive.number, BOUND), None);
     assert_eq!(gather.begin(drive.number), None);
-    let drive = gather.drive(b, None, BOUND).unwrap();
+    let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "bc");
 }

@@ -1,5 +1,7 @@
 //! Sections, items and numbers that nobody expects.
 
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 use std::time::Duration;
 
 use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
@@ -149,6 +151,44 @@ fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
         let (first, second, ()) = tokio::join!(first, second, release);
         assert_eq!(first.unwrap().left(), Some(8));
         assert_eq!(second.unwrap().left(), Some(7));
+    });
+}
+
+/// As a request whose customer hung up: it waits, and its host does not go on with it.
+#[test]
+fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 10");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let sale = GroupCommit::new(Sale).max_items(1);
+        // They look by themselves after half of that.
+        let client = stack.client().request_timeout(ms(600_000));
+        let lock = client.lock("a").unwrap().wait(ms(600_000));
+        let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
+        let others = async {
+            let mut deaf: Vec<_> = (1..9)
+                .map(|number| Box::pin(sale.submit(&lock, order(number))))
+                .collect();
+            poll_fn(|cx| {
+                let waits = deaf
+                    .iter_mut()
+                    .all(|one| one.as_mut().poll(cx).is_pending());
+                assert!(waits);
+                Poll::Ready(())
+            })
+            .await;
+            let last = async { last.await.unwrap().left() };
+            let release = async { held.release().await.unwrap() };
+            let (left, ()) = tokio::join!(last, release);
+            drop(deaf);
+            left
+        };
+        let both = async { tokio::join!(first, others) };
+        let both = tokio::time::timeout(ms(60_000), both).await;
+        let (first, left) = both.expect("they do not wait for who is deaf");
+        assert_eq!(first.unwrap().left(), Some(9));
+        assert_eq!(left, Some(0));
     });
 }
 
