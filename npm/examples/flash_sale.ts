@@ -28,7 +28,8 @@ const orders = new GroupCommit({
     const sold: Sold = { order, quantity, left: turn.left };
     turn.sold.set(order, sold);
     const record = ["HSET", { key: `sale:{${sku}}:orders` }, order, JSON.stringify(sold)] as const;
-    return { answer: sold, writes: [["SET", { key: `sale:{${sku}}:stock` }, turn.left], record] };
+    // The record first: by it the order is known again, whatever becomes of the rest.
+    return { answer: sold, writes: [record, ["SET", { key: `sale:{${sku}}:stock` }, turn.left]] };
   },
   peek({ order }, [stock, known]) {
     const answer = parse(known) ?? (Number(stock ?? 0) === 0 ? { order, quantity: 0, left: 0 } : undefined);
