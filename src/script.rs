@@ -1,12 +1,14 @@
 //! Each operation as a Redis command, each Redis reply as an outcome. The only room that knows Redis.
 
 mod call;
+mod kind;
 mod outcome;
 mod reads;
 mod text;
 mod waiter;
 
-pub(crate) use call::{Call, Kind, RECEIPT_LIFE, Subject, Write};
+pub(crate) use call::{Call, RECEIPT_LIFE, Subject, Write};
+pub(crate) use kind::Kind;
 pub(crate) use outcome::{
     Acquired, Contended, Outcome, Renewed, Verdict, is_error_of_redis, is_unknown_script, verdict,
 };
