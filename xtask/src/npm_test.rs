@@ -196,6 +196,8 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
             "npm: turns that requests share in workerd",
             beside_workerd("turns-workerd", "turns-worker"),
         ),
+        ("npm: in Chromium, by esbuild", chromium("browser")?),
+        ("npm: in Chromium, by Vite", chromium("vite")?),
     ];
     let node_22 = vec![
         (
@@ -217,8 +219,6 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
             script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
         ),
         ("npm: in Deno", deno),
-        ("npm: in Chromium, by esbuild", chromium("browser")?),
-        ("npm: in Chromium, by Vite", chromium("vite")?),
     ];
     Ok([node, node_22, others])
 }
