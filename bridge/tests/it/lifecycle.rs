@@ -1,7 +1,5 @@
 //! Start, private Redis, end.
 
-use std::path::Path;
-
 use reqwest::Method;
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -10,7 +8,7 @@ use crate::support::{
     Bridge, READ_ONLY_TOKEN, Redis, TOKEN, answer, command, connect, until, until_blocked,
 };
 
-async fn runs(id: &str) -> bool {
+async fn runs(id: u32) -> bool {
     let asked = Command::new("sh")
         .args(["-c", &format!("kill -0 {id} 2>/dev/null")])
         .status()
@@ -18,27 +16,13 @@ async fn runs(id: &str) -> bool {
     asked.expect("a shell").success()
 }
 
-/// The process id of the Redis at `socket`.
-async fn redis_id(socket: &Path) -> String {
-    let mut direct = connect(socket).await;
-    let info: String = redis::cmd("INFO")
-        .arg("server")
-        .query_async(&mut direct)
-        .await
-        .unwrap();
-    let id = info
-        .lines()
-        .find_map(|line| line.strip_prefix("process_id:"));
-    id.expect("a process id").to_owned()
-}
-
 #[tokio::test]
 async fn the_private_redis_ends_with_the_bridge_however_that_ends() {
     for (signal, clean) in [("TERM", true), ("INT", true), ("KILL", false)] {
         let mut bridge = Bridge::spawn().await;
-        let id = redis_id(bridge.socket()).await;
+        let id = bridge.redis_id().await;
         let folder = bridge.socket().parent().unwrap().to_owned();
-        assert!(runs(&id).await && folder.exists());
+        assert!(runs(id).await && folder.exists());
         bridge.signal(signal).await;
         assert_eq!(
             bridge.exit().await.success(),
@@ -47,7 +31,7 @@ async fn the_private_redis_ends_with_the_bridge_however_that_ends() {
             bridge.log()
         );
         until("redis has ended, and left nothing behind", async || {
-            !runs(&id).await && !folder.exists()
+            !runs(id).await && !folder.exists()
         })
         .await;
     }
@@ -74,7 +58,7 @@ async fn the_private_redis_is_nobody_elses() {
 #[tokio::test]
 async fn the_bridge_ends_with_its_private_redis_and_says_so() {
     let mut bridge = Bridge::spawn().await;
-    crate::support::signal(redis_id(bridge.socket()).await.parse().unwrap(), "KILL").await;
+    crate::support::signal(bridge.redis_id().await, "KILL").await;
     assert!(!bridge.exit().await.success());
     until("the reason is told", async || {
         bridge.log().contains("the private redis-server ended")

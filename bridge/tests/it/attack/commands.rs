@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Beside, many};
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer};
 
 /// Redis closes a connection on which it reads `POST` or `Host:`, which is its guard against HTTP.
 #[tokio::test]
@@ -96,12 +96,7 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
         .bearer_auth(READ_ONLY_TOKEN);
     let (status, body) = answer(asked.body(format!("[{slow}]"))).await;
     assert!(status == 504 && body.contains("unknown"), "{status} {body}");
-    let mut direct = connect(bridge.socket()).await;
-    let counts: String = redis::cmd("INFO")
-        .arg("commandstats")
-        .query_async(&mut direct)
-        .await
-        .expect("redis answers");
+    let counts = bridge.told("INFO", "commandstats").await;
     let calls = counts.split_once("cmdstat_lcs:calls=").expect("some").1;
     let calls = calls.split_once(',').expect("a number").0;
     assert!(calls.parse::<u32>().expect("a number") < 1000, "{calls}");

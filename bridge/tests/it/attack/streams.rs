@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{Beside, many};
-use crate::support::{Bridge, LIMIT, TOKEN, connect, until};
+use crate::support::{Bridge, LIMIT, TOKEN, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -62,12 +62,7 @@ async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
         .map(|number| format!("c{number}"))
         .collect();
     let mut streams = join_all(names.iter().map(|name| listen(&bridge, name))).await;
-    let mut direct = connect(bridge.socket()).await;
-    let list: String = redis::cmd("CLIENT")
-        .arg("LIST")
-        .query_async(&mut direct)
-        .await
-        .expect("redis answers");
+    let list = bridge.told("CLIENT", "LIST").await;
     assert!(list.lines().count() < 10, "{list}");
     for (name, stream) in names.iter().zip(&mut streams) {
         publish(&bridge, name, 3).await;

@@ -4,16 +4,11 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use super::{Beside, executed_nothing, many};
-use crate::support::{Bridge, answer, connect};
+use crate::support::{Bridge, answer};
 
 /// How many were ever opened to the bridge's Redis.
 async fn connections(bridge: &Bridge) -> u32 {
-    let mut direct = connect(bridge.socket()).await;
-    let info: String = redis::cmd("INFO")
-        .arg("stats")
-        .query_async(&mut direct)
-        .await
-        .expect("redis answers");
+    let info = bridge.told("INFO", "stats").await;
     let count = (info.lines()).find_map(|line| line.strip_prefix("total_connections_received:"));
     count.expect("a line").parse().expect("a number")
 }

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
+use self::server::told;
 pub(crate) use self::server::{Redis, connect, until_blocked};
 
 pub(crate) const TOKEN: &str = "the-standard-secret";
@@ -117,14 +118,14 @@ impl Bridge {
         self.child.id().expect("a bridge that runs")
     }
 
+    /// What the Redis that it spawned says of itself.
+    pub(crate) async fn told(&self, command: &str, about: &str) -> String {
+        told(&mut connect(self.socket()).await, command, about).await
+    }
+
     /// The process of the Redis that it spawned.
     pub(crate) async fn redis_id(&self) -> u32 {
-        let mut direct = connect(self.socket()).await;
-        let about: String = redis::cmd("INFO")
-            .arg("server")
-            .query_async(&mut direct)
-            .await
-            .expect("redis answers");
+        let about = self.told("INFO", "server").await;
         let id = about
             .lines()
             .find_map(|line| line.strip_prefix("process_id:"));

@@ -103,14 +103,16 @@ pub(crate) async fn connect(socket: &Path) -> MultiplexedConnection {
         .expect("redis-server listens")
 }
 
+/// What Redis says of itself.
+pub(crate) async fn told(direct: &mut MultiplexedConnection, command: &str, about: &str) -> String {
+    let told = redis::cmd(command).arg(about).query_async(direct).await;
+    told.expect("redis answers")
+}
+
 /// A command that waits is under way.
 pub(crate) async fn until_blocked(direct: &mut MultiplexedConnection) {
     until("a command waits", async || {
-        let info: String = redis::cmd("INFO")
-            .arg("clients")
-            .query_async(direct)
-            .await
-            .expect("redis answers");
+        let info = told(direct, "INFO", "clients").await;
         info.contains("blocked_clients:1")
     })
     .await;
