@@ -268,7 +268,9 @@ impl Node {
                 false => lost.of_a_part(),
             })?;
             pieces.answered(sent.elapsed());
-            spent = (answered.iter().map(frames::cost)).fold(spent, usize::saturating_add);
+            if pieces.are_left() {
+                spent = (answered.iter().map(frames::cost)).fold(spent, usize::saturating_add);
+            }
             replies.extend(match scripts {
                 Scripts::AreTimed => self.pace.judge(&piece, answered),
                 Scripts::AreNot => answered,

@@ -31,10 +31,10 @@ impl<'a> Pieces<'a> {
     }
 
     pub(crate) fn next(&mut self) -> Option<Arc<Pipeline>> {
-        let (count, from) = (self.commands.len(), self.taken);
-        if from >= count {
+        if !self.are_left() {
             return None;
         }
+        let (count, from) = (self.commands.len(), self.taken);
         if count <= FIRST {
             self.taken = count;
             return Some(Arc::clone(self.commands));
@@ -45,6 +45,11 @@ impl<'a> Pieces<'a> {
         }
         self.taken += piece.len();
         Some(Arc::new(piece))
+    }
+
+    /// Whether another piece follows.
+    pub(crate) fn are_left(&self) -> bool {
+        self.taken < self.commands.len()
     }
 
     /// The last piece was answered after so long.
