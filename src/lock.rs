@@ -118,7 +118,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// How long [`Lock::run`] keeps the lock by renewing it, at most: a section that is stuck must not keep the others out for
-    /// ever. By itself 15 minutes, or the ttl if that is longer.
+    /// ever. By default 15 minutes, or the ttl if that is longer.
     #[must_use]
     pub const fn max_hold(mut self, max_hold: Duration) -> Self {
         self.max_hold = Some(max_hold);

@@ -88,7 +88,7 @@ export interface QuorumOptions {
   readonly quorum: readonly BridgeOptions[];
   /**
    * For how long a Redis that was started has no say, since it may have come back without the locks that it knew of: the longest ttl
-   * that anybody locks for. By itself, and at least, that of the lock. Fences grow across servers that came back empty as long as
+   * that anybody locks for. By default, and at least, that of the lock. Fences grow across servers that came back empty as long as
    * the servers' clocks differ by less than this.
    */
   readonly quarantine?: number | undefined;

@@ -25,8 +25,8 @@ export function lookUp(env: object): { readonly url: string; readonly token: str
     const url = get(urlName);
     const token = get(tokenName);
     if (typeof url === "string" && typeof token === "string") return { url, token };
-    const [set, missing] = typeof url === "string" ? [urlName, tokenName] : [tokenName, urlName];
-    if (typeof url === "string" || typeof token === "string") throw invalidArgument(`the environment has ${set}, and no ${missing}`);
+    if (typeof url === "string") throw invalidArgument(`the environment has ${urlName}, and no ${tokenName}`);
+    if (typeof token === "string") throw invalidArgument(`the environment has ${tokenName}, and no ${urlName}`);
   }
   throw invalidArgument(`the environment has no ${NAMES.map((pair) => pair.join(" and ")).join(", no ")}`);
 }

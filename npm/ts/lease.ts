@@ -15,7 +15,7 @@ const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 /** For how long a lease is renewed. */
 export interface RenewOptions {
   /**
-   * Milliseconds from now: 4 ms to 366 days, whole ones. By itself what the lease was acquired for. Over several bridges it is no longer
+   * Milliseconds from now: 4 ms to 366 days, whole ones. By default what the lease was acquired for. Over several bridges it is no longer
    * than the lock's ttl, or the client's `quarantine`.
    */
   readonly ttl?: number | undefined;
@@ -23,7 +23,7 @@ export interface RenewOptions {
 
 /** How a lease is kept. */
 export interface KeepOptions {
-  /** For how many milliseconds at most; `Infinity` is without limit. By itself 15 minutes, or the ttl if that is longer. */
+  /** For how many milliseconds at most; `Infinity` is without limit. By default 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;
   /** Has the work told that it is to stop: the lease's own signal is aborted with the same reason, while the lease is kept on. */
   readonly signal?: AbortSignal | undefined;

@@ -25,7 +25,7 @@ export interface LockOptions {
    * 5 minutes: whoever asks less often than every 10 s, or its ttl if that is shorter, loses it.
    */
   readonly maxRequests?: number | undefined;
-  /** How long {@link Lock.run} keeps the lock by renewing it, at most. By itself 15 minutes, or the ttl if that is longer. */
+  /** How long {@link Lock.run} keeps the lock by renewing it, at most. By default 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;
   /**
    * A list that is fed when the lock becomes free and is handed to nobody: python-redis-lock's waiters for its lock `sku:42`, which is the
