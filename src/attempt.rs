@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use crate::acquisition::Place;
 use crate::claim::Claim;
-use crate::client::{Client, Settled, Until};
+use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::{self, Lease, Terms};
+use crate::operation::{Settled, Until};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{self, Acquired, Call, Contended, Reads, Waiter};
 use crate::transport::Transport;

@@ -175,41 +175,51 @@ impl Bridge {
         self.script_cache
     }
 
-    /// A Redis command as the request that has it executed.
-    pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Request<'_> {
-        Request {
-            url: &self.url,
-            headers: &self.access.headers,
+    /// A Redis command as what has it executed.
+    pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Post {
+        Post {
+            url: None,
             body: match self.dialect {
                 Dialect::Upstash => upstash::body(words),
                 Dialect::Webdis => webdis::body(words),
             },
-            body_limit: BODY_LIMIT,
+            listens: false,
             timeout,
         }
     }
 
-    /// Two commands as one request: the second runs behind the first, on the same connection to Redis.
+    /// `post` as the request that a transport sends, with what proves who we are. `body` is its body.
+    pub(crate) fn request<'a>(&'a self, post: &'a Post, body: String) -> Request<'a> {
+        Request {
+            url: post.url.as_deref().unwrap_or(&self.url),
+            headers: match post.listens {
+                true => &self.access.listening_headers,
+                false => &self.access.headers,
+            },
+            body,
+            body_limit: BODY_LIMIT,
+            timeout: post.timeout,
+        }
+    }
+
+    /// Two commands at once: the second runs behind the first, on the same connection to Redis.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] where the dialect has nothing of the kind.
-    pub(crate) fn encode_both<'a>(
-        &'a self,
-        url: &'a mut String,
+    pub(crate) fn encode_both(
+        &self,
         commands: [&[&str]; 2],
         timeout: Duration,
-    ) -> Result<Request<'a>, Error> {
+    ) -> Result<Post, Error> {
         let Dialect::Upstash = self.dialect else {
             return Err(Error::InvalidArgument(
                 "webdis cannot wait for replicas: it has no requests of two commands".into(),
             ));
         };
-        *url = upstash::pipeline(&self.url);
-        Ok(Request {
-            url,
-            headers: &self.access.headers,
+        Ok(Post {
+            url: Some(upstash::pipeline(&self.url)),
             body: upstash::pipeline_body(commands),
-            body_limit: BODY_LIMIT,
+            listens: false,
             timeout,
         })
     }
@@ -222,33 +232,30 @@ impl Bridge {
         upstash::decode_both(response, is_of_redis)
     }
 
-    /// The request that listens to `channel` for as long as `timeout`, and what takes its response apart.
-    pub(crate) fn listen<'a>(
-        &'a self,
-        url: &'a mut String,
-        channel: &str,
-        timeout: Duration,
-    ) -> (Request<'a>, Listening) {
+    /// What listens to `channel` for as long as `timeout`, and what takes its response apart.
+    pub(crate) fn listen(&self, channel: &str, timeout: Duration) -> (Post, Listening) {
         let heard = channel.to_owned();
-        let (body, stream) = match self.dialect {
+        let (url, body, stream) = match self.dialect {
             Dialect::Upstash => {
-                *url = upstash::subscription(&self.url, channel);
-                (String::new(), Stream::Upstash(Events::new(heard)))
+                let url = upstash::subscription(&self.url, channel);
+                (
+                    Some(url),
+                    String::new(),
+                    Stream::Upstash(Events::new(heard)),
+                )
             }
             Dialect::Webdis => {
-                url.clone_from(&self.url);
                 let body = webdis::body(&["SUBSCRIBE", channel]);
-                (body, Stream::Webdis(Objects::new(heard)))
+                (None, body, Stream::Webdis(Objects::new(heard)))
             }
         };
-        let request = Request {
+        let post = Post {
             url,
-            headers: &self.access.listening_headers,
             body,
-            body_limit: BODY_LIMIT,
+            listens: true,
             timeout,
         };
-        (request, Listening(stream))
+        (post, Listening(stream))
     }
 
     /// Whether a response with this status means that the bridge has no subscriptions at all.
@@ -275,6 +282,17 @@ impl Bridge {
         let text = self.access.secrets.iter().fold(text.to_owned(), clean);
         text.chars().take(200).collect()
     }
+}
+
+/// What is to be posted to a bridge.
+pub(crate) struct Post {
+    /// Where it is not the bridge's own.
+    url: Option<String>,
+    pub(crate) body: String,
+    /// Whether the response goes on.
+    listens: bool,
+    /// The whole exchange is given up after this long.
+    timeout: Duration,
 }
 
 /// What a subscription says.

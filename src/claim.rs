@@ -5,10 +5,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::acquisition::Caller;
-use crate::client::{Client, Settled, Until};
+use crate::client::Client;
 use crate::command::Reply;
 use crate::event::EventKind;
 use crate::name::Name;
+use crate::operation::{Settled, Until};
 use crate::replicas::Replicas;
 use crate::runtime::{Moment, Runtime, Task};
 use crate::script::{Call, Kind, Subject};

@@ -1,27 +1,24 @@
 //! The client: where its bridges are, how to reach them, and how often to ask.
 
-mod majority;
-mod repeats;
-mod sending;
 mod several;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::bridge::{Bridge, Push};
 use crate::command::{Command, Reply};
+use crate::drive::{Host, drive};
 use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::lock::{self, Lock};
 use crate::name::Name;
+use crate::operation::{Ask, Settled, Until};
 use crate::runtime::Runtime;
 use crate::script::{self, Call, Kind};
 use crate::token::Session;
-use crate::transport::{Response, Transport};
-
-pub(crate) use sending::{Settled, Until};
+use crate::topology::{Judged, Reach, Topology};
+use crate::transport::Transport;
 
 const MAX_OWNER: usize = 512;
 
@@ -36,70 +33,8 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 /// `T` sends requests and `R` knows the time: on the edge `edgelock::web` has both.
 pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
-    reach: Reach,
+    topology: Topology,
     prefix: Arc<str>,
-    request_timeout: Duration,
-    attempts: u32,
-    quarantine: Duration,
-}
-
-struct Host<T, R> {
-    nodes: Vec<Node>,
-    transport: T,
-    runtime: R,
-    /// Requests so far, so that each has a nonce of its own.
-    requests: AtomicU64,
-}
-
-/// One bridge, and what was learned of it.
-struct Node {
-    bridge: Bridge,
-    /// Has answered, and in an answer said that it can be listened to.
-    answered: AtomicBool,
-    announced: AtomicBool,
-    /// Was found to have no subscriptions.
-    mute: AtomicBool,
-}
-
-impl Node {
-    const fn new(bridge: Bridge) -> Self {
-        Self {
-            bridge,
-            answered: AtomicBool::new(false),
-            announced: AtomicBool::new(false),
-            mute: AtomicBool::new(false),
-        }
-    }
-
-    /// Whether waiters listen; before the first answer of some bridges, nobody knows.
-    fn pushes(&self) -> Option<bool> {
-        let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        if is(&self.mute) {
-            return Some(false);
-        }
-        let announced = || is(&self.answered).then(|| is(&self.announced));
-        self.bridge.pushes().or_else(announced)
-    }
-
-    /// Hears what the bridge says of itself. Only its answers count: a refusal can come from a proxy before it.
-    fn hear(&self, response: &Response) {
-        if response.status == 200 {
-            if Bridge::says_it_pushes(response) {
-                self.announced.store(true, Ordering::Relaxed);
-            }
-            self.answered.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Which of the bridges a lock lives behind.
-#[derive(Clone)]
-enum Reach {
-    One(usize),
-    /// All of them, and what a majority says counts.
-    Majority,
-    /// One, by the lock's name. These are what the bridges are called.
-    ByName(Arc<[String]>),
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -109,19 +44,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     fn over(bridges: Vec<Bridge>, reach: Reach, transport: T, runtime: R) -> Self {
-        let nodes = bridges.into_iter().map(Node::new).collect();
         Self {
-            host: Arc::new(Host {
-                nodes,
-                transport,
-                runtime,
-                requests: AtomicU64::new(0),
-            }),
-            reach,
+            host: Arc::new(Host { transport, runtime }),
+            topology: Topology::new(bridges, reach),
             prefix: "".into(),
-            request_timeout: Duration::from_secs(2),
-            attempts: 3,
-            quarantine: Duration::ZERO,
         }
     }
 
@@ -140,7 +66,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
         let is_too_short = timeout.as_nanos() < SHORTEST_TIMEOUT.as_nanos();
-        self.request_timeout = if is_too_short {
+        self.topology.request_timeout = if is_too_short {
             SHORTEST_TIMEOUT
         } else {
             timeout
@@ -153,7 +79,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// the first time: Redis knows no longer that it is the same.
     #[must_use]
     pub const fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
+        self.topology.attempts = attempts;
         self
     }
 
@@ -167,9 +93,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// could be those of another lock: `{7}:fence` and all else that looks like a companion, and `{7}`, whose companions are those of `7`.
     pub fn lock(&self, name: &str) -> Result<Lock<T, R>, Error> {
         let name = Name::new(&self.prefix, name)?;
-        let kind = match self.reach {
+        let kind = match self.topology.reach {
             Reach::Majority => Kind::Voted {
-                quarantine: self.quarantine.min(lock::MAX_TTL),
+                quarantine: self.topology.quarantine.min(lock::MAX_TTL),
             },
             Reach::One(_) | Reach::ByName(_) => Kind::Mutex,
         };
@@ -194,7 +120,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 "an owner has 1 to {MAX_OWNER} bytes"
             )));
         }
-        if let Reach::Majority = self.reach {
+        if let Reach::Majority = self.topology.reach {
             return Err(Error::InvalidArgument(
                 "a reentrant lock lives behind one bridge, not several".into(),
             ));
@@ -216,15 +142,36 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         script::check_reads(reads)?;
-        let Reach::One(node) = self.reach else {
+        let Reach::One(_) = self.topology.reach else {
             return Err(Error::InvalidArgument(
                 "there are several bridges to read from; say by `at` which one".into(),
             ));
         };
         let session = Session::random(self.runtime())?;
-        let call = Call::read(reads);
-        let until = Until::Timeout;
-        self.call_at(node, &call, &session, until).await.outcome
+        let read = self
+            .call(&Call::read(reads), &session, Until::Timeout)
+            .await;
+        read.outcome.map(Option::unwrap_or_default)
+    }
+
+    /// Has `call` executed where the lock lives.
+    pub(crate) async fn call<O: Judged>(
+        &self,
+        call: &Call,
+        session: &Session,
+        until: Until,
+    ) -> Settled<O> {
+        let ask = Ask::new(&self.topology, call, session, until);
+        drive(&self.host, ask).await
+    }
+
+    /// Has a call executed that belongs to no acquisition.
+    pub(crate) async fn call_once<O: Judged>(
+        &self,
+        call: &Call,
+        session: &Session,
+    ) -> Result<O, Error> {
+        self.call(call, session, Until::Timeout).await.outcome
     }
 
     /// The host that it was made for: its clock, its timers, its background.
@@ -233,11 +180,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     pub(crate) const fn request_limit(&self) -> Duration {
-        self.request_timeout
+        self.topology.request_timeout
     }
 
     pub(crate) const fn attempt_limit(&self) -> u32 {
-        self.attempts
+        self.topology.attempts
     }
 
     pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {
@@ -245,27 +192,14 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.runtime().observe(&Event { name, kind });
     }
 
-    /// The bridge that pushes to waiters, if there is one.
-    fn speaker(&self) -> Option<&Node> {
-        self.single().filter(|node| node.pushes() == Some(true))
-    }
-
-    fn single(&self) -> Option<&Node> {
-        match self.reach {
-            Reach::One(node) => self.host.nodes.get(node),
-            Reach::Majority | Reach::ByName(_) => None,
-        }
-    }
-
     /// Whether waiters listen.
     pub(crate) fn pushes(&self) -> bool {
-        self.speaker().is_some()
+        self.topology.pushes()
     }
 
     /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
-        self.single()
-            .is_some_and(|node| node.pushes() != Some(false))
+        self.topology.may_push()
     }
 
     /// Listens to `channel` until that is over, for `limit` at most. One request.
@@ -275,16 +209,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         limit: Duration,
         hear: &mut (dyn FnMut(Push) + Send),
     ) {
-        let Some(node) = self.speaker() else {
+        let Some(node) = self.topology.speaker() else {
             return;
         };
-        let mut url = String::new();
-        let (request, mut listening) = node.bridge.listen(&mut url, channel, limit);
+        let node = &self.topology.nodes()[node];
+        let (mut post, mut listening) = node.bridge.listen(channel, limit);
         let mut read = |piece: &[u8]| listening.read(piece, hear);
+        let body = std::mem::take(&mut post.body);
         // However it ends, asking from time to time goes on.
+        let request = node.bridge.request(&post, body);
         let ended = self.host.transport.listen(request, &mut read).await;
         if ended.is_ok_and(Bridge::never_pushes) {
-            node.mute.store(true, Ordering::Relaxed);
+            node.is_mute();
         }
     }
 }
@@ -293,18 +229,20 @@ impl<T, R> Clone for Client<T, R> {
     fn clone(&self) -> Self {
         Self {
             host: self.host.clone(),
-            reach: self.reach.clone(),
+            topology: self.topology.clone(),
             prefix: self.prefix.clone(),
-            request_timeout: self.request_timeout,
-            attempts: self.attempts,
-            quarantine: self.quarantine,
         }
     }
 }
 
 impl<T, R> fmt::Debug for Client<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bridges: Vec<_> = self.host.nodes.iter().map(|node| &node.bridge).collect();
+        let bridges: Vec<_> = self
+            .topology
+            .nodes()
+            .iter()
+            .map(|node| &node.bridge)
+            .collect();
         f.debug_struct("Client")
             .field("bridges", &bridges)
             .field("prefix", &self.prefix)

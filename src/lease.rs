@@ -10,11 +10,11 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::claim::Claim;
-use crate::client::{Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lock::check_ttl;
+use crate::operation::{Settled, Until};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{Call, Write};
 use crate::token::Token;

@@ -81,3 +81,22 @@ pub trait Runtime: 'static {
         let _ = event;
     }
 }
+
+/// What an operation has of a [`Runtime`] at once, without waiting: one type for all runtimes.
+pub(crate) trait Surroundings {
+    /// As [`Runtime::random`].
+    fn draw(&self, bytes: &mut [u8]) -> Result<(), NoRandomness>;
+
+    /// As [`Runtime::observe`].
+    fn tell(&self, event: &Event<'_>);
+}
+
+impl<R: Runtime> Surroundings for R {
+    fn draw(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        self.random(bytes)
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        self.observe(event);
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::Error;
-use crate::runtime::Runtime;
+use crate::runtime::Surroundings;
 
 const TOKEN_BYTES: usize = 16;
 const TOKEN_CHARS: usize = 22;
@@ -52,13 +52,13 @@ impl fmt::Debug for Token {
 pub(crate) struct Session(String);
 
 impl Session {
-    pub(crate) fn random<R: Runtime>(runtime: &R) -> Result<Self, Error> {
-        random_bytes::<SESSION_BYTES, R>(runtime).map(|bytes| Self(base64url(&bytes)))
+    pub(crate) fn random(host: &dyn Surroundings) -> Result<Self, Error> {
+        random_bytes::<SESSION_BYTES>(host).map(|bytes| Self(base64url(&bytes)))
     }
 
     /// A session and the token that it asks with, in one draw: a call to the host's source is the dearest step of a request.
-    pub(crate) fn with_token<R: Runtime>(runtime: &R) -> Result<(Self, Token), Error> {
-        let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }, R>(runtime)?;
+    pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Error> {
+        let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);
         Ok((Self(base64url(session)), Token(base64url(token))))
     }
@@ -73,11 +73,9 @@ impl Session {
     }
 }
 
-fn random_bytes<const BYTES: usize, R: Runtime>(runtime: &R) -> Result<[u8; BYTES], Error> {
+fn random_bytes<const BYTES: usize>(host: &dyn Surroundings) -> Result<[u8; BYTES], Error> {
     let mut bytes = [0; BYTES];
-    runtime
-        .random(&mut bytes)
-        .map_err(|_| Error::NoRandomness)?;
+    host.draw(&mut bytes).map_err(|_| Error::NoRandomness)?;
     Ok(bytes)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Moment, Runtime, Surroundings};
 use crate::script::Contended;
 
 /// Pauses between attempts whose requests got lost.
@@ -33,9 +33,9 @@ impl Backoff {
 
     /// How long to pause after `error`, or `None` to give up. At random up to a ceiling that doubles, to a second at most, so that
     /// clients that failed together do not come back together; not before the bridge said, and not at all if that is too long.
-    pub(crate) fn pause<R: Runtime>(&mut self, runtime: &R, error: &Error) -> Option<Duration> {
+    pub(crate) fn pause(&mut self, random: &dyn Surroundings, error: &Error) -> Option<Duration> {
         self.attempts_left = self.attempts_left.checked_sub(1)?;
-        let pause = between(runtime, Duration::ZERO, self.ceiling);
+        let pause = between(random, Duration::ZERO, self.ceiling);
         self.ceiling = (self.ceiling * 2).min(Self::LAST_CEILING);
         let Some(earliest) = error.retry_after() else {
             return Some(pause);
@@ -243,9 +243,9 @@ impl Wait {
 }
 
 /// At random; in the middle where the host gives no random bytes.
-fn between<R: Runtime>(runtime: &R, low: Duration, high: Duration) -> Duration {
+fn between(random: &dyn Surroundings, low: Duration, high: Duration) -> Duration {
     let mut bytes = [0x80, 0];
-    let _ = runtime.random(&mut bytes);
+    let _ = random.draw(&mut bytes);
     let drawn = u32::from(u16::from_be_bytes(bytes));
     let above = high.saturating_sub(low).saturating_mul(drawn) / u32::from(u16::MAX);
     low.saturating_add(above)

@@ -1,8 +1,8 @@
 //! Asking for a lock that several bridges have.
 
 use super::{Asked, Attempt, Grant};
-use crate::client::Until;
 use crate::error::Error;
+use crate::operation::Until;
 use crate::runtime::Runtime;
 use crate::script::{Call, Reads};
 use crate::token::Session;

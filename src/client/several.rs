@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Client, Reach};
+use super::Client;
 use crate::bridge::Bridge;
 use crate::error::Error;
 use crate::name::Name;
 use crate::runtime::Runtime;
-use crate::shard;
+use crate::topology::{Reach, Topology};
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -87,7 +87,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Fences grow across servers that came back empty as long as the servers' clocks differ by less than this.
     #[must_use]
     pub const fn quarantine(mut self, longest_ttl: Duration) -> Self {
-        self.quarantine = longest_ttl;
+        self.topology.quarantine = longest_ttl;
         self
     }
 
@@ -101,22 +101,17 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     pub(super) fn for_name(&self, name: &Name) -> Self {
-        match &self.reach {
-            Reach::ByName(ids) => self.of(shard::place(ids.iter().map(String::as_str), name.tag())),
-            Reach::One(_) | Reach::Majority => self.clone(),
-        }
+        self.with(self.topology.for_name(name))
     }
 
     /// Of a quorum, the client of the bridge that all who want `name` ask first.
     pub(crate) fn first_of(&self, name: &Name) -> Self {
-        let urls = self.host.nodes.iter().map(|node| node.bridge.url());
-        self.of(shard::place(urls, name.key()))
+        self.with(self.topology.first_of(name))
     }
 
-    /// The client of one of its bridges alone.
-    pub(super) fn of(&self, node: usize) -> Self {
+    fn with(&self, topology: Topology) -> Self {
         Self {
-            reach: Reach::One(node),
+            topology,
             ..self.clone()
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::phase::Keeping;
 use super::{Lease, Standing, Why};
-use crate::client::Until;
 use crate::error::Error;
+use crate::operation::Until;
 use crate::race::{First, race};
 use crate::runtime::{Moment, Runtime};
 use crate::transport::Transport;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::phase::{Why, Writing};
 use super::{Lease, deadline};
-use crate::client::{Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::quorum::Judged;
+use crate::operation::{Settled, Until};
 use crate::runtime::Runtime;
 use crate::script::{Call, Renewed, Write};
+use crate::topology::Judged;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {

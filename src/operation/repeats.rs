@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Until;
 use crate::error::Error;
 use crate::lease;
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Moment, Surroundings};
 use crate::script::{Call, RECEIPT_LIFE, Verdict};
 use crate::wait::Backoff;
 
@@ -55,9 +55,10 @@ impl Repeats {
 
     /// How long to pause after a request that was sent at `asked_at` failed; `None` not to send it
     /// again.
-    pub(super) fn pause<R: Runtime>(
+    pub(super) fn pause(
         &mut self,
-        runtime: &R,
+        random: &dyn Surroundings,
+        now: Moment,
         asked_at: Moment,
         error: &Error,
     ) -> Option<Duration> {
@@ -71,8 +72,8 @@ impl Repeats {
         if self.is_worth_any_pause() {
             self.backoff.lose_no_patience();
         }
-        let pause = self.backoff.pause(runtime, error)?;
-        Some(pause).filter(|pause| *pause < self.limit(runtime.now()))
+        let pause = self.backoff.pause(random, error)?;
+        Some(pause).filter(|pause| *pause < self.limit(now))
     }
 
     /// Whether the caller has a deadline, and only a repeat can tell what became of its write.
@@ -90,8 +91,8 @@ impl Repeats {
     }
 
     /// What came of it all, by what came of the last request.
-    pub(super) fn settle(self, outcome: Result<Verdict, Error>) -> Result<Verdict, Error> {
-        match (outcome, self.lost) {
+    pub(super) fn settle(&mut self, outcome: Result<Verdict, Error>) -> Result<Verdict, Error> {
+        match (outcome, self.lost.take()) {
             (Err(refusal), Some((_, lost))) => Err(refusal.behind(lost)),
             (outcome, _) => outcome,
         }

@@ -1,0 +1,124 @@
+//! Operations, as machines without I/O.
+//!
+//! An operation is a plain value. It is told what happened, and says what it waits for next; it has no future, no clock, no random
+//! source and no transport. A driver ([`crate::drive`]) has all of these, and knows nothing of locks. So an operation does the same
+//! over every transport and every runtime, and cancelling it is one more thing that happens to it.
+//!
+//! The idea is that of quinn-proto and str0m; <https://sans-io.readthedocs.io> gave it the name.
+
+mod ask;
+mod delivery;
+mod repeats;
+mod several;
+
+use std::time::Duration;
+
+use crate::bridge::Post;
+use crate::event::{Event, EventKind};
+use crate::runtime::{Moment, Surroundings};
+use crate::topology::Topology;
+use crate::transport::{Response, TransportError};
+
+pub(crate) use ask::Ask;
+pub(crate) use delivery::{Settled, Until};
+
+/// Something that an operation waits for: the answer to a request, a timer, a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Id(u32);
+
+/// What happened.
+pub(crate) enum Input {
+    /// It is to begin.
+    Started,
+    /// A request was answered, or got lost.
+    Answered(Id, Result<Response, TransportError>),
+    /// The time of a timer is over.
+    Woken(Id),
+}
+
+/// A thing to do that takes several steps.
+pub(crate) trait Operation {
+    type Outcome;
+
+    /// Goes on by what happened, to where it waits for something else, or is done. What it does not wait for changes nothing.
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome>;
+}
+
+impl<O: Operation + ?Sized> Operation for Box<O> {
+    type Outcome = O::Outcome;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<O::Outcome> {
+        (**self).on(cx, input)
+    }
+}
+
+/// An operation that goes on when nobody waits for it any more.
+pub(crate) type Background = Box<dyn Operation<Outcome = ()> + Send>;
+
+/// What an operation wants of its driver.
+pub(crate) enum Wish {
+    /// To be told what comes of a request.
+    Send(Id, Topology, usize, Post),
+    /// To be woken after this long.
+    Wake(Id, Duration),
+    /// To have another go on in the background, with what it waits for, or from its beginning if it waits for nothing.
+    Detach(Background, Vec<Id>),
+}
+
+/// What an operation sees of its driver, and what it says to it.
+pub(crate) struct Cx<'a> {
+    /// From before whatever it sends now leaves.
+    pub(crate) now: Moment,
+    surroundings: &'a dyn Surroundings,
+    ids: &'a mut u32,
+    wishes: &'a mut Vec<Wish>,
+}
+
+impl<'a> Cx<'a> {
+    pub(crate) fn new(
+        now: Moment,
+        surroundings: &'a dyn Surroundings,
+        ids: &'a mut u32,
+        wishes: &'a mut Vec<Wish>,
+    ) -> Self {
+        Self {
+            now,
+            surroundings,
+            ids,
+            wishes,
+        }
+    }
+
+    /// Sends `post` once, to one of the bridges.
+    pub(crate) fn send(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
+        let id = self.id();
+        let wish = Wish::Send(id, topology.clone(), node, post);
+        self.wishes.push(wish);
+        id
+    }
+
+    pub(crate) fn wake_in(&mut self, time: Duration) -> Id {
+        let id = self.id();
+        self.wishes.push(Wish::Wake(id, time));
+        id
+    }
+
+    /// `operation` waits for these, and goes on in the background.
+    pub(crate) fn detach(&mut self, operation: Background, ids: Vec<Id>) {
+        self.wishes.push(Wish::Detach(operation, ids));
+    }
+
+    pub(crate) fn observe(&self, name: &str, kind: EventKind<'_>) {
+        self.surroundings.tell(&Event { name, kind });
+    }
+
+    /// The host's random source.
+    pub(crate) fn random(&self) -> &'a dyn Surroundings {
+        self.surroundings
+    }
+
+    fn id(&mut self) -> Id {
+        *self.ids = self.ids.wrapping_add(1);
+        Id(*self.ids)
+    }
+}

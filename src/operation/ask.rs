@@ -1,0 +1,71 @@
+//! One call where the lock lives, and its outcome.
+
+use std::marker::PhantomData;
+
+use super::delivery::Delivery;
+use super::several::Several;
+use super::{Cx, Input, Operation, Settled, Until};
+use crate::error::Error;
+use crate::script::{Call, Verdict};
+use crate::token::Session;
+use crate::topology::{Count, Judged, Reach, Topology};
+
+/// Asks one bridge, or the majority of several.
+pub(crate) struct Ask<O>(Whom, PhantomData<fn() -> O>);
+
+enum Whom {
+    One(Delivery),
+    Several(Several),
+}
+
+impl<O: Judged> Ask<O> {
+    /// Where the lock lives.
+    pub(crate) fn new(topology: &Topology, call: &Call, session: &Session, until: Until) -> Self {
+        let whom = match topology.reach {
+            Reach::One(node) => Whom::One(Delivery::new(
+                topology,
+                node,
+                call,
+                session,
+                until,
+                O::check,
+            )),
+            // A lock that lives behind one by its name has the topology of that one.
+            Reach::Majority | Reach::ByName(_) => Whom::Several(Several::new(
+                topology,
+                call,
+                session,
+                until,
+                O::check,
+                decides::<O>,
+            )),
+        };
+        Self(whom, PhantomData)
+    }
+}
+
+fn decides<O: Judged>(answers: &[Verdict], count: Count) -> bool {
+    judge::<O>(answers, count).is_some()
+}
+
+fn judge<O: Judged>(answers: &[Verdict], count: Count) -> Option<O> {
+    let answers: Vec<O> = answers.iter().flat_map(O::read).collect();
+    O::judge(&answers, count)
+}
+
+impl<O: Judged> Operation for Ask<O> {
+    type Outcome = Settled<O>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<O>> {
+        Some(match &mut self.0 {
+            Whom::One(delivery) => delivery
+                .on(cx, input)?
+                .and_then(|verdict| O::read(&verdict)),
+            Whom::Several(several) => several
+                .on(cx, input)?
+                .and_then(|(answers, count)| judge(&answers, count).ok_or(UNDECIDED)),
+        })
+    }
+}
+
+const UNDECIDED: Error = Error::UnexpectedReply("no majority");

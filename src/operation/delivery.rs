@@ -1,0 +1,346 @@
+//! One call to one bridge, sent again while that makes sense: the only operation that sends commands.
+//!
+//! ```text
+//! New ── Started ──▶ Asked ── Answered ──▶ settled
+//!                    ▲  │ ▲                   ▲
+//!                    │  │ └ script unknown    │ too late
+//!                    │  ▼ lost                │
+//!                  Pausing ─── Woken ─────────┘
+//! ```
+
+use std::time::Duration;
+
+use super::repeats::Repeats;
+use super::{Cx, Id, Input, Operation};
+use crate::bridge::Bridge;
+use crate::command::Reply;
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::replicas::Replicas;
+use crate::runtime::Moment;
+use crate::script::{self, Call, Verdict};
+use crate::token::Session;
+use crate::topology::{Node, Topology};
+use crate::transport::{Response, TransportError};
+
+/// Sends `call`, and again with the same token while requests get lost or answers do not pass `check`, until `until`.
+pub(super) struct Delivery {
+    topology: Topology,
+    node: usize,
+    call: Call,
+    session: Session,
+    check: Check,
+    repeats: Repeats,
+    /// Before its first request left, and before its last.
+    begun_at: Moment,
+    asked_at: Moment,
+    requests: u32,
+    phase: Phase,
+}
+
+enum Phase {
+    New,
+    Asked(Asked),
+    /// Until it is sent again, after it got lost like this.
+    Pausing(Id, Error),
+    Settled,
+}
+
+/// A request under way.
+struct Asked {
+    id: Id,
+    nonce: String,
+    /// It names a script that Redis may not know.
+    names_script: bool,
+    /// How long its answer is awaited, and until when.
+    limit: Duration,
+    deadline: Moment,
+}
+
+/// Whether an answer is one to this call.
+pub(super) type Check = fn(&Verdict) -> Result<(), Error>;
+
+impl Delivery {
+    pub(super) fn new(
+        topology: &Topology,
+        node: usize,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        check: Check,
+    ) -> Self {
+        let origin = Moment::from_origin(Duration::ZERO);
+        Self {
+            node,
+            call: call.clone(),
+            session: session.clone(),
+            check,
+            repeats: Repeats::new(call, until, topology.attempts, topology.request_timeout),
+            begun_at: origin,
+            asked_at: origin,
+            requests: 0,
+            phase: Phase::New,
+            topology: topology.clone(),
+        }
+    }
+
+    /// What it waits for.
+    pub(super) const fn waits_for(&self) -> Option<Id> {
+        match &self.phase {
+            Phase::Asked(Asked { id, .. }) | Phase::Pausing(id, _) => Some(*id),
+            Phase::New | Phase::Settled => None,
+        }
+    }
+
+    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Settled<Verdict>> {
+        self.asked_at = cx.now;
+        let limit = self.repeats.limit(cx.now).min(self.request_limit());
+        let nonce = self.session.nonce(self.topology.count_request());
+        self.send(cx, nonce, self.bridge().caches_scripts(), limit)
+    }
+
+    fn send(
+        &mut self,
+        cx: &mut Cx<'_>,
+        nonce: String,
+        names_script: bool,
+        limit: Duration,
+    ) -> Option<Settled<Verdict>> {
+        self.requests += 1;
+        let bridge = self.bridge();
+        let (verb, script) = match names_script {
+            true => ("EVALSHA", self.call.script().digest(bridge.key_locks())),
+            false => ("EVAL", self.call.script().text(bridge.key_locks())),
+        };
+        let words = self.call.words(verb, script, &nonce);
+        let post = match self.call.replicas() {
+            None => bridge.encode(&words, limit),
+            Some(replicas) => match bridge.encode_both([&words, &replicas.wait()], limit) {
+                Ok(post) => post,
+                Err(error) => return self.came_to(cx, Err(error)),
+            },
+        };
+        self.phase = Phase::Asked(Asked {
+            id: cx.send(&self.topology, self.node, post),
+            nonce,
+            names_script,
+            limit,
+            deadline: cx.now + limit,
+        });
+        None
+    }
+
+    fn answered(
+        &mut self,
+        cx: &mut Cx<'_>,
+        asked: Asked,
+        response: Result<Response, TransportError>,
+    ) -> Option<Settled<Verdict>> {
+        let reply = response
+            .map_err(|error| unanswered(error, asked.limit))
+            .and_then(|response| self.read(&response));
+        let outcome = match reply {
+            Ok((reply, _)) if asked.names_script && script::is_unknown_script(&reply) => {
+                let left = asked.deadline.since(cx.now);
+                // The host may have stood still meanwhile. What leaves now could arrive when the receipt is gone.
+                if !left.is_zero() {
+                    return self.send(cx, asked.nonce, false, left);
+                }
+                Err(out_of_time())
+            }
+            Ok((reply, waited)) => self.judge(reply, waited, &asked.nonce),
+            Err(error) => Err(error),
+        };
+        let outcome = outcome.and_then(|verdict| self.repeats.check(verdict, cx.now));
+        self.came_to(cx, outcome)
+    }
+
+    /// The script's reply, and that to the wait for replicas behind it.
+    fn read(&self, response: &Response) -> Result<(Reply, Reply), Error> {
+        self.place().hear(response);
+        let of_redis = script::is_error_of_redis;
+        if self.call.replicas().is_none() {
+            return Ok((self.bridge().decode(response, of_redis)?, Reply::Nil));
+        }
+        let [reply, waited] = Bridge::decode_both(response, of_redis)?;
+        Ok((reply, waited))
+    }
+
+    /// A lock counts as held only once it is replicated as the call asks.
+    fn judge(&self, reply: Reply, waited: Reply, nonce: &str) -> Result<Verdict, Error> {
+        let verdict = script::verdict(reply, nonce)?;
+        if let Some(replicas) = self.call.replicas().filter(|_| verdict.is_yes()) {
+            replicas.check(waited)?;
+        }
+        (self.check)(&verdict)?;
+        Ok(verdict)
+    }
+
+    /// Sends it again after a pause, or is done.
+    fn came_to(
+        &mut self,
+        cx: &mut Cx<'_>,
+        outcome: Result<Verdict, Error>,
+    ) -> Option<Settled<Verdict>> {
+        let outcome = outcome
+            .map_err(|error| self.call.name_in(error))
+            .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
+        if let Err(error) = &outcome {
+            let pause = (self.repeats).pause(cx.random(), cx.now, self.asked_at, error);
+            if let Some(pause) = pause {
+                let name = self.call.lock().unwrap_or_default();
+                cx.observe(name, EventKind::Retried { error, pause });
+                self.phase = Phase::Pausing(cx.wake_in(pause), error.clone());
+                return None;
+            }
+        }
+        Some(self.settled(outcome))
+    }
+
+    fn settled(&mut self, outcome: Result<Verdict, Error>) -> Settled<Verdict> {
+        self.phase = Phase::Settled;
+        Settled {
+            begun_at: self.begun_at,
+            asked_at: self.asked_at,
+            strays: self.repeats.may_have_run(),
+            requests: self.requests,
+            outcome: self.repeats.settle(outcome),
+        }
+    }
+
+    /// One that waits for replicas lasts for that much longer.
+    fn request_limit(&self) -> Duration {
+        let wait = self
+            .call
+            .replicas()
+            .map_or(Duration::ZERO, Replicas::within);
+        self.topology.request_timeout.saturating_add(wait)
+    }
+
+    fn place(&self) -> &Node {
+        &self.topology.nodes()[self.node]
+    }
+
+    fn bridge(&self) -> &Bridge {
+        &self.place().bridge
+    }
+}
+
+impl Operation for Delivery {
+    type Outcome = Settled<Verdict>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Verdict>> {
+        match (std::mem::replace(&mut self.phase, Phase::Settled), input) {
+            (Phase::New, Input::Started) => {
+                self.begun_at = cx.now;
+                self.ask(cx)
+            }
+            (Phase::Asked(asked), Input::Answered(id, response)) if asked.id == id => {
+                self.answered(cx, asked, response)
+            }
+            // The host may have stood still meanwhile, and what comes too late must not leave.
+            (Phase::Pausing(timer, error), Input::Woken(id)) if timer == id => {
+                match self.repeats.limit(cx.now).is_zero() {
+                    true => Some(self.settled(Err(error))),
+                    false => self.ask(cx),
+                }
+            }
+            (phase, _) => {
+                self.phase = phase;
+                None
+            }
+        }
+    }
+}
+
+/// Redis did not know the script, and the time was over before it could be told: nothing was executed.
+fn out_of_time() -> Error {
+    Error::Unavailable {
+        message: "Redis did not know the script, and its text could not be sent in time".into(),
+        retry_after: None,
+        may_have_run: false,
+    }
+}
+
+/// What the lack of a response within `timeout` means for the script.
+fn unanswered(error: TransportError, timeout: Duration) -> Error {
+    let may_have_run = !matches!(error, TransportError::NotSent(_));
+    match error {
+        TransportError::NotSent(message) | TransportError::NoResponse(message) => {
+            Error::Unavailable {
+                message,
+                retry_after: None,
+                may_have_run,
+            }
+        }
+        TransportError::BrokeOff(_) => Error::Truncated,
+        TransportError::TooLarge => Error::TooLarge,
+        TransportError::TimedOut => Error::TimedOut(timeout),
+    }
+}
+
+/// How a call ended.
+pub(crate) struct Settled<O> {
+    pub(crate) outcome: Result<O, Error>,
+    /// Before its first request left.
+    pub(crate) begun_at: Moment,
+    /// Before the request that was answered left: what a deadline is computed from.
+    pub(crate) asked_at: Moment,
+    /// Whether a request before the last one may yet be executed.
+    pub(crate) strays: bool,
+    /// How often it was sent.
+    pub(crate) requests: u32,
+}
+
+impl<O> Settled<O> {
+    pub(crate) fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Settled<P> {
+        Settled {
+            outcome: self.outcome.and_then(read),
+            begun_at: self.begun_at,
+            asked_at: self.asked_at,
+            strays: self.strays,
+            requests: self.requests,
+        }
+    }
+}
+
+/// How long an answer is of use.
+#[derive(Clone, Copy)]
+pub(crate) enum Until {
+    /// Up to an instant.
+    Deadline(Moment),
+    /// An acquisition's ttl, which runs anew from each request.
+    Ttl {
+        ttl: Duration,
+        /// How many requests it may still send.
+        requests: u32,
+    },
+    /// For as long as requests may take.
+    Timeout,
+}
+
+impl Until {
+    pub(super) fn limit(self, now: Moment) -> Duration {
+        match self {
+            Self::Deadline(deadline) => deadline.since(now),
+            Self::Ttl { ttl, .. } => ttl,
+            Self::Timeout => Duration::MAX,
+        }
+    }
+
+    /// What one of several bridges may take of it: if it is mute, the others must still find an acquisition worth having.
+    pub(super) fn share(self, now: Moment) -> Duration {
+        match self {
+            Self::Ttl { .. } => self.limit(now) / 4,
+            Self::Deadline(_) | Self::Timeout => self.limit(now),
+        }
+    }
+
+    /// How often to send, of `attempts` that are allowed.
+    pub(super) fn attempts(self, attempts: u32) -> u32 {
+        match self {
+            Self::Ttl { requests, .. } => attempts.min(requests),
+            Self::Deadline(_) | Self::Timeout => attempts,
+        }
+    }
+}

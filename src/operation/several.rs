@@ -1,0 +1,185 @@
+//! One call to several bridges at once, for what a majority says.
+
+use super::delivery::{Check, Delivery};
+use super::{Cx, Id, Input, Operation, Settled, Until};
+use crate::error::Error;
+use crate::runtime::Moment;
+use crate::script::{Call, Verdict};
+use crate::token::Session;
+use crate::topology::{Count, Topology};
+
+/// Is done as soon as the answers amount to something.
+pub(super) struct Several {
+    topology: Topology,
+    call: Call,
+    session: Session,
+    until: Until,
+    check: Check,
+    decides: Decides,
+    asked: Vec<Delivery>,
+    answers: Vec<Verdict>,
+    failure: Option<Error>,
+    requests: u32,
+    begun_at: Option<Moment>,
+}
+
+/// Whether the answers so far amount to something.
+pub(super) type Decides = fn(&[Verdict], Count) -> bool;
+
+/// The answers that amount to something, and of how many.
+pub(super) type Answers = (Vec<Verdict>, Count);
+
+const NO_BRIDGES: Error = Error::UnexpectedReply("no bridge was asked");
+
+impl Several {
+    pub(super) fn new(
+        topology: &Topology,
+        call: &Call,
+        session: &Session,
+        until: Until,
+        check: Check,
+        decides: Decides,
+    ) -> Self {
+        Self {
+            topology: topology.clone(),
+            call: call.clone(),
+            session: session.clone(),
+            until,
+            check,
+            decides,
+            asked: Vec::new(),
+            answers: Vec::new(),
+            failure: None,
+            requests: 1,
+            begun_at: None,
+        }
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_>) {
+        self.begun_at = Some(cx.now);
+        let share = self.until.share(cx.now).min(self.topology.request_timeout);
+        let until = Until::Deadline(cx.now + share);
+        for node in 0..self.topology.nodes().len() {
+            let mut alone = self.topology.of(node);
+            alone.attempts = self.until.attempts(alone.attempts);
+            self.asked.push(Delivery::new(
+                &alone,
+                node,
+                &self.call,
+                &self.session,
+                until,
+                self.check,
+            ));
+        }
+    }
+
+    fn heard(&mut self, cx: &mut Cx<'_>, settled: Settled<Verdict>) -> Option<Settled<Answers>> {
+        self.requests = self.requests.max(settled.requests);
+        match settled.outcome {
+            Ok(answer) => self.answers.push(answer),
+            Err(error) => self.failure = Some(graver(self.failure.take(), error)),
+        }
+        let (bridges, pending) = (self.topology.nodes().len(), self.asked.len());
+        let count = Count {
+            bridges,
+            pending,
+            failed: bridges - self.answers.len() - pending,
+        };
+        if (self.decides)(&self.answers, count) {
+            self.hear_out_others(cx);
+            let answers = std::mem::take(&mut self.answers);
+            return Some(self.settled(cx, Ok((answers, count))));
+        }
+        self.give_up_if_all_answered(cx)
+    }
+
+    fn give_up_if_all_answered(&mut self, cx: &Cx<'_>) -> Option<Settled<Answers>> {
+        self.asked.is_empty().then(|| {
+            let failure = self.failure.take();
+            self.settled(cx, Err(failure.unwrap_or(NO_BRIDGES)))
+        })
+    }
+
+    /// In the background: a request that is broken off may be executed all the same.
+    fn hear_out_others(&mut self, cx: &mut Cx<'_>) {
+        if !self.asked.is_empty() {
+            let others = std::mem::take(&mut self.asked);
+            let ids = others.iter().filter_map(Delivery::waits_for).collect();
+            cx.detach(Box::new(Others(others)), ids);
+        }
+    }
+
+    fn settled(&self, cx: &Cx<'_>, outcome: Result<Answers, Error>) -> Settled<Answers> {
+        let begun_at = self.begun_at.unwrap_or(cx.now);
+        Settled {
+            outcome,
+            begun_at,
+            asked_at: begun_at,
+            strays: true,
+            requests: self.requests,
+        }
+    }
+}
+
+impl Operation for Several {
+    type Outcome = Settled<Answers>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Answers>> {
+        if let Input::Started = input {
+            self.begin(cx);
+            let mut at = 0;
+            while let Some(delivery) = self.asked.get_mut(at) {
+                let Some(settled) = delivery.on(cx, Input::Started) else {
+                    at += 1;
+                    continue;
+                };
+                self.asked.swap_remove(at);
+                if let Some(settled) = self.heard(cx, settled) {
+                    return Some(settled);
+                }
+            }
+            return self.give_up_if_all_answered(cx);
+        }
+        let settled = pass_on(&mut self.asked, cx, input)?;
+        self.heard(cx, settled)
+    }
+}
+
+/// Those that are too late to count.
+struct Others(Vec<Delivery>);
+
+impl Operation for Others {
+    type Outcome = ();
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<()> {
+        pass_on(&mut self.0, cx, input);
+        self.0.is_empty().then_some(())
+    }
+}
+
+/// Tells whoever waits for it what happened, and takes it out of `asked` once it is done.
+fn pass_on(asked: &mut Vec<Delivery>, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Verdict>> {
+    let id = input.id()?;
+    let waits = |delivery: &Delivery| delivery.waits_for() == Some(id);
+    let at = asked.iter().position(waits)?;
+    let settled = asked[at].on(cx, input)?;
+    asked.swap_remove(at);
+    Some(settled)
+}
+
+/// Of two failures the one that leaves open what happened: unknown is not no.
+fn graver(before: Option<Error>, error: Error) -> Error {
+    before
+        .filter(|before| before.is_unknown() || !error.is_unknown())
+        .unwrap_or(error)
+}
+
+impl Input {
+    /// What it is about.
+    const fn id(&self) -> Option<Id> {
+        match self {
+            Self::Started => None,
+            Self::Answered(id, _) | Self::Woken(id) => Some(*id),
+        }
+    }
+}

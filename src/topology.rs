@@ -1,0 +1,159 @@
+//! Where a client's locks live: behind one bridge, behind the majority of several, or behind one of them by name.
+
+mod majority;
+mod shard;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::bridge::Bridge;
+use crate::name::Name;
+use crate::transport::Response;
+
+pub(crate) use majority::{Count, Judged};
+
+/// The bridges of a client, and how often and for how long they are asked.
+#[derive(Clone)]
+pub(crate) struct Topology {
+    shared: Arc<Shared>,
+    pub(crate) reach: Reach,
+    pub(crate) request_timeout: Duration,
+    pub(crate) attempts: u32,
+    /// How long a server of a quorum must have been up to have a say.
+    pub(crate) quarantine: Duration,
+}
+
+struct Shared {
+    nodes: Vec<Node>,
+    /// Requests so far, so that each has a nonce of its own.
+    requests: AtomicU64,
+}
+
+/// One bridge, and what was learned of it.
+pub(crate) struct Node {
+    pub(crate) bridge: Bridge,
+    /// Has answered, and in an answer said that it can be listened to.
+    answered: AtomicBool,
+    announced: AtomicBool,
+    /// Was found to have no subscriptions.
+    mute: AtomicBool,
+}
+
+/// Which of the bridges a lock lives behind.
+#[derive(Clone)]
+pub(crate) enum Reach {
+    One(usize),
+    /// All of them, and what a majority says counts.
+    Majority,
+    /// One, by the lock's name. These are what the bridges are called.
+    ByName(Arc<[String]>),
+}
+
+impl Topology {
+    /// With a time-out of 2 s for each request and up to 3 attempts for each operation.
+    pub(crate) fn new(bridges: Vec<Bridge>, reach: Reach) -> Self {
+        let nodes = bridges.into_iter().map(Node::new).collect();
+        Self {
+            shared: Arc::new(Shared {
+                nodes,
+                requests: AtomicU64::new(0),
+            }),
+            reach,
+            request_timeout: Duration::from_secs(2),
+            attempts: 3,
+            quarantine: Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.shared.nodes
+    }
+
+    /// A number that no other request has.
+    pub(crate) fn count_request(&self) -> u64 {
+        self.shared.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// One of its bridges alone.
+    pub(crate) fn of(&self, node: usize) -> Self {
+        Self {
+            reach: Reach::One(node),
+            ..self.clone()
+        }
+    }
+
+    /// Where the lock called `name` lives.
+    pub(crate) fn for_name(&self, name: &Name) -> Self {
+        match &self.reach {
+            Reach::ByName(ids) => self.of(shard::place(ids.iter().map(String::as_str), name.tag())),
+            Reach::One(_) | Reach::Majority => self.clone(),
+        }
+    }
+
+    /// Of a quorum, the bridge that all who want `name` ask first.
+    pub(crate) fn first_of(&self, name: &Name) -> Self {
+        let urls = self.nodes().iter().map(|node| node.bridge.url());
+        self.of(shard::place(urls, name.key()))
+    }
+
+    /// The bridge that pushes to waiters, if there is one.
+    pub(crate) fn speaker(&self) -> Option<usize> {
+        self.single()
+            .filter(|node| self.nodes()[*node].pushes() == Some(true))
+    }
+
+    /// Whether waiters listen.
+    pub(crate) fn pushes(&self) -> bool {
+        self.speaker().is_some()
+    }
+
+    /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
+    pub(crate) fn may_push(&self) -> bool {
+        self.single()
+            .is_some_and(|node| self.nodes()[node].pushes() != Some(false))
+    }
+
+    fn single(&self) -> Option<usize> {
+        match self.reach {
+            Reach::One(node) => Some(node),
+            Reach::Majority | Reach::ByName(_) => None,
+        }
+    }
+}
+
+impl Node {
+    const fn new(bridge: Bridge) -> Self {
+        Self {
+            bridge,
+            answered: AtomicBool::new(false),
+            announced: AtomicBool::new(false),
+            mute: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether waiters listen; before the first answer of some bridges, nobody knows.
+    fn pushes(&self) -> Option<bool> {
+        let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        if is(&self.mute) {
+            return Some(false);
+        }
+        let announced = || is(&self.answered).then(|| is(&self.announced));
+        self.bridge.pushes().or_else(announced)
+    }
+
+    /// Hears what the bridge says of itself. Only its answers count: a refusal can come from a proxy before it.
+    pub(crate) fn hear(&self, response: &Response) {
+        if response.status == 200 {
+            if Bridge::says_it_pushes(response) {
+                self.announced.store(true, Ordering::Relaxed);
+            }
+            self.answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// It has no subscriptions.
+    pub(crate) fn is_mute(&self) {
+        self.mute.store(true, Ordering::Relaxed);
+    }
+}
