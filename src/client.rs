@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bridge::{Bridge, Push};
+use crate::bridge::Bridge;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive};
 use crate::error::Error;
@@ -179,49 +179,21 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         &self.host.runtime
     }
 
-    pub(crate) const fn request_limit(&self) -> Duration {
-        self.topology.request_timeout
+    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
+        &self.host
     }
 
-    pub(crate) const fn attempt_limit(&self) -> u32 {
-        self.topology.attempts
+    pub(crate) const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    pub(crate) const fn request_limit(&self) -> Duration {
+        self.topology.request_timeout
     }
 
     pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {
         let name = name.key();
         self.runtime().observe(&Event { name, kind });
-    }
-
-    /// Whether waiters listen.
-    pub(crate) fn pushes(&self) -> bool {
-        self.topology.pushes()
-    }
-
-    /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
-    pub(crate) fn may_push(&self) -> bool {
-        self.topology.may_push()
-    }
-
-    /// Listens to `channel` until that is over, for `limit` at most. One request.
-    pub(crate) async fn listen(
-        &self,
-        channel: &str,
-        limit: Duration,
-        hear: &mut (dyn FnMut(Push) + Send),
-    ) {
-        let Some(node) = self.topology.speaker() else {
-            return;
-        };
-        let node = &self.topology.nodes()[node];
-        let (mut post, mut listening) = node.bridge.listen(channel, limit);
-        let mut read = |piece: &[u8]| listening.read(piece, hear);
-        let body = std::mem::take(&mut post.body);
-        // However it ends, asking from time to time goes on.
-        let request = node.bridge.request(&post, body);
-        let ended = self.host.transport.listen(request, &mut read).await;
-        if ended.is_ok_and(Bridge::never_pushes) {
-            node.is_mute();
-        }
     }
 }
 

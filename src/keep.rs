@@ -5,7 +5,8 @@ use std::future::pending;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::lease::{self, Lease, Standing, Why};
+use crate::lease::{Lease, Standing, Why};
+use crate::operation::drift;
 use crate::race::{First, race};
 use crate::runtime::{Moment, Runtime};
 use crate::transport::Transport;
@@ -93,7 +94,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let mut since = claim.since;
         if self.deadline().is_none() {
             self.renew().await?;
-            since = claim.client.runtime().now();
+            since = self.runtime().now();
         }
         // Also behind that renewal, whose answer may have been waited for too long.
         self.check_held()?;
@@ -103,10 +104,10 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Gives the lock back after the work ended. Whether that was under the lock.
     async fn ended(&self) -> Result<(), Error> {
         let unknown = self.unknown();
-        let runtime = self.claim().client.runtime();
+        let runtime = self.runtime();
         if self.deadline().is_some_and(|until| until <= runtime.now()) {
             // Only that it was held yet would make it good.
-            let limit = self.claim().client.request_limit();
+            let limit = self.claim().topology.request_timeout;
             return match self.expire(limit).await {
                 Ok(()) | Err(Error::Released { .. }) => Ok(()),
                 Err(why) => Err(unknown.unwrap_or(why)),
@@ -125,7 +126,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let unknown = self.unknown();
         if why == Why::Expired {
             // As long as Redis may keep others out.
-            let _ = self.expire(lease::drift(self.claim().ttl)).await;
+            let _ = self.expire(drift(self.claim().ttl)).await;
         } else {
             // Of a lease that is lost there is nothing to release.
             let _ = self.release().await;
@@ -136,8 +137,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
 /// Renews `lease` every third of its ttl, and comes back when it is lost, past its deadline, held for too long, or given back.
 async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) -> Why {
-    let claim = lease.claim();
-    let runtime = claim.client.runtime();
+    let runtime = lease.runtime();
     let mut not_before = None;
     loop {
         let now = runtime.now();
@@ -147,7 +147,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
             (Standing::Unsettled, Some(deadline)) => (deadline, false),
             // The work is told what becomes of it. That has an end of its own, unless the transport hangs.
             (Standing::Ending, Some(deadline)) => {
-                let limit = (deadline + claim.client.request_limit()).since(now);
+                let limit = (deadline + lease.claim().topology.request_timeout).since(now);
                 match race(lease.given_back(), runtime.sleep(limit)).await {
                     First::Left(()) => continue,
                     First::Right(()) => return Why::Expired,
@@ -194,5 +194,5 @@ fn pause_after(error: &Error, ttl: Duration, left: Duration) -> Duration {
 
 /// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.
 fn renewal_due(deadline: Moment, ttl: Duration) -> Moment {
-    deadline.earlier_by(ttl.saturating_sub(lease::drift(ttl))) + ttl / 3
+    deadline.earlier_by(ttl.saturating_sub(drift(ttl))) + ttl / 3
 }

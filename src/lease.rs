@@ -6,15 +6,15 @@ mod terms;
 mod write;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::claim::Claim;
 use crate::command::{Command, Reply};
+use crate::drive::{Host, drive_in_background};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lock::check_ttl;
-use crate::operation::{Settled, Until};
+use crate::operation::{Claim, GiveBack, Until};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{Call, Write};
 use crate::token::Token;
@@ -36,20 +36,10 @@ pub(crate) use terms::Terms;
 /// outcome is [unknown](Error::is_unknown): nothing [remains](Lease::remaining) of the lease then.
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
-    claim: Claim<T, R>,
+    host: Arc<Host<T, R>>,
+    claim: Claim,
     terms: Terms,
     state: Mutex<State>,
-}
-
-/// When a lease is over by the holder's clock: `ttl` after its request left, less a margin for clocks that run at different
-/// rates and for Redis's own granularity. 1 % and 2 ms are those of Redlock
-/// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
-pub(crate) fn deadline(asked_at: Moment, ttl: Duration) -> Moment {
-    asked_at + ttl.saturating_sub(drift(ttl))
-}
-
-pub(crate) fn drift(ttl: Duration) -> Duration {
-    ttl / 100 + Duration::from_millis(2)
 }
 
 /// Nothing of a lease is written behind its release.
@@ -57,8 +47,14 @@ const LAST_WRITE: u64 = (1 << 53) - 1;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Without a deadline it is a resumed lease.
-    pub(crate) const fn new(claim: Claim<T, R>, terms: Terms, deadline: Option<Moment>) -> Self {
+    pub(crate) const fn new(
+        host: Arc<Host<T, R>>,
+        claim: Claim,
+        terms: Terms,
+        deadline: Option<Moment>,
+    ) -> Self {
         Self {
+            host,
             claim,
             terms,
             state: Mutex::new(State::new(deadline)),
@@ -269,7 +265,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     fn now(&self) -> Moment {
-        self.claim.client.runtime().now()
+        self.host.runtime.now()
     }
 
     fn lose(&self) {
@@ -279,16 +275,21 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         // A minority may still keep others out.
         if self.claim.kind.is_voted() {
             let call = Call::abandon(self.claim.subject(), None);
-            self.claim.call_in_background(call, |_, _| {});
+            let abandon = GiveBack::asked_for(self.claim.clone(), call);
+            drive_in_background(&self.host, abandon);
         }
     }
 
     fn tell_loss(&self) {
         let is_news = self.state().tell_lost();
         if is_news {
-            let held = self.claim.age();
-            self.claim.observe(EventKind::Lost { held });
+            let held = self.now().since(self.claim.since);
+            self.observe(EventKind::Lost { held });
         }
+    }
+
+    fn observe(&self, kind: EventKind<'_>) {
+        self.claim.observe(&self.host.runtime, kind);
     }
 
     /// What renewals give it, as far as that is known.
@@ -296,7 +297,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.terms.ttl().unwrap_or(self.claim.ttl)
     }
 
-    pub(crate) const fn claim(&self) -> &Claim<T, R> {
+    pub(crate) fn runtime(&self) -> &R {
+        &self.host.runtime
+    }
+
+    pub(crate) const fn claim(&self) -> &Claim {
         &self.claim
     }
 
@@ -318,12 +323,8 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
                 commands: &[],
             };
             let call = Call::release(self.claim.subject(), &write);
-            let tell = move |claim: &Claim<T, R>, settled: Settled<_>| match settled.outcome {
-                Ok(Some(_)) => claim.observe_release(settled.asked_at),
-                Ok(None) if tells_loss => claim.observe(EventKind::Lost { held: claim.age() }),
-                _ => {}
-            };
-            self.claim.call_in_background(call, tell);
+            let release = GiveBack::lease(self.claim.clone(), call, tells_loss);
+            drive_in_background(&self.host, release);
         }
     }
 }

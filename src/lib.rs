@@ -76,9 +76,7 @@
 pub mod web;
 
 mod acquisition;
-mod attempt;
 mod bridge;
-mod claim;
 mod client;
 mod command;
 mod drive;
@@ -88,7 +86,6 @@ mod group;
 mod keep;
 mod label;
 mod lease;
-mod line;
 mod lock;
 mod name;
 mod operation;
@@ -102,7 +99,6 @@ mod script;
 mod token;
 mod topology;
 mod transport;
-mod wait;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;

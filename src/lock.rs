@@ -5,13 +5,13 @@ mod acquire;
 use std::fmt;
 use std::time::Duration;
 
-use crate::claim::Claim;
 use crate::client::Client;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::label;
 use crate::lease::{Lease, Terms};
 use crate::name::{self, Name};
+use crate::operation::Claim;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
 use crate::script::{Call, Inspection, Kind};
@@ -208,9 +208,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.client.observe(&self.name, kind);
     }
 
-    fn claim(&self, token: Token, session: Session) -> Claim<T, R> {
+    fn claim(&self, token: Token, session: Session) -> Claim {
         Claim {
-            client: self.client.clone(),
+            topology: self.client.topology().clone(),
             name: self.name.clone(),
             kind: self.kind.clone(),
             ttl: self.lasts(),
@@ -237,7 +237,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
         let session = Session::random(self.client.runtime())?;
         let terms = Terms::new(0, self.ttl);
-        Ok(Lease::new(self.claim(token, session), terms, None))
+        let host = self.client.host().clone();
+        Ok(Lease::new(host, self.claim(token, session), terms, None))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for

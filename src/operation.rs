@@ -6,20 +6,29 @@
 //!
 //! The idea is that of quinn-proto and str0m; <https://sans-io.readthedocs.io> gave it the name.
 
+mod acquire;
 mod ask;
+mod backoff;
+mod claim;
+mod deadline;
 mod delivery;
 mod repeats;
+mod schedule;
 mod several;
 
 use std::time::Duration;
 
 use crate::bridge::Post;
+use crate::command::Command;
 use crate::event::{Event, EventKind};
 use crate::runtime::{Moment, Surroundings};
 use crate::topology::Topology;
 use crate::transport::{Response, TransportError};
 
+pub(crate) use acquire::{Acquire, Granted, Patience, TryAcquire};
 pub(crate) use ask::Ask;
+pub(crate) use claim::{Claim, GiveBack};
+pub(crate) use deadline::{deadline, drift};
 pub(crate) use delivery::{Settled, Until};
 
 /// Something that an operation waits for: the answer to a request, a timer, a subscription.
@@ -34,6 +43,10 @@ pub(crate) enum Input {
     Answered(Id, Result<Response, TransportError>),
     /// The time of a timer is over.
     Woken(Id),
+    /// A piece of a response that goes on.
+    Heard(Id, Vec<u8>),
+    /// It has ended, with this status.
+    Ended(Id, Result<u16, TransportError>),
 }
 
 /// A thing to do that takes several steps.
@@ -42,6 +55,11 @@ pub(crate) trait Operation {
 
     /// Goes on by what happened, to where it waits for something else, or is done. What it does not wait for changes nothing.
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome>;
+
+    /// Nobody waits for its outcome any more, and nothing more is told to it.
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
+    }
 }
 
 impl<O: Operation + ?Sized> Operation for Box<O> {
@@ -49,6 +67,10 @@ impl<O: Operation + ?Sized> Operation for Box<O> {
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<O::Outcome> {
         (**self).on(cx, input)
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        (**self).cancel(cx);
     }
 }
 
@@ -61,6 +83,10 @@ pub(crate) enum Wish {
     Send(Id, Topology, usize, Post),
     /// To be woken after this long.
     Wake(Id, Duration),
+    /// To be told what a response says that goes on.
+    Listen(Id, Topology, usize, Post),
+    /// Not to wait for this any more.
+    Stop(Id),
     /// To have another go on in the background, with what it waits for, or from its beginning if it waits for nothing.
     Detach(Background, Vec<Id>),
 }
@@ -69,7 +95,8 @@ pub(crate) enum Wish {
 pub(crate) struct Cx<'a> {
     /// From before whatever it sends now leaves.
     pub(crate) now: Moment,
-    surroundings: &'a dyn Surroundings,
+    host: &'a dyn Surroundings,
+    reads: &'a mut dyn FnMut() -> Vec<Command>,
     ids: &'a mut u32,
     wishes: &'a mut Vec<Wish>,
 }
@@ -77,13 +104,15 @@ pub(crate) struct Cx<'a> {
 impl<'a> Cx<'a> {
     pub(crate) fn new(
         now: Moment,
-        surroundings: &'a dyn Surroundings,
+        host: &'a dyn Surroundings,
+        reads: &'a mut dyn FnMut() -> Vec<Command>,
         ids: &'a mut u32,
         wishes: &'a mut Vec<Wish>,
     ) -> Self {
         Self {
             now,
-            surroundings,
+            host,
+            reads,
             ids,
             wishes,
         }
@@ -108,13 +137,37 @@ impl<'a> Cx<'a> {
         self.wishes.push(Wish::Detach(operation, ids));
     }
 
-    pub(crate) fn observe(&self, name: &str, kind: EventKind<'_>) {
-        self.surroundings.tell(&Event { name, kind });
+    /// Hears what is said on a response that goes on.
+    pub(crate) fn listen(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
+        let id = self.id();
+        let wish = Wish::Listen(id, topology.clone(), node, post);
+        self.wishes.push(wish);
+        id
     }
 
-    /// The host's random source.
-    pub(crate) fn random(&self) -> &'a dyn Surroundings {
-        self.surroundings
+    pub(crate) fn stop(&mut self, id: Id) {
+        self.wishes.push(Wish::Stop(id));
+    }
+
+    pub(crate) fn begin_in_background(
+        &mut self,
+        operation: impl Operation<Outcome = ()> + Send + 'static,
+    ) {
+        self.detach(Box::new(operation), Vec::new());
+    }
+
+    /// What is to be read by now, of whoever drives it.
+    pub(crate) fn reads(&mut self) -> Vec<Command> {
+        (self.reads)()
+    }
+
+    pub(crate) fn observe(&self, name: &str, kind: EventKind<'_>) {
+        self.host.tell(&Event { name, kind });
+    }
+
+    /// Whom it asks for random bytes, and tells what happens.
+    pub(crate) fn host(&self) -> &'a dyn Surroundings {
+        self.host
     }
 
     fn id(&mut self) -> Id {

@@ -7,7 +7,7 @@ use crate::bridge::Bridge;
 use crate::error::Error;
 use crate::name::Name;
 use crate::runtime::Runtime;
-use crate::topology::{Reach, Topology};
+use crate::topology::Reach;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -101,17 +101,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     pub(super) fn for_name(&self, name: &Name) -> Self {
-        self.with(self.topology.for_name(name))
-    }
-
-    /// Of a quorum, the client of the bridge that all who want `name` ask first.
-    pub(crate) fn first_of(&self, name: &Name) -> Self {
-        self.with(self.topology.first_of(name))
-    }
-
-    fn with(&self, topology: Topology) -> Self {
         Self {
-            topology,
+            topology: self.topology.for_name(name),
             ..self.clone()
         }
     }

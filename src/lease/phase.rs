@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Lease;
 use crate::command::Reply;
 use crate::error::Error;
-use crate::lease;
+use crate::operation::deadline;
 use crate::runtime::{Moment, Runtime};
 use crate::script::RECEIPT_LIFE;
 use crate::transport::Transport;
@@ -208,7 +208,7 @@ impl State {
     /// Whether a receipt would still say so, had an earlier release or commit been executed.
     fn has_receipt(&self, now: Moment) -> bool {
         self.unsettled_since
-            .is_none_or(|since| now < lease::deadline(since, RECEIPT_LIFE))
+            .is_none_or(|since| now < deadline(since, RECEIPT_LIFE))
     }
 
     /// A release or commit is no longer under way.

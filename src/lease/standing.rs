@@ -71,9 +71,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// As [`Lease::release`]; [`Error::Expired`] if that was not confirmed.
     pub(crate) async fn expire(&self, limit: Duration) -> Result<(), Error> {
         let is_held = self.state().is_held();
-        let client = &self.claim.client;
-        let limit = limit.min(client.request_limit());
-        match race(self.release(), client.runtime().sleep(limit)).await {
+        let limit = limit.min(self.claim.topology.request_timeout);
+        match race(self.release(), self.host.runtime.sleep(limit)).await {
             First::Left(told @ (Ok(()) | Err(Error::Lost { .. } | Error::Released { .. }))) => told,
             _ => {
                 if is_held {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use super::Lease;
 use super::phase::{Why, Writing};
-use super::{Lease, deadline};
 use crate::command::{Command, Reply};
+use crate::drive::drive;
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::operation::{Settled, Until};
+use crate::operation::{Settled, Until, deadline};
 use crate::runtime::Runtime;
 use crate::script::{Call, Renewed, Write};
 use crate::topology::Judged;
@@ -38,7 +39,10 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         } = self.call(&call, until).await;
         let told = writing.settle(outcome);
         match &told {
-            Ok(_) | Err(Error::CommandFailed { .. }) => self.claim.observe_release(asked_at),
+            Ok(_) | Err(Error::CommandFailed { .. }) => {
+                let claim = &self.claim;
+                claim.observe_release(&self.host.runtime, self.now(), asked_at);
+            }
             Err(Error::Lost { .. }) => self.tell_loss(),
             Err(_) => {}
         }
@@ -87,7 +91,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 drop(state);
                 if is_held {
                     let took = self.now().since(asked_at);
-                    self.claim.observe(EventKind::Renewed { took });
+                    self.observe(EventKind::Renewed { took });
                 }
             }
             Ok(None) => {
@@ -112,9 +116,6 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     async fn call<O: Judged>(&self, call: &Call, until: Until) -> Settled<O> {
-        self.claim
-            .client
-            .call(call, &self.claim.session, until)
-            .await
+        drive(&self.host, self.claim.ask(call, until)).await
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::Lock;
 use crate::acquisition::Acquisition;
-use crate::attempt::{Attempt, Inquiry, Patience};
-use crate::claim::Claim;
 use crate::command::{Command, Reply};
+use crate::drive::{drive, drive_reading};
 use crate::error::Error;
-use crate::lease::Lease;
+use crate::lease::{Lease, Terms};
+use crate::operation::{Acquire, Claim, Granted, Patience, TryAcquire};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -63,8 +63,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             reads_in_any_case: true,
             ..self.patience_of(None)?
         };
-        let attempt = Attempt::reading(self.new_claim()?, patience, reads);
-        attempt.acquire_if_free().await
+        let acquire = TryAcquire::reading(self.new_claim()?, patience, reads);
+        Ok(match drive(self.client.host(), acquire).await? {
+            Ok(granted) => {
+                let (lease, replies) = self.granted(granted);
+                (Some(lease), replies)
+            }
+            Err(replies) => (None, replies),
+        })
     }
 
     /// Takes the lock as soon as it is free, for up to [`Lock::wait`]. Whoever releases it hands it over to who waits first and
@@ -142,9 +148,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
                 ..claim
             }
         };
-        let asked = Inquiry::default();
-        let attempt = Attempt::asking(claim, patience, asked.clone());
-        asked.answer(reads, attempt.acquire()).await
+        let acquire = Acquire::inquiring(claim, patience);
+        let granted = drive_reading(self.client.host(), acquire, reads).await?;
+        Ok(self.granted(granted))
     }
 
     /// Runs `work` under the lock, which is renewed every third of its ttl for as long as that takes, and released at the end
@@ -201,7 +207,21 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let patience = self.patience_of(wait)?;
         self.kind.check_commands(reads)?;
         let claim = self.new_claim()?;
-        Attempt::reading(claim, patience, reads).acquire().await
+        let acquire = Acquire::reading(claim, patience, reads);
+        let granted = drive(self.client.host(), acquire).await?;
+        Ok(self.granted(granted))
+    }
+
+    fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
+        let Granted {
+            claim,
+            deadline,
+            fence,
+            replies,
+        } = granted;
+        let terms = Terms::new(fence, Some(claim.ttl));
+        let host = self.client.host().clone();
+        (Lease::new(host, claim, terms, Some(deadline)), replies)
     }
 
     fn patience_of(&self, wait: Option<Duration>) -> Result<Patience, Error> {
@@ -216,7 +236,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    fn new_claim(&self) -> Result<Claim<T, R>, Error> {
+    fn new_claim(&self) -> Result<Claim, Error> {
         let (session, token) = Session::with_token(self.client.runtime())?;
         Ok(self.claim(token, session))
     }

@@ -1,23 +1,21 @@
-//! One token's claim to one lock: what an acquisition asks with, and what its lease then holds.
+//! One token's claim to one lock: what an acquisition asks with, and its lease then holds.
 
-use std::future::poll_fn;
-use std::task::Poll;
 use std::time::Duration;
 
+use super::{Ask, Cx, Input, Operation, Settled, Until};
 use crate::acquisition::Caller;
-use crate::client::Client;
 use crate::command::Reply;
-use crate::event::EventKind;
+use crate::event::{Event, EventKind};
 use crate::name::Name;
-use crate::operation::{Settled, Until};
 use crate::replicas::Replicas;
-use crate::runtime::{Moment, Runtime, Task};
+use crate::runtime::{Moment, Surroundings};
 use crate::script::{Call, Kind, Subject};
 use crate::token::{Session, Token};
-use crate::transport::Transport;
+use crate::topology::{Judged, Topology};
 
-pub(crate) struct Claim<T, R> {
-    pub(crate) client: Client<T, R>,
+#[derive(Clone)]
+pub(crate) struct Claim {
+    pub(crate) topology: Topology,
     pub(crate) name: Name,
     pub(crate) kind: Kind,
     pub(crate) ttl: Duration,
@@ -33,7 +31,7 @@ pub(crate) struct Claim<T, R> {
     pub(crate) since: Moment,
 }
 
-impl<T: Transport, R: Runtime> Claim<T, R> {
+impl Claim {
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject {
             name: &self.name,
@@ -41,6 +39,11 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
             token: &self.token,
             label: &self.label,
         }
+    }
+
+    /// What has `call` executed where the lock lives.
+    pub(crate) fn ask<O: Judged>(&self, call: &Call, until: Until) -> Ask<O> {
+        Ask::new(&self.topology, call, &self.session, until)
     }
 
     /// Whether nobody else goes on with it.
@@ -63,80 +66,83 @@ impl<T: Transport, R: Runtime> Claim<T, R> {
         self.name.key().to_owned()
     }
 
-    pub(crate) fn age(&self) -> Duration {
-        self.client.runtime().now().since(self.since)
-    }
-
-    pub(crate) fn observe(&self, kind: EventKind<'_>) {
-        self.client.observe(&self.name, kind);
+    pub(crate) fn observe(&self, host: &dyn Surroundings, kind: EventKind<'_>) {
+        let name = self.name.key();
+        host.tell(&Event { name, kind });
     }
 
     /// It was given back by a request that was sent at `asked_at`.
-    pub(crate) fn observe_release(&self, asked_at: Moment) {
-        let now = self.client.runtime().now();
-        self.observe(EventKind::Released {
+    pub(crate) fn observe_release(&self, host: &dyn Surroundings, now: Moment, asked_at: Moment) {
+        let kind = EventKind::Released {
             held: now.since(self.since),
             took: now.since(asked_at),
-        });
-    }
-
-    /// Has `call` executed for this claim after whoever made it has gone, unless somebody else goes on with it. Only observers are left to be told what came of it; what
-    /// could not be given up ends with its ttl.
-    pub(crate) fn call_in_background(
-        &self,
-        call: Call,
-        tell: impl FnOnce(&Self, Settled<Option<Vec<Reply>>>) + 'static,
-    ) {
-        self.client.runtime().spawn(self.calling(call, tell));
-    }
-
-    /// As [`Claim::call_in_background`], and the request is with the transport when this comes back.
-    pub(crate) async fn call_ahead(&self, call: Call) {
-        let mut call = Some(call);
-        poll_fn(|cx| {
-            // Made and polled in one step: what waits in between could not go to another thread.
-            if let Some(call) = call.take() {
-                let mut calling = self.calling(call, |_, _| {});
-                if calling.as_mut().poll(cx).is_pending() {
-                    self.client.runtime().spawn(calling);
-                }
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-
-    fn calling(
-        &self,
-        call: Call,
-        tell: impl FnOnce(&Self, Settled<Option<Vec<Reply>>>) + 'static,
-    ) -> Task {
-        let claim = self.clone();
-        Box::pin(async move {
-            // Only now: where the host runs nothing more, somebody else can go on with it.
-            if !claim.use_up() {
-                return;
-            }
-            let client = &claim.client;
-            let settled = client.call(&call, &claim.session, Until::Timeout);
-            tell(&claim, settled.await);
-        })
+        };
+        self.observe(host, kind);
     }
 }
 
-impl<T, R> Clone for Claim<T, R> {
-    fn clone(&self) -> Self {
+/// Gives back what nobody has a use for any more, unless somebody else goes on with it. Only observers are left to be told what came
+/// of it; what could not be given up ends with its ttl.
+pub(crate) struct GiveBack {
+    claim: Claim,
+    call: Call,
+    ask: Option<Ask<Option<Vec<Reply>>>>,
+    /// Of a lease: whether it is news that it is lost.
+    lease: Option<bool>,
+}
+
+impl GiveBack {
+    /// What a token that never had the lock, or may have had it, asked for.
+    pub(crate) const fn asked_for(claim: Claim, call: Call) -> Self {
         Self {
-            client: self.client.clone(),
-            name: self.name.clone(),
-            kind: self.kind.clone(),
-            ttl: self.ttl,
-            replicas: self.replicas.clone(),
-            token: self.token.clone(),
-            session: self.session.clone(),
-            caller: self.caller.clone(),
-            label: self.label.clone(),
-            since: self.since,
+            claim,
+            call,
+            ask: None,
+            lease: None,
         }
+    }
+
+    /// A lease that nobody has any more.
+    pub(crate) const fn lease(claim: Claim, call: Call, tells_loss: bool) -> Self {
+        Self {
+            claim,
+            call,
+            ask: None,
+            lease: Some(tells_loss),
+        }
+    }
+
+    fn tell(&self, cx: &Cx<'_>, settled: &Settled<Option<Vec<Reply>>>) {
+        let Some(tells_loss) = self.lease else {
+            return;
+        };
+        match settled.outcome {
+            Ok(Some(_)) => {
+                let asked_at = settled.asked_at;
+                self.claim.observe_release(cx.host(), cx.now, asked_at);
+            }
+            Ok(None) if tells_loss => {
+                let held = cx.now.since(self.claim.since);
+                self.claim.observe(cx.host(), EventKind::Lost { held });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Operation for GiveBack {
+    type Outcome = ();
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<()> {
+        if let Input::Started = input {
+            // Only now: where the host runs nothing more, somebody else can go on with it.
+            if !self.claim.use_up() {
+                return Some(());
+            }
+            self.ask = Some(self.claim.ask(&self.call, Until::Timeout));
+        }
+        let settled = self.ask.as_mut()?.on(cx, input)?;
+        self.tell(cx, &settled);
+        Some(())
     }
 }

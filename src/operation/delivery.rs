@@ -186,7 +186,7 @@ impl Delivery {
             .map_err(|error| self.call.name_in(error))
             .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
         if let Err(error) = &outcome {
-            let pause = (self.repeats).pause(cx.random(), cx.now, self.asked_at, error);
+            let pause = (self.repeats).pause(cx.host(), cx.now, self.asked_at, error);
             if let Some(pause) = pause {
                 let name = self.call.lock().unwrap_or_default();
                 cx.observe(name, EventKind::Retried { error, pause });

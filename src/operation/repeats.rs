@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::Until;
+use super::backoff::Backoff;
+use super::deadline;
 use crate::error::Error;
-use crate::lease;
 use crate::runtime::{Moment, Surroundings};
 use crate::script::{Call, RECEIPT_LIFE, Verdict};
-use crate::wait::Backoff;
 
 /// The requests of one operation.
 pub(super) struct Repeats {
@@ -41,7 +41,7 @@ impl Repeats {
     /// no harm.
     fn receipt_end(&self) -> Option<Moment> {
         let (first, _) = self.lost.as_ref().filter(|_| self.leaves_receipt)?;
-        Some(lease::deadline(*first, RECEIPT_LIFE))
+        Some(deadline(*first, RECEIPT_LIFE))
     }
 
     /// What an answer is worth that came `now`, which is past [`Repeats::limit`] if the host stood

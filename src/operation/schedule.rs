@@ -2,48 +2,10 @@
 
 use std::time::Duration;
 
+use super::backoff::{Backoff, between};
 use crate::error::Error;
-use crate::runtime::{Moment, Runtime, Surroundings};
+use crate::runtime::{Moment, Surroundings};
 use crate::script::Contended;
-
-/// Pauses between attempts whose requests got lost.
-pub(crate) struct Backoff {
-    attempts_left: u32,
-    ceiling: Duration,
-    /// For how long in all a bridge that asks to be left alone still is.
-    patience: Duration,
-}
-
-impl Backoff {
-    const FIRST_CEILING: Duration = Duration::from_millis(50);
-    const LAST_CEILING: Duration = Duration::from_secs(1);
-
-    pub(crate) fn new(attempts: u32, patience: Duration) -> Self {
-        Self {
-            attempts_left: attempts.saturating_sub(1),
-            ceiling: Self::FIRST_CEILING,
-            patience,
-        }
-    }
-
-    /// From now on a bridge may ask for any pause. How long is too long is for the caller to judge.
-    pub(crate) const fn lose_no_patience(&mut self) {
-        self.patience = Duration::MAX;
-    }
-
-    /// How long to pause after `error`, or `None` to give up. At random up to a ceiling that doubles, to a second at most, so that
-    /// clients that failed together do not come back together; not before the bridge said, and not at all if that is too long.
-    pub(crate) fn pause(&mut self, random: &dyn Surroundings, error: &Error) -> Option<Duration> {
-        self.attempts_left = self.attempts_left.checked_sub(1)?;
-        let pause = between(random, Duration::ZERO, self.ceiling);
-        self.ceiling = (self.ceiling * 2).min(Self::LAST_CEILING);
-        let Some(earliest) = error.retry_after() else {
-            return Some(pause);
-        };
-        self.patience = self.patience.checked_sub(earliest)?;
-        Some(pause.max(earliest))
-    }
-}
 
 /// For how long a waiter counts as alive after it asked: how long its death can keep the next one waiting. Not longer than a
 /// dead holder could, and 10 s at most, for however long it waits.
@@ -67,7 +29,7 @@ fn even(time: Duration, requests: u32) -> Duration {
 }
 
 /// A wait for a lock that another holds: when to ask again.
-pub(crate) struct Wait {
+pub(crate) struct Schedule {
     end: Moment,
     liveness: Duration,
     /// How many it may send.
@@ -85,7 +47,7 @@ pub(crate) struct Wait {
     joined: Option<(Moment, u64)>,
 }
 
-impl Wait {
+impl Schedule {
     /// Below the round trip of most bridges, asking more often finds nothing new.
     const SHORTEST: Duration = Duration::from_millis(10);
     const LONGEST: Duration = Duration::from_millis(500);
@@ -114,15 +76,15 @@ impl Wait {
     /// How long to pause before asking again, given what the last answer said and how long it took; `None` if the wait is over. Who
     /// `hears` of its turn asks only to be counted as alive, and when the holder's time is up; who does not polls, with decorrelated
     /// jitter (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). All ask once more at the very end.
-    pub(crate) fn pause<R: Runtime>(
+    pub(crate) fn pause(
         &mut self,
-        runtime: &R,
+        now: Moment,
+        random: &dyn Surroundings,
         found: &Contended,
         round_trip: Duration,
         hears: bool,
         requests_left: u32,
     ) -> Option<Duration> {
-        let now = runtime.now();
         self.joined.get_or_insert((now, found.ahead));
         self.ceiling = Backoff::FIRST_CEILING;
         let left = self.left(now)?;
@@ -131,8 +93,8 @@ impl Wait {
             self.to_stay_alive(now, requests_left).max(apart)
         } else {
             let ceiling = self.jitter.saturating_mul(3);
-            self.jitter = between(runtime, Self::SHORTEST, ceiling).min(self.longest);
-            let spread = between(runtime, apart, apart.saturating_mul(2));
+            self.jitter = between(random, Self::SHORTEST, ceiling).min(self.longest);
+            let spread = between(random, apart, apart.saturating_mul(2));
             // Not so that it would lose its place for that.
             let spread = spread.min(still_alive(self.liveness).max(apart));
             self.jitter.max(spread)
@@ -153,19 +115,19 @@ impl Wait {
 
     /// How long to pause before asking again after a request that got lost with `error`; `None` if the wait is over, or the bridge
     /// is away for longer.
-    pub(crate) fn pause_after<R: Runtime>(
+    pub(crate) fn pause_after(
         &mut self,
-        runtime: &R,
+        now: Moment,
+        random: &dyn Surroundings,
         error: &Error,
         requests_left: u32,
     ) -> Option<Duration> {
-        let now = runtime.now();
         let left = self.left(now)?;
         let earliest = error.retry_after().unwrap_or_default();
         if earliest > left || requests_left == 0 {
             return None;
         }
-        let pause = between(runtime, Duration::ZERO, self.ceiling);
+        let pause = between(random, Duration::ZERO, self.ceiling);
         let last = self.longest.max(Backoff::LAST_CEILING);
         self.ceiling = (self.ceiling * 2).min(last);
         let pause = pause.max(earliest).max(self.apart(now, requests_left));
@@ -173,8 +135,8 @@ impl Wait {
     }
 
     /// How long to go without listening where the bridge did not let it, or broke off.
-    pub(crate) fn pause_before_listening<R: Runtime>(&mut self, runtime: &R) -> Duration {
-        let pause = between(runtime, self.deafness / 2, self.deafness);
+    pub(crate) fn pause_before_listening(&mut self, random: &dyn Surroundings) -> Duration {
+        let pause = between(random, self.deafness / 2, self.deafness);
         self.deafness = (self.deafness * 2).min(Self::DEAFEST);
         pause
     }
@@ -242,53 +204,22 @@ impl Wait {
     }
 }
 
-/// At random; in the middle where the host gives no random bytes.
-fn between(random: &dyn Surroundings, low: Duration, high: Duration) -> Duration {
-    let mut bytes = [0x80, 0];
-    let _ = random.draw(&mut bytes);
-    let drawn = u32::from(u16::from_be_bytes(bytes));
-    let above = high.saturating_sub(low).saturating_mul(drawn) / u32::from(u16::MAX);
-    low.saturating_add(above)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::backoff::Loaded;
     use super::*;
-    use crate::runtime::{NoRandomness, Task};
 
-    /// Every draw is the same, and time stands still.
-    struct Loaded(u8, Moment);
+    const HIGH: Loaded = Loaded(0xff);
+    const START: Moment = Moment::from_origin(Duration::ZERO);
 
-    impl Loaded {
-        const fn drawing(byte: u8) -> Self {
-            Self(byte, Moment::from_origin(Duration::ZERO))
-        }
-    }
-
-    impl Runtime for Loaded {
-        fn now(&self) -> Moment {
-            self.1
-        }
-
-        async fn sleep(&self, _: Duration) {}
-
-        fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
-            bytes.fill(self.0);
-            Ok(())
-        }
-
-        fn spawn(&self, _: Task) {}
-    }
-
-    const HIGH: Loaded = Loaded::drawing(0xff);
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
     /// At the origin of time, with `wait` left and nobody ahead.
-    fn wait(wait: Duration) -> Wait {
+    fn wait(wait: Duration) -> Schedule {
         let end = Moment::from_origin(wait);
-        Wait::new(end, wait, ms(9_000), 40)
+        Schedule::new(end, wait, ms(9_000), 40)
     }
 
     fn found(remaining: Option<Duration>, ahead: u64) -> Contended {
@@ -315,12 +246,14 @@ mod tests {
         let mut polled = wait(FIVE);
         let pauses: Vec<_> = (0..6)
             .map(|_| {
-                let pause = polled.pause(&HIGH, &ENDLESS, ms(1), false, 40).unwrap();
+                let pause = polled
+                    .pause(START, &HIGH, &ENDLESS, ms(1), false, 40)
+                    .unwrap();
                 pause.as_millis()
             })
             .collect();
         assert_eq!(pauses, [30, 90, 270, 500, 500, 500]);
-        let shortest = wait(FIVE).pause(&Loaded::drawing(0), &ENDLESS, ms(1), false, 40);
+        let shortest = wait(FIVE).pause(START, &Loaded(0), &ENDLESS, ms(1), false, 40);
         assert_eq!(shortest, Some(ms(10)));
     }
 
@@ -328,7 +261,7 @@ mod tests {
     fn requests_last_for_a_long_wait() {
         let minute = Duration::from_secs(60);
         let mut polled = wait(minute);
-        let longest = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false, 40));
+        let longest = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
         assert_eq!(longest.max(), Some(ms(3_000)));
     }
 
@@ -343,7 +276,7 @@ mod tests {
     fn a_waiter_whose_requests_must_last_asks_seldom_but_keeps_its_place_while_it_can() {
         let pause = |wait_s: u64, requests_left| {
             let mut listening = wait(Duration::from_secs(wait_s));
-            listening.pause(&HIGH, &ENDLESS, ms(1), true, requests_left)
+            listening.pause(START, &HIGH, &ENDLESS, ms(1), true, requests_left)
         };
         assert_eq!(pause(200, 40), Some(ms(5_000)));
         // It counts as alive for 9 s.
@@ -352,11 +285,11 @@ mod tests {
         assert_eq!(pause(3_600, 20), Some(ms(60_000)));
         // When the holder is over, too.
         let mut listening = wait(Duration::from_secs(900));
-        let pause = listening.pause(&HIGH, &found(Some(ms(4)), 0), ms(1), true, 20);
+        let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 20);
         assert_eq!(pause, Some(ms(45_000)));
         // Who hears nothing, too.
         let mut polled = wait(Duration::from_secs(3_600));
-        let pauses = (0..9).filter_map(|_| polled.pause(&HIGH, &ENDLESS, ms(1), false, 40));
+        let pauses = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
         assert_eq!(pauses.max(), Some(ms(6_750)));
     }
 
@@ -364,14 +297,14 @@ mod tests {
     fn no_wait_is_too_long_and_no_request_one_too_many() {
         for forever in [Duration::MAX, ms(9_000_000_000_000_000)] {
             for (requests, hears) in [(0, true), (1, false), (u32::MAX, true), (u32::MAX, false)] {
-                let end = HIGH.now() + forever;
-                let mut waited = Wait::new(end, forever, liveness(forever), requests);
+                let end = START + forever;
+                let mut waited = Schedule::new(end, forever, liveness(forever), requests);
                 for left in [requests, 1, 0] {
                     for remaining in [None, Some(ms(1)), Some(forever)] {
                         let found = found(remaining, u64::MAX);
                         for _ in 0..100 {
-                            let pause = waited.pause(&HIGH, &found, forever, hears, left);
-                            assert!(pause.is_some_and(|pause| pause <= Wait::SELDOM * 2));
+                            let pause = waited.pause(START, &HIGH, &found, forever, hears, left);
+                            assert!(pause.is_some_and(|pause| pause <= Schedule::SELDOM * 2));
                         }
                     }
                 }
@@ -390,32 +323,46 @@ mod tests {
         let minute = Duration::from_secs(60);
         let end = Moment::from_origin(minute);
         for draw in [0, 0x20, 0x80, 0xff] {
-            let mut at = Loaded::drawing(draw);
+            let mut now = START;
             let mut polled = wait(minute);
             let mut left = (1..40).rev();
-            while let Some(pause) =
-                polled.pause(&at, &ENDLESS, ms(1), false, left.next().unwrap_or(0))
-            {
-                at.1 = at.1 + pause;
+            while let Some(pause) = polled.pause(
+                now,
+                &Loaded(draw),
+                &ENDLESS,
+                ms(1),
+                false,
+                left.next().unwrap_or(0),
+            ) {
+                now = now + pause;
             }
-            assert_eq!(at.1, end, "{draw}");
+            assert_eq!(now, end, "{draw}");
         }
     }
 
     #[test]
     fn who_hears_of_its_turn_asks_to_be_counted_as_alive() {
-        let pause = wait(FIVE).pause(&HIGH, &ENDLESS, ms(1), true, 40);
+        let pause = wait(FIVE).pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
         assert_eq!(pause, Some(ms(3_000)));
     }
 
     #[test]
     fn when_the_holder_is_over_the_first_asks_first() {
         for hears in [true, false] {
-            let at = |ahead| wait(FIVE).pause(&HIGH, &found(Some(ms(4)), ahead), ms(12), hears, 40);
+            let at = |ahead| {
+                wait(FIVE).pause(START, &HIGH, &found(Some(ms(4)), ahead), ms(12), hears, 40)
+            };
             assert_eq!(at(0), Some(ms(5)));
             assert_eq!(at(1), Some(ms(17)));
         }
-        let last = wait(FIVE).pause(&HIGH, &found(Some(ms(4)), u64::MAX), ms(12), true, 40);
+        let last = wait(FIVE).pause(
+            START,
+            &HIGH,
+            &found(Some(ms(4)), u64::MAX),
+            ms(12),
+            true,
+            40,
+        );
         assert_eq!(last, Some(ms(505)));
     }
 
@@ -424,7 +371,7 @@ mod tests {
         let mut listening = wait(FIVE);
         let pauses: Vec<_> = (0..5)
             .map(|_| {
-                let pause = listening.pause(&HIGH, &found(Some(ms(4)), 0), ms(1), true, 40);
+                let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 40);
                 pause.unwrap().as_millis()
             })
             .collect();
@@ -433,7 +380,7 @@ mod tests {
 
     #[test]
     fn the_last_pause_goes_on_to_the_very_end() {
-        let pause = |left| wait(left).pause(&HIGH, &ENDLESS, ms(80), false, 40);
+        let pause = |left| wait(left).pause(START, &HIGH, &ENDLESS, ms(80), false, 40);
         assert_eq!(pause(ms(122)), Some(ms(30)));
         assert_eq!(pause(ms(110)), Some(ms(30)));
         // The answer would come behind the end.
@@ -446,16 +393,21 @@ mod tests {
     fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
         let lost = Error::TimedOut(ms(1));
         let mut waiting = wait(FIVE);
-        let pauses = (0..7).map(|_| waiting.pause_after(&HIGH, &lost, 40).unwrap().as_millis());
+        let pauses = (0..7).map(|_| {
+            waiting
+                .pause_after(START, &HIGH, &lost, 40)
+                .unwrap()
+                .as_millis()
+        });
         assert_eq!(
             pauses.collect::<Vec<_>>(),
             [50, 100, 200, 400, 800, 1_000, 1_000]
         );
         // An answer shows that it is there again.
-        let _ = waiting.pause(&HIGH, &ENDLESS, ms(1), true, 40);
-        assert_eq!(waiting.pause_after(&HIGH, &lost, 40), Some(ms(50)));
-        assert_eq!(waiting.pause_after(&HIGH, &lost, 0), None);
-        let after = |left, error| wait(left).pause_after(&HIGH, error, 40);
+        let _ = waiting.pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
+        assert_eq!(waiting.pause_after(START, &HIGH, &lost, 40), Some(ms(50)));
+        assert_eq!(waiting.pause_after(START, &HIGH, &lost, 0), None);
+        let after = |left, error| wait(left).pause_after(START, &HIGH, error, 40);
         assert_eq!(after(ms(7), &lost), Some(ms(7)));
         assert_eq!(after(Duration::ZERO, &lost), None);
         let away = Error::Unavailable {
@@ -475,7 +427,7 @@ mod tests {
             pauses.collect::<Vec<_>>(),
             [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
         );
-        let first = wait(FIVE).pause_before_listening(&Loaded::drawing(0));
+        let first = wait(FIVE).pause_before_listening(&Loaded(0));
         assert_eq!(first, ms(500));
     }
 
@@ -493,39 +445,19 @@ mod tests {
     fn when_to_come_back_is_judged_by_how_the_line_moved() {
         let estimate = |first: u64, last: u64| {
             let mut waited = wait(FIVE);
-            let _ = waited.pause(&HIGH, &found(Some(ms(9_000)), first), ms(1), true, 40);
+            let _ = waited.pause(
+                START,
+                &HIGH,
+                &found(Some(ms(9_000)), first),
+                ms(1),
+                true,
+                40,
+            );
             let now = Moment::from_origin(ms(1_000));
             waited.estimate(&found(Some(ms(9_000)), last), now)
         };
         assert_eq!(estimate(12, 2), Some(ms(300)));
         assert_eq!(estimate(2, 2), None);
         assert_eq!(estimate(2, 3), None);
-    }
-
-    #[test]
-    fn attempts_end_and_their_pauses_double() {
-        let lost = Error::TimedOut(ms(1));
-        let mut backoff = Backoff::new(3, Duration::ZERO);
-        assert_eq!(backoff.pause(&HIGH, &lost), Some(ms(50)));
-        assert_eq!(backoff.pause(&HIGH, &lost), Some(ms(100)));
-        assert_eq!(backoff.pause(&HIGH, &lost), None);
-        assert_eq!(Backoff::new(0, Duration::ZERO).pause(&HIGH, &lost), None);
-    }
-
-    #[test]
-    fn a_bridge_is_left_alone_for_as_long_as_patience_lasts() {
-        let busy = |seconds| Error::Unavailable {
-            message: String::new(),
-            retry_after: Some(Duration::from_secs(seconds)),
-            may_have_run: false,
-        };
-        let mut backoff = Backoff::new(9, ms(2_500));
-        assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));
-        assert_eq!(backoff.pause(&HIGH, &Error::Truncated), Some(ms(100)));
-        assert_eq!(backoff.pause(&HIGH, &busy(2)), None);
-        assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));
-        assert_eq!(backoff.pause(&HIGH, &busy(1)), None);
-        backoff.lose_no_patience();
-        assert_eq!(backoff.pause(&HIGH, &busy(86_400)), Some(ms(86_400_000)));
     }
 }

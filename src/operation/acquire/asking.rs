@@ -1,101 +1,315 @@
-//! Asking for a lock that several bridges have.
+//! Asking for a lock once: of one bridge, or of several.
+//!
+//! ```text
+//! one bridge:      One ──▶ asked
+//! several:   First ──▶ Vote ── yes ──▶ Raise ──▶ asked
+//!                       ▲ │ no
+//!                       │ ▼
+//!                     Pause ──▶ asked
+//! ```
 
-use super::{Asked, Attempt, Grant};
+use std::time::Duration;
+
+use super::candidate::{Candidate, Grant};
+use super::{Cx, Granted, Input};
 use crate::error::Error;
-use crate::operation::Until;
-use crate::runtime::Runtime;
-use crate::script::{Call, Reads};
+use crate::operation::backoff::Backoff;
+use crate::operation::{Ask, Id, Operation, Settled, Until};
+use crate::runtime::Moment;
+use crate::script::{Acquired, Call, Contended, Reads};
 use crate::token::Session;
-use crate::transport::Transport;
-use crate::wait::Backoff;
+use crate::topology::Topology;
 
 /// One try in so many asks all bridges at once, even if it was in vain before.
 const ALL_AT_ONCE: u32 = 4;
 
-impl<T: Transport, R: Runtime> Attempt<T, R> {
+pub(super) struct Asking {
+    step: Step,
+    /// Of votes that came to nothing.
+    backoff: Option<Backoff>,
+}
+
+enum Step {
+    New,
+    One(Question),
+    /// The bridge that all who want this lock ask first.
+    First(Question),
+    Vote(Question),
+    Raise(Ask<bool>, Grant),
+    /// After a vote that came to this.
+    Pause(Id, Result<Asked, Error>),
+    Done,
+}
+
+/// A request under way, and whether there was something to give back before it.
+struct Question(Ask<Acquired>, bool);
+
+/// What came of it.
+pub(super) enum Asked {
+    Granted(Granted),
+    Held(Found),
+}
+
+/// What an answer said of a lock that another holds.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) contended: Contended,
+    /// Before the request left, and how long its answer took.
+    pub(super) asked_at: Moment,
+    pub(super) round_trip: Duration,
+}
+
+/// As [`Asked`], with a grant that may have to be confirmed.
+enum Answer {
+    Granted(Grant),
+    Held(Found),
+}
+
+type Outcome = Option<Result<Asked, Error>>;
+
+impl Asking {
+    pub(super) const fn new() -> Self {
+        Self {
+            step: Step::New,
+            backoff: None,
+        }
+    }
+
+    /// As [`Operation::on`], for `who`.
+    pub(super) fn on(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, input: Input) -> Outcome {
+        match std::mem::replace(&mut self.step, Step::Done) {
+            Step::New => self.begin(who, cx),
+            Step::One(mut question) => match question.answer(who, cx, input) {
+                Some(answer) => Some(answer.map(|answer| answer.settle(who, cx))),
+                None => self.wait(Step::One(question)),
+            },
+            Step::First(mut question) => match question.answer(who, cx, input) {
+                Some(Ok(held @ Answer::Held(_))) => Some(Ok(held.settle(who, cx))),
+                Some(_) => self.vote(who, cx),
+                None => self.wait(Step::First(question)),
+            },
+            Step::Vote(mut question) => match question.answer(who, cx, input) {
+                Some(Ok(Answer::Granted(grant))) => self.raise(who, cx, grant),
+                Some(answer) => {
+                    let asked = answer.map(|answer| answer.settle(who, cx));
+                    self.start_over(who, cx, asked)
+                }
+                None => self.wait(Step::Vote(question)),
+            },
+            Step::Raise(mut ask, grant) => match ask.on(cx, input) {
+                Some(settled) => Some(raised(who, cx, grant, settled)),
+                None => self.wait(Step::Raise(ask, grant)),
+            },
+            Step::Pause(timer, asked) => match input {
+                Input::Woken(id) if id == timer => self.vote(who, cx),
+                _ => self.wait(Step::Pause(timer, asked)),
+            },
+            Step::Done => None,
+        }
+    }
+
+    fn wait(&mut self, step: Step) -> Outcome {
+        self.step = step;
+        None
+    }
+
+    fn begin(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
+        if let Err(error) = who.update(cx) {
+            return Some(Err(error));
+        }
+        if who.claim.kind.is_voted() {
+            return self.ask_several(who, cx);
+        }
+        // A wait sends again by its own rules.
+        let most = if who.has_asked { 1 } else { u32::MAX };
+        let until = Until::Ttl {
+            ttl: who.claim.ttl,
+            requests: who.requests_left().clamp(1, most),
+        };
+        let topology = who.claim.topology.clone();
+        self.put(who, cx, &topology, until, Step::One)
+    }
+
     /// The first time all bridges at once. If that was in vain, from then on first the one that all who want this lock ask first,
     /// and the others only if it is free there: so they do not split the vote, and who waits costs each bridge next to
     /// nothing. Now and then all the same, since that one alone may still know of a holder who is gone.
-    pub(super) async fn ask_several(&mut self) -> Result<Asked, Error> {
-        let several = self.claim.client.clone();
-        let asks_one_first = !self.tries.is_multiple_of(ALL_AT_ONCE);
-        self.tries += 1;
-        if asks_one_first {
-            let first = several.first_of(&self.claim.name);
-            // As much of the ttl as each of them may take for a vote.
-            let until = Until::Ttl {
-                ttl: self.claim.ttl / 4,
-                requests: 1,
-            };
-            if let Ok(held @ Asked::Held(_)) = self.ask_by(&first, until).await {
-                return Ok(held);
-            }
-        }
-        let attempts = match self.has_asked {
+    fn ask_several(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
+        let several = who.claim.topology.clone();
+        let asks_one_first = !who.tries.is_multiple_of(ALL_AT_ONCE);
+        who.tries += 1;
+        let attempts = match who.has_asked {
             true => 1,
-            false => several.attempt_limit(),
+            false => several.attempts,
         };
-        let mut backoff = Backoff::new(attempts, several.request_limit());
-        loop {
-            let until = Until::Ttl {
-                ttl: self.claim.ttl,
-                requests: self.requests_left().max(1),
-            };
-            let asked = match self.ask_by(&several, until).await {
-                Ok(Asked::Granted(grant)) => return self.raise(grant).await.map(Asked::Granted),
-                asked => asked,
-            };
-            self.start_over().await?;
-            let pause = match &asked {
-                Err(error) if error.is_passing() && self.requests_left() > 0 => {
-                    backoff.pause(several.runtime(), error)
-                }
-                _ => None,
-            };
-            match pause {
-                Some(pause) => several.runtime().sleep(pause).await,
-                None => return asked,
-            }
+        self.backoff = Some(Backoff::new(attempts, several.request_timeout));
+        if !asks_one_first {
+            return self.vote(who, cx);
         }
+        // As much of the ttl as each of them may take for a vote.
+        let until = Until::Ttl {
+            ttl: who.claim.ttl / 4,
+            requests: 1,
+        };
+        let first = several.first_of(&who.claim.name);
+        self.put(who, cx, &first, until, Step::First)
+    }
+
+    fn vote(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
+        let until = Until::Ttl {
+            ttl: who.claim.ttl,
+            requests: who.requests_left().max(1),
+        };
+        let several = who.claim.topology.clone();
+        self.put(who, cx, &several, until, Step::Vote)
+    }
+
+    fn put(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        topology: &Topology,
+        until: Until,
+        step: fn(Question) -> Step,
+    ) -> Outcome {
+        let was_exposed = std::mem::replace(&mut who.exposed, true);
+        let ask = Ask::new(topology, &who.call, &who.claim.session, until);
+        self.step = step(Question(ask, was_exposed));
+        // It may be refused before it was sent.
+        self.on(who, cx, Input::Started)
     }
 
     /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none below it: any later majority
     /// has one of those.
-    async fn raise(&mut self, grant: Grant) -> Result<Grant, Error> {
-        let client = &self.claim.client;
-        let call = Call::raise(self.claim.subject(), grant.fence, self.claim.ttl);
-        let until = Until::Deadline(grant.deadline);
-        let settled = client.call::<bool>(&call, &self.claim.session, until).await;
-        self.requests += settled.requests;
-        if !settled.outcome? {
-            return Err(Error::Lost {
-                lock: self.claim.lock(),
-            });
-        }
-        if grant.deadline <= client.runtime().now() {
-            return Err(Error::Expired {
-                lock: self.claim.lock(),
-            });
-        }
-        Ok(grant)
+    fn raise(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
+        let call = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
+        let ask = who.claim.ask(&call, Until::Deadline(grant.deadline));
+        self.step = Step::Raise(ask, grant);
+        self.on(who, cx, Input::Started)
     }
 
     /// Gives back what it got, so that a split vote does not stay split, and goes on with a token that nobody has heard of.
-    async fn start_over(&mut self) -> Result<(), Error> {
-        if let Some(call) = self.giving_up() {
-            self.claim.call_ahead(call).await;
+    fn start_over(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        asked: Result<Asked, Error>,
+    ) -> Outcome {
+        if let Err(error) = renew_token(who, cx) {
+            return Some(Err(error));
         }
-        self.requests += 1;
-        let (session, token) = Session::with_token(self.claim.client.runtime())?;
-        self.claim.session = session;
-        self.claim.token = token;
-        self.call = Call::acquire(
-            self.claim.subject(),
-            self.claim.ttl,
-            None,
-            false,
-            Reads::NONE,
-        );
-        Ok(())
+        let pause = match (&asked, &mut self.backoff) {
+            (Err(error), Some(backoff)) if error.is_passing() && who.requests_left() > 0 => {
+                backoff.pause(cx.host(), error)
+            }
+            _ => None,
+        };
+        match pause {
+            Some(pause) => self.wait(Step::Pause(cx.wake_in(pause), asked)),
+            None => Some(asked),
+        }
     }
+}
+
+impl Question {
+    /// What the answer is to `who`, once there is one.
+    fn answer(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        input: Input,
+    ) -> Option<Result<Answer, Error>> {
+        let Self(ask, was_exposed) = self;
+        let Settled {
+            outcome,
+            asked_at,
+            strays,
+            requests,
+            ..
+        } = ask.on(cx, input)?;
+        who.requests += requests;
+        let exposed_before = *was_exposed || strays;
+        Some(match outcome {
+            Ok(Acquired::Granted { fence, replies }) => {
+                let deadline = crate::operation::deadline(asked_at, who.claim.ttl);
+                match deadline <= cx.now {
+                    true => Err(Error::Expired {
+                        lock: who.claim.lock(),
+                    }),
+                    false => Ok(Answer::Granted(Grant {
+                        deadline,
+                        fence,
+                        replies,
+                    })),
+                }
+            }
+            Ok(Acquired::Held(contended)) => {
+                who.exposed = exposed_before || who.stands_in_queue();
+                Ok(Answer::Held(Found {
+                    contended,
+                    asked_at,
+                    round_trip: cx.now.since(asked_at),
+                }))
+            }
+            Ok(Acquired::Quarantined(retry_after)) => {
+                who.exposed = exposed_before;
+                Err(Error::Quarantined {
+                    lock: who.claim.lock(),
+                    retry_after,
+                })
+            }
+            Ok(Acquired::Gone) => Err(Error::Lost {
+                lock: who.claim.lock(),
+            }),
+            Err(error) => {
+                who.exposed = exposed_before || may_have_run(&error);
+                Err(error)
+            }
+        })
+    }
+}
+
+/// Whether the script was executed, or may have been.
+fn may_have_run(error: &Error) -> bool {
+    let is_of_script = matches!(
+        error,
+        Error::CommandFailed { .. } | Error::Unreplicated { .. }
+    );
+    is_of_script || error.is_unknown()
+}
+
+impl Answer {
+    fn settle(self, who: &mut Candidate, cx: &Cx<'_>) -> Asked {
+        match self {
+            Self::Granted(grant) => Asked::Granted(who.granted(cx, grant)),
+            Self::Held(found) => Asked::Held(found),
+        }
+    }
+}
+
+fn raised(
+    who: &mut Candidate,
+    cx: &Cx<'_>,
+    grant: Grant,
+    settled: Settled<bool>,
+) -> Result<Asked, Error> {
+    who.requests += settled.requests;
+    let lock = || who.claim.lock();
+    if !settled.outcome? {
+        return Err(Error::Lost { lock: lock() });
+    }
+    if grant.deadline <= cx.now {
+        return Err(Error::Expired { lock: lock() });
+    }
+    Ok(Asked::Granted(who.granted(cx, grant)))
+}
+
+fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Error> {
+    who.abandon(cx);
+    who.requests += 1;
+    let (session, token) = Session::with_token(cx.host())?;
+    who.claim.session = session;
+    who.claim.token = token;
+    let (subject, ttl) = (who.claim.subject(), who.claim.ttl);
+    who.call = Call::acquire(subject, ttl, None, false, Reads::NONE);
+    Ok(())
 }

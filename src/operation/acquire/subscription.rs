@@ -1,140 +1,150 @@
-//! Listening for one's turn while something else goes on.
+//! Listening for one's turn.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
+use std::time::Duration;
 
-use crate::bridge::Push;
+use super::{Cx, Input};
+use crate::bridge::{Bridge, Listening, Push};
+use crate::operation::Id;
+use crate::topology::Topology;
 
-/// What was heard and not looked at yet. The stream puts it in, the waiter takes it out.
-#[derive(Default)]
-pub(crate) struct Mailbox(Mutex<Option<Push>>);
-
-impl Mailbox {
-    /// A later message says all that an earlier one did, and whoever has heard one listens: bridges have been seen to say the
-    /// two in reverse.
-    pub(crate) fn put(&self, push: Push) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if push != Push::Listening || heard.is_none() {
-            *heard = Some(push);
-        }
-    }
-
-    fn take(&self) -> Option<Push> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// A subscription, and the next one once it has ended: futures that put what they hear into a mailbox until the stream ends.
-pub(crate) struct Line<'a, F, L> {
-    stream: Pin<&'a mut Option<F>>,
-    connect: L,
-    mailbox: &'a Mailbox,
+/// A subscription, and the next one once it has ended.
+pub(super) struct Subscription {
+    topology: Topology,
+    channel: Option<String>,
     state: State,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    Connecting,
-    Listening,
+    Open {
+        id: Id,
+        stream: Listening,
+        /// The bridge has said that nothing is missed from now on.
+        is_confirmed: bool,
+    },
     Closed,
 }
 
-/// What came while something else went on.
-pub(crate) enum Came<O> {
-    Done(O),
+/// What was heard.
+pub(super) enum Heard {
     /// Nothing is missed from now on.
-    Listening,
+    Confirmed,
     Message(String),
     /// The stream ended; until the next is open nothing is heard.
     Closed,
 }
 
-impl<'a, F: Future<Output = ()>, L: Fn() -> F> Line<'a, F, L> {
-    /// Nothing is sent until [`Line::open`].
-    pub(crate) const fn new(
-        stream: Pin<&'a mut Option<F>>,
-        connect: L,
-        mailbox: &'a Mailbox,
-    ) -> Self {
+impl Subscription {
+    /// Nothing is sent until [`Subscription::open`]. Without a channel there is nothing to hear.
+    pub(super) const fn new(topology: Topology, channel: Option<String>) -> Self {
         Self {
-            stream,
-            connect,
-            mailbox,
+            topology,
+            channel,
             state: State::Idle,
         }
     }
 
-    pub(crate) fn open(&mut self) {
-        self.stream.set(Some((self.connect)()));
-        self.state = State::Connecting;
+    /// Whether there is somewhere to listen, and a bridge that lets us.
+    pub(super) fn is_possible(&self) -> bool {
+        self.channel.is_some() && self.topology.pushes()
     }
 
-    pub(crate) fn is_connecting(&self) -> bool {
-        self.state == State::Connecting
+    /// One request. It ends with whoever drives it; `limit` is for the case that this is forgotten.
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, limit: Duration) {
+        let (Some(channel), Some(node)) = (&self.channel, self.topology.speaker()) else {
+            self.state = State::Closed;
+            return;
+        };
+        let bridge = &self.topology.nodes()[node].bridge;
+        let (post, stream) = bridge.listen(channel, limit);
+        self.state = State::Open {
+            id: cx.listen(&self.topology, node, post),
+            stream,
+            is_confirmed: false,
+        };
     }
 
-    pub(crate) fn is_listening(&self) -> bool {
-        self.state == State::Listening
+    pub(super) const fn is_connecting(&self) -> bool {
+        let State::Open { is_confirmed, .. } = &self.state else {
+            return false;
+        };
+        !*is_confirmed
+    }
+
+    pub(super) const fn is_listening(&self) -> bool {
+        let State::Open { is_confirmed, .. } = &self.state else {
+            return false;
+        };
+        *is_confirmed
     }
 
     /// It has ended, and was not opened again.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.state == State::Closed
+    pub(super) const fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed)
     }
 
-    /// Waits for `other`, or for something to be heard.
-    pub(crate) async fn during<O>(&mut self, other: impl Future<Output = O>) -> Came<O> {
-        let mut other = pin!(other);
-        poll_fn(|cx| match other.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Came::Done(output)),
-            Poll::Pending => self.poll(cx),
-        })
-        .await
-    }
-
-    fn poll<O>(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Came<O>> {
-        let Some(stream) = self.stream.as_mut().as_pin_mut() else {
-            return Poll::Pending;
+    /// What `input` says, if it is about this one.
+    pub(super) fn on(&mut self, input: &Input) -> Option<Heard> {
+        let State::Open {
+            id,
+            stream,
+            is_confirmed,
+        } = &mut self.state
+        else {
+            return None;
         };
-        let ended = stream.poll(cx).is_ready();
-        if ended {
-            self.stream.set(None);
-            self.state = State::Closed;
-        }
-        match self.mailbox.take() {
-            Some(Push::Message(message)) => {
-                self.state = if ended {
-                    State::Closed
-                } else {
-                    State::Listening
-                };
-                Poll::Ready(Came::Message(message))
+        match input {
+            Input::Heard(of, piece) if of == id => {
+                let push = last_of(stream, piece)?;
+                *is_confirmed = true;
+                Some(match push {
+                    Push::Listening => Heard::Confirmed,
+                    Push::Message(message) => Heard::Message(message),
+                })
             }
-            _ if ended => Poll::Ready(Came::Closed),
-            Some(Push::Listening) => {
-                self.state = State::Listening;
-                Poll::Ready(Came::Listening)
+            Input::Ended(of, ended) if of == id => {
+                // However it ends, asking from time to time goes on.
+                if let (true, Some(node)) = (
+                    ended
+                        .as_ref()
+                        .is_ok_and(|status| Bridge::never_pushes(*status)),
+                    self.topology.speaker(),
+                ) {
+                    self.topology.nodes()[node].is_mute();
+                }
+                self.state = State::Closed;
+                Some(Heard::Closed)
             }
-            None => Poll::Pending,
+            _ => None,
         }
     }
+}
+
+/// What a piece of the stream says. A later message says all that an earlier one did, and whoever has heard one listens: bridges
+/// have been seen to say the two in reverse.
+fn last_of(stream: &mut Listening, piece: &[u8]) -> Option<Push> {
+    let mut heard = None;
+    stream.read(piece, &mut |push| {
+        if push != Push::Listening || heard.is_none() {
+            heard = Some(push);
+        }
+    });
+    heard
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bridge::Bridge;
 
     #[test]
     fn a_confirmation_does_not_hide_the_message_before_it() {
-        let mailbox = Mailbox::default();
-        mailbox.put(Push::Listening);
-        mailbox.put(Push::Message("7 8".into()));
-        mailbox.put(Push::Listening);
-        assert_eq!(mailbox.take(), Some(Push::Message("7 8".into())));
-        mailbox.put(Push::Listening);
-        assert_eq!(mailbox.take(), Some(Push::Listening));
+        let bridge = Bridge::upstash("https://bridge.example", "credential").unwrap();
+        let (_, mut stream) = bridge.listen("c", Duration::from_secs(1));
+        let piece = b"data: subscribe,c,1\n\ndata: message,c,7 8\n\ndata: subscribe,c,1\n\n";
+        let heard = last_of(&mut stream, piece);
+        assert_eq!(heard, Some(Push::Message("7 8".into())));
+        let heard = last_of(&mut stream, b"data: subscribe,c,1\n\n");
+        assert_eq!(heard, Some(Push::Listening));
     }
 }

@@ -1,39 +1,67 @@
 //! Waiting for another holder, and for a bridge that is away.
+//!
+//! ```text
+//! Pausing ── time to ask, or news ──▶ Asking
+//!    ▲                                  │
+//!    └──── held, or the bridge is away ─┘
+//! ```
+//!
+//! It listens meanwhile, in both, where the bridge lets it.
 
-use std::pin::pin;
 use std::time::Duration;
 
-use super::{Asked, Attempt, Found, Grant};
-use crate::client::Client;
+use super::super::schedule::{self, Schedule};
+use super::asking::{Asked, Asking, Found};
+use super::candidate::{Candidate, Grant};
+use super::subscription::{Heard, Subscription};
+use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::lease;
-use crate::line::{Came, Line, Mailbox};
-use crate::runtime::{Moment, Runtime};
+use crate::operation::{Id, deadline};
+use crate::runtime::Moment;
 use crate::script::{self, Handover};
-use crate::transport::Transport;
-use crate::wait::{self, Wait};
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 
 /// A wait under way.
-struct Waiting<'a, F, L> {
-    plan: Wait,
-    line: Line<'a, F, L>,
+pub(super) struct Waiting {
+    end: Moment,
+    schedule: Schedule,
+    subscription: Subscription,
     /// Until when it counts as listening while it connects.
     connected_by: Moment,
     /// When to listen again after the stream has ended.
     listen_at: Option<Moment>,
-    /// What the last answer said.
+    /// What the last answer said of the lock.
     found: Option<Found>,
+    /// How the last request got lost of which nobody knows what became.
+    unknown: Option<Error>,
+    /// What the last request came to.
+    last: Result<(), Error>,
+    step: Step,
 }
 
-/// What a pause ends with.
-enum Next {
-    Ask,
-    Take(Grant),
-    GiveUp,
+enum Step {
+    Pausing(Pause),
+    Asking {
+        asking: Asking,
+        /// What was heard meanwhile, and may have come after the answer.
+        message: Option<String>,
+        is_confirmed: bool,
+    },
+    Done,
+}
+
+/// Until there is reason to ask.
+struct Pause {
+    /// When to ask if the last request got lost.
+    due: Option<Moment>,
+    /// When to ask, planned for who hears of its turn or does not.
+    planned: Option<(bool, Moment)>,
+    timer: Option<Id>,
+    ask_at: Moment,
+    wake_at: Moment,
 }
 
 /// What a message is worth beside an answer.
@@ -45,291 +73,337 @@ enum Told {
     News,
 }
 
-impl<T: Transport, R: Runtime> Attempt<T, R> {
-    /// Asks whenever there is reason to, until the lock is granted or the wait is over. `last` is what the first request came to.
-    pub(super) async fn wait(
-        &mut self,
-        wait: Duration,
-        mut last: Result<Found, Error>,
-    ) -> Result<Grant, Error> {
-        let client = self.claim.client.clone();
-        let runtime = client.runtime();
-        let end = self.claim.since + wait;
-        let channel = self.channel.take();
-        let mailbox = Mailbox::default();
-        let connect = || {
-            // It ends when it is dropped. What its transport is told is for the case that this is forgotten.
-            let left = end.since(runtime.now());
-            let limit = left.saturating_add(client.request_limit());
-            hear(&client, channel.as_deref(), limit, &mailbox)
-        };
-        let tries = self.patience.max_requests / self.claim.kind.requests_of_a_try();
-        let stream = pin!(None);
-        let mut waiting = Waiting {
-            plan: Wait::new(end, wait, wait::liveness(self.claim.ttl), tries),
-            line: Line::new(stream, connect, &mailbox),
+type Outcome = Option<Result<Granted, Error>>;
+
+impl Waiting {
+    pub(super) fn new(who: &mut Candidate, wait: Duration) -> Self {
+        let end = who.claim.since + wait;
+        let tries = who.patience.max_requests / who.claim.kind.requests_of_a_try();
+        let liveness = schedule::liveness(who.claim.ttl);
+        Self {
+            end,
+            schedule: Schedule::new(end, wait, liveness, tries),
+            subscription: Subscription::new(who.claim.topology.clone(), who.channel.take()),
             connected_by: end,
             listen_at: None,
             found: None,
-        };
-        let mut unknown = None;
-        loop {
-            let now = runtime.now();
-            let due = match &last {
-                Ok(found) => {
-                    unknown = None;
-                    let is_first = waiting.found.replace(found.clone()).is_none();
-                    if is_first && now < end && self.tries_left() > 0 {
-                        self.begin(&mut waiting, channel.is_some());
-                    }
-                    None
-                }
-                Err(error) => {
-                    if error.is_unknown() {
-                        unknown = Some(error.clone());
-                    }
-                    let left = self.tries_left();
-                    let Some(pause) = waiting.plan.pause_after(runtime, error, left) else {
-                        break;
-                    };
-                    self.waits = true;
-                    self.claim.observe(EventKind::Retried { error, pause });
-                    Some(now + pause)
-                }
-            };
-            match self.pause(&mut waiting, due).await {
-                Next::Take(grant) => return Ok(grant),
-                Next::Ask if self.tries_left() > 0 => {}
-                Next::Ask | Next::GiveUp => break,
-            }
-            last = match self.ask_while_listening(&mut waiting).await {
-                Ok(Asked::Granted(grant)) => return Ok(grant),
-                Ok(Asked::Held(found)) => Ok(found),
-                Err(error) if error.ends() => Err(error),
-                Err(error) => return Err(error),
-            };
+            unknown: None,
+            last: Ok(()),
+            step: Step::Done,
         }
-        Err(match last {
-            Ok(Found { contended, .. }) => {
-                let estimate = waiting.plan.estimate(&contended, runtime.now());
-                self.held(contended, estimate)
+    }
+
+    /// Asks whenever there is reason to, until the lock is granted or the wait is over.
+    pub(super) fn on(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, input: Input) -> Outcome {
+        let heard = self.subscription.on(&input);
+        match std::mem::replace(&mut self.step, Step::Done) {
+            Step::Pausing(pause) => self.paused(who, cx, pause, &input, heard),
+            Step::Asking {
+                mut asking,
+                mut message,
+                mut is_confirmed,
+            } => {
+                match heard {
+                    Some(Heard::Message(text)) => message = Some(text),
+                    Some(Heard::Confirmed) => is_confirmed = true,
+                    Some(Heard::Closed) | None => {}
+                }
+                let Some(asked) = asking.on(who, cx, input) else {
+                    self.step = Step::Asking {
+                        asking,
+                        message,
+                        is_confirmed,
+                    };
+                    return None;
+                };
+                self.asked(who, cx, asked, message, is_confirmed)
             }
-            Err(error) => match unknown {
-                Some(unknown) => error.behind(unknown),
-                None => error,
-            },
-        })
+            Step::Done => None,
+        }
+    }
+
+    /// The last request came to this.
+    pub(super) fn go_on(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        last: Result<Found, Error>,
+    ) -> Outcome {
+        let due = match last {
+            Ok(found) => {
+                self.unknown = None;
+                self.last = Ok(());
+                let is_first = self.found.replace(found).is_none();
+                if is_first && cx.now < self.end && who.tries_left() > 0 {
+                    self.begin(who, cx);
+                }
+                None
+            }
+            Err(error) => {
+                if error.is_unknown() {
+                    self.unknown = Some(error.clone());
+                }
+                let left = who.tries_left();
+                let pause = (self.schedule).pause_after(cx.now, cx.host(), &error, left);
+                let Some(pause) = pause else {
+                    return self.in_vain(who, cx, Some(error));
+                };
+                who.waits = true;
+                let kind = EventKind::Retried {
+                    error: &error,
+                    pause,
+                };
+                who.claim.observe(cx.host(), kind);
+                self.last = Err(error);
+                Some(cx.now + pause)
+            }
+        };
+        let pause = Pause {
+            due,
+            planned: None,
+            timer: None,
+            ask_at: cx.now,
+            wake_at: cx.now,
+        };
+        self.pause(who, cx, pause)
     }
 
     /// Another holds the lock, and there is time and leave to wait for it.
-    fn begin<F: Future<Output = ()>, L: Fn() -> F>(
-        &mut self,
-        waiting: &mut Waiting<'_, F, L>,
-        listens: bool,
-    ) {
-        let Some(Found { contended, .. }) = &waiting.found else {
+    fn begin(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) {
+        let Some(Found { contended, .. }) = &self.found else {
             return;
         };
-        self.waits = true;
-        self.claim.observe(EventKind::Contended {
+        who.waits = true;
+        let kind = EventKind::Contended {
             remaining: contended.remaining,
             ahead: contended.ahead,
-        });
-        if listens && self.claim.client.pushes() {
-            self.requests += 1;
-            waiting.line.open();
-            waiting.connected_by = self.claim.client.runtime().now() + CONNECTED_WITHIN;
+        };
+        who.claim.observe(cx.host(), kind);
+        if self.subscription.is_possible() {
+            self.listen(who, cx);
+            self.connected_by = cx.now + CONNECTED_WITHIN;
         }
     }
 
-    /// Waits until there is reason to ask: `due` if the last request got lost.
-    async fn pause<F: Future<Output = ()>, L: Fn() -> F>(
-        &mut self,
-        waiting: &mut Waiting<'_, F, L>,
-        due: Option<Moment>,
-    ) -> Next {
-        let client = self.claim.client.clone();
-        let runtime = client.runtime();
-        let mut planned = None;
-        loop {
-            let now = runtime.now();
-            let listen_at = self.listen_again(waiting, now);
-            let connecting = waiting.line.is_connecting() && now < waiting.connected_by;
-            let hears = connecting || waiting.line.is_listening();
-            let ask_at = match (due, planned) {
-                (Some(due), _) => due,
-                // What it hears has not changed.
-                (None, Some((heard, at))) if heard == hears => at,
-                _ => {
-                    let Some(pause) = self.until_next_ask(waiting, now, hears) else {
-                        return Next::GiveUp;
-                    };
-                    let at = match connecting {
-                        true => (now + pause).min(waiting.connected_by),
-                        false => now + pause,
-                    };
-                    planned = Some((hears, at));
-                    at
-                }
-            };
-            let wake_at = listen_at.map_or(ask_at, |at| at.min(ask_at));
-            let sleep = runtime.sleep(wake_at.since(now));
-            match waiting.line.during(sleep).await {
-                Came::Message(message) => {
-                    self.look_again().await;
-                    let told = waiting
-                        .found
-                        .as_ref()
-                        .map(|found| self.judge(&message, found));
-                    return match told {
-                        Some(Told::Granted(grant)) => Next::Take(grant),
-                        _ => Next::Ask,
-                    };
-                }
-                // The lock may have been freed before anybody could be told. If there are others ahead, the first takes it, and hands it
-                // on.
-                Came::Listening if due.is_none() && self.is_first(waiting) => return Next::Ask,
-                Came::Done(()) if wake_at == ask_at => return Next::Ask,
-                Came::Listening | Came::Closed | Came::Done(()) => {}
+    fn listen(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) {
+        who.requests += 1;
+        let left = self.end.since(cx.now);
+        let limit = left.saturating_add(who.claim.topology.request_timeout);
+        self.subscription.open(cx, limit);
+    }
+
+    /// Waits until there is reason to ask.
+    fn pause(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, mut pause: Pause) -> Outcome {
+        if let Some(timer) = pause.timer.take() {
+            cx.stop(timer);
+        }
+        let listen_at = self.listen_again(who, cx);
+        let connecting = self.subscription.is_connecting() && cx.now < self.connected_by;
+        let hears = connecting || self.subscription.is_listening();
+        pause.ask_at = match (pause.due, pause.planned) {
+            (Some(due), _) => due,
+            // What it hears has not changed.
+            (None, Some((heard, at))) if heard == hears => at,
+            _ => {
+                let Some(until_ask) = self.until_next_ask(who, cx, hears) else {
+                    return self.in_vain(who, cx, None);
+                };
+                let at = match connecting {
+                    true => (cx.now + until_ask).min(self.connected_by),
+                    false => cx.now + until_ask,
+                };
+                pause.planned = Some((hears, at));
+                at
             }
+        };
+        pause.wake_at = listen_at.map_or(pause.ask_at, |at| at.min(pause.ask_at));
+        pause.timer = Some(cx.wake_in(pause.wake_at.since(cx.now)));
+        self.step = Step::Pausing(pause);
+        None
+    }
+
+    fn paused(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        pause: Pause,
+        input: &Input,
+        heard: Option<Heard>,
+    ) -> Outcome {
+        let is_over = matches!(input, Input::Woken(id) if pause.timer == Some(*id));
+        match heard {
+            Some(Heard::Message(message)) => {
+                self.look_again(who, cx);
+                if let Some(Told::Granted(grant)) = self.judge(who, cx, &message) {
+                    return Some(Ok(who.granted(cx, grant)));
+                }
+                self.ask(who, cx, &pause)
+            }
+            // The lock may have been freed before anybody could be told. If there are others ahead, the first takes it, and hands it
+            // on.
+            Some(Heard::Confirmed) if pause.due.is_none() && self.is_first(who) => {
+                self.ask(who, cx, &pause)
+            }
+            None if is_over && pause.wake_at == pause.ask_at => self.ask(who, cx, &pause),
+            None if !is_over => {
+                self.step = Step::Pausing(pause);
+                None
+            }
+            _ => self.pause(who, cx, pause),
+        }
+    }
+
+    fn ask(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, pause: &Pause) -> Outcome {
+        if let Some(timer) = pause.timer {
+            cx.stop(timer);
+        }
+        if who.tries_left() == 0 {
+            return self.in_vain(who, cx, None);
+        }
+        self.ask_now(who, cx)
+    }
+
+    fn ask_now(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
+        let mut asking = Asking::new();
+        if let Some(asked) = asking.on(who, cx, Input::Started) {
+            return self.asked(who, cx, asked, None, false);
+        }
+        self.step = Step::Asking {
+            asking,
+            message: None,
+            is_confirmed: false,
+        };
+        None
+    }
+
+    /// An answer, and what was heard while it was on its way.
+    fn asked(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        asked: Result<Asked, Error>,
+        message: Option<String>,
+        is_confirmed: bool,
+    ) -> Outcome {
+        let last = match asked {
+            Ok(Asked::Granted(granted)) => return Some(Ok(granted)),
+            Ok(Asked::Held(found)) => {
+                self.found = Some(found.clone());
+                Ok(found)
+            }
+            // A message is judged by the answer before.
+            Err(error) if error.is_passing() && message.is_some() => Err(error),
+            Err(error) => return self.failed(who, cx, error),
+        };
+        let told = message.and_then(|message| {
+            self.look_again(who, cx);
+            self.judge(who, cx, &message)
+        });
+        let again = match told {
+            Some(Told::Granted(grant)) => return Some(Ok(who.granted(cx, grant))),
+            Some(Told::News) => true,
+            Some(Told::Superseded) | None => is_confirmed && self.is_first(who),
+        };
+        match last {
+            // Also one who hears of its turn: the last request leaves at the end of the wait.
+            Ok(_) if again && !self.schedule.is_over(cx.now) && who.tries_left() > 0 => {
+                self.ask_now(who, cx)
+            }
+            Ok(found) => self.go_on(who, cx, Ok(found)),
+            Err(error) => self.failed(who, cx, error),
+        }
+    }
+
+    fn failed(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, error: Error) -> Outcome {
+        match error.ends() {
+            true => self.go_on(who, cx, Err(error)),
+            false => Some(Err(error)),
         }
     }
 
     /// How long it is until the next request, if it `hears` or does not; `None` if none is to come.
-    fn until_next_ask<F, L>(
-        &self,
-        waiting: &mut Waiting<'_, F, L>,
-        now: Moment,
-        hears: bool,
-    ) -> Option<Duration> {
-        let found = waiting.found.as_ref()?;
-        let left = self.tries_left();
+    fn until_next_ask(&mut self, who: &Candidate, cx: &Cx<'_>, hears: bool) -> Option<Duration> {
+        let found = self.found.as_ref()?;
+        let left = who.tries_left();
         if left == 0 {
-            let rest = waiting.plan.rest(now, found.asked_at);
-            return rest.filter(|_| hears && self.takes_over);
+            let rest = self.schedule.rest(cx.now, found.asked_at);
+            return rest.filter(|_| hears && who.takes_over);
         }
-        let runtime = self.claim.client.runtime();
-        (waiting.plan).pause(runtime, &found.contended, found.round_trip, hears, left)
+        let (contended, took) = (&found.contended, found.round_trip);
+        (self.schedule).pause(cx.now, cx.host(), contended, took, hears, left)
     }
 
     /// Listens again, if it is time; when it will be, if that is yet to come.
-    fn listen_again<F: Future<Output = ()>, L: Fn() -> F>(
-        &mut self,
-        waiting: &mut Waiting<'_, F, L>,
-        now: Moment,
-    ) -> Option<Moment> {
-        let client = &self.claim.client;
+    fn listen_again(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Option<Moment> {
         // One request to listen, and one to ask once it does.
-        if !waiting.line.is_closed() || self.requests_left() < 2 || !client.pushes() {
+        let may_listen = who.requests_left() >= 2 && self.subscription.is_possible();
+        if !self.subscription.is_closed() || !may_listen {
             return None;
         }
-        let mut pause = || waiting.plan.pause_before_listening(client.runtime());
-        let at = *waiting.listen_at.get_or_insert_with(|| now + pause());
-        if at > now {
+        let schedule = &mut self.schedule;
+        let at = *(self.listen_at)
+            .get_or_insert_with(|| cx.now + schedule.pause_before_listening(cx.host()));
+        if at > cx.now {
             return Some(at);
         }
-        waiting.listen_at = None;
-        self.requests += 1;
-        waiting.line.open();
+        self.listen_at = None;
+        self.listen(who, cx);
         None
     }
 
-    fn is_first<F, L>(&self, waiting: &Waiting<'_, F, L>) -> bool {
+    fn is_first(&self, who: &Candidate) -> bool {
         let is_first = |found: &Found| found.contended.ahead == 0;
-        waiting.found.as_ref().is_some_and(is_first) && self.tries_left() > 0
-    }
-
-    /// Asks, and again where what was heard meanwhile may have come after the answer.
-    async fn ask_while_listening<F: Future<Output = ()>, L: Fn() -> F>(
-        &mut self,
-        waiting: &mut Waiting<'_, F, L>,
-    ) -> Result<Asked, Error> {
-        loop {
-            let mut message = None;
-            let mut again = false;
-            let asked = {
-                let mut asking = pin!(self.ask());
-                loop {
-                    match waiting.line.during(asking.as_mut()).await {
-                        Came::Done(asked) => break asked,
-                        Came::Message(text) => message = Some(text),
-                        Came::Listening => again = true,
-                        Came::Closed => {}
-                    }
-                }
-            };
-            match &asked {
-                Ok(Asked::Granted(_)) => return asked,
-                Ok(Asked::Held(found)) => waiting.found = Some(found.clone()),
-                // A message is judged by the answer before.
-                Err(error) if error.is_passing() && message.is_some() => {}
-                Err(_) => return asked,
-            }
-            if message.is_some() {
-                self.look_again().await;
-            }
-            let told = (message.as_deref().zip(waiting.found.as_ref()))
-                .map(|(message, found)| self.judge(message, found));
-            let again = match told {
-                Some(Told::Granted(grant)) => return Ok(Asked::Granted(grant)),
-                Some(Told::News) => true,
-                Some(Told::Superseded) | None => again && self.is_first(waiting),
-            };
-            // Also one who hears of its turn: the last request leaves at the end of the wait.
-            let is_over = waiting.plan.is_over(self.claim.client.runtime().now());
-            if !again || is_over || asked.is_err() || self.tries_left() == 0 {
-                return asked;
-            }
-        }
+        self.found.as_ref().is_some_and(is_first) && who.tries_left() > 0
     }
 
     /// There may be something to read by now, which a hand-over does not bring.
-    async fn look_again(&mut self) {
-        if self.takes_over && self.update().await.is_err() {
-            self.takes_over = false;
+    fn look_again(&self, who: &mut Candidate, cx: &mut Cx<'_>) {
+        if who.takes_over && who.update(cx).is_err() {
+            who.takes_over = false;
         }
     }
 
-    /// What `message` says beside the answer `found`: the lease that a release handed over, if nothing more is to be asked for.
+    /// What `message` says beside the last answer: the lease that a release handed over, if nothing more is to be asked for.
     ///
     /// When that is over is reckoned from this waiter's own request, by Redis's clock: never from the arrival of a message that
     /// may have been on its way for long. Should that clock have jumped, from the arrival.
-    fn judge(&self, message: &str, found: &Found) -> Told {
+    fn judge(&self, who: &Candidate, cx: &Cx<'_>, message: &str) -> Option<Told> {
+        let found = self.found.as_ref()?;
         let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
-            return Told::News;
+            return Some(Told::News);
         };
         let since_answer = redis_us.saturating_sub(found.contended.redis_us);
         if since_answer == 0 {
-            return Told::Superseded;
+            return Some(Told::Superseded);
         }
-        let ttl = self.claim.ttl;
-        let now = self.claim.client.runtime().now();
-        let reckoned = lease::deadline(
-            found.asked_at,
-            Duration::from_micros(since_answer).saturating_add(ttl),
-        );
-        let deadline = reckoned.min(lease::deadline(now, ttl));
+        let ttl = who.claim.ttl;
+        let held_for = Duration::from_micros(since_answer).saturating_add(ttl);
+        let reckoned = deadline(found.asked_at, held_for);
+        let until = reckoned.min(deadline(cx.now, ttl));
         // One that is half over is worth a request that makes it whole.
-        if !self.takes_over || deadline.since(now) < ttl / 2 {
-            return Told::News;
+        if !who.takes_over || until.since(cx.now) < ttl / 2 {
+            return Some(Told::News);
         }
-        Told::Granted(Grant {
-            deadline,
+        Some(Told::Granted(Grant {
+            deadline: until,
             fence,
             replies: Vec::new(),
-        })
+        }))
     }
-}
 
-/// Listens to `channel`, and puts into `mailbox` what it says.
-async fn hear<T: Transport, R: Runtime>(
-    client: &Client<T, R>,
-    channel: Option<&str>,
-    limit: Duration,
-    mailbox: &Mailbox,
-) {
-    let mut hear = |push| mailbox.put(push);
-    if let Some(channel) = channel {
-        client.listen(channel, limit, &mut hear).await;
+    /// What to say when the wait is over: by its last request, which failed like this or as the one before.
+    fn in_vain(&mut self, who: &Candidate, cx: &Cx<'_>, failed: Option<Error>) -> Outcome {
+        let last = std::mem::replace(&mut self.last, Ok(()));
+        Some(Err(match (failed.or(last.err()), &self.found) {
+            (Some(error), _) => match self.unknown.take() {
+                Some(unknown) => error.behind(unknown),
+                None => error,
+            },
+            (None, Some(found)) => {
+                let estimate = self.schedule.estimate(&found.contended, cx.now);
+                who.held(found.contended.clone(), estimate)
+            }
+            (None, None) => Error::UnexpectedReply("no answer"),
+        }))
     }
 }

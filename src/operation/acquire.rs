@@ -1,0 +1,152 @@
+//! Acquiring a lock: asks, waits for its turn, and cleans up after itself.
+//!
+//! ```text
+//! Asking ── granted ─────────────────────▶ done
+//!   │                                       ▲
+//!   │ held, or the bridge is away           │ granted, or in vain
+//!   └──▶ Waiting: pausing ⇄ asking ─────────┘
+//! ```
+//!
+//! Whatever it comes to but a grant, what was asked for is given back in the background.
+
+mod asking;
+mod candidate;
+mod subscription;
+mod waiting;
+
+use super::{Claim, Cx, Input, Operation};
+use crate::command::{Command, Reply};
+use crate::error::Error;
+use crate::runtime::Moment;
+use asking::{Asked, Asking};
+use candidate::Candidate;
+use waiting::Waiting;
+
+pub(crate) use candidate::Patience;
+
+/// The lock is the claim's.
+pub(crate) struct Granted {
+    pub(crate) claim: Claim,
+    pub(crate) deadline: Moment,
+    pub(crate) fence: u64,
+    pub(crate) replies: Vec<Reply>,
+}
+
+/// Takes a lock, or waits for it as its patience has it.
+pub(crate) struct Acquire {
+    candidate: Candidate,
+    phase: Phase,
+}
+
+enum Phase {
+    /// For the first time.
+    Asking(Asking),
+    Waiting(Box<Waiting>),
+}
+
+impl Acquire {
+    /// One that reads the same with each request.
+    pub(crate) fn reading(claim: Claim, patience: Patience, reads: &[Command]) -> Self {
+        Self {
+            candidate: Candidate::new(claim, patience, Some(reads)),
+            phase: Phase::Asking(Asking::new()),
+        }
+    }
+
+    /// One that asks its driver before each request what it is to read.
+    pub(crate) fn inquiring(claim: Claim, patience: Patience) -> Self {
+        Self {
+            candidate: Candidate::new(claim, patience, None),
+            phase: Phase::Asking(Asking::new()),
+        }
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Granted, Error>> {
+        match &mut self.phase {
+            Phase::Asking(asking) => {
+                let asked = asking.on(&mut self.candidate, cx, input)?;
+                self.has_asked(cx, asked)
+            }
+            Phase::Waiting(waiting) => waiting.on(&mut self.candidate, cx, input),
+        }
+    }
+
+    /// The first time with all that an acquisition without a wait has: a wait is for another holder, not for the way to the bridge.
+    fn has_asked(
+        &mut self,
+        cx: &mut Cx<'_>,
+        asked: Result<Asked, Error>,
+    ) -> Option<Result<Granted, Error>> {
+        let last = match asked {
+            Ok(Asked::Granted(granted)) => return Some(Ok(granted)),
+            Ok(Asked::Held(found)) => Ok(found),
+            Err(error) => Err(error),
+        };
+        self.candidate.has_asked = true;
+        let may_pass = last.as_ref().err().is_none_or(Error::ends);
+        let Some(wait) = self.candidate.patience.wait.filter(|_| may_pass) else {
+            return Some(Err(match last {
+                Ok(found) => self.candidate.held(found.contended, None),
+                Err(error) => error,
+            }));
+        };
+        let mut waiting = Waiting::new(&mut self.candidate, wait);
+        let outcome = waiting.go_on(&mut self.candidate, cx, last);
+        self.phase = Phase::Waiting(Box::new(waiting));
+        outcome
+    }
+}
+
+impl Operation for Acquire {
+    type Outcome = Result<Granted, Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Granted, Error>> {
+        let outcome = self.next(cx, input)?;
+        if outcome.is_err() {
+            self.candidate.give_up(cx);
+        }
+        Some(outcome)
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        self.candidate.give_up(cx);
+    }
+}
+
+/// Takes a lock if it is free; what was read in either case.
+pub(crate) struct TryAcquire {
+    candidate: Candidate,
+    asking: Asking,
+}
+
+impl TryAcquire {
+    pub(crate) fn reading(claim: Claim, patience: Patience, reads: &[Command]) -> Self {
+        Self {
+            candidate: Candidate::new(claim, patience, Some(reads)),
+            asking: Asking::new(),
+        }
+    }
+}
+
+impl Operation for TryAcquire {
+    type Outcome = Result<Result<Granted, Vec<Reply>>, Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
+        let asked = self.asking.on(&mut self.candidate, cx, input)?;
+        Some(match asked {
+            Ok(Asked::Granted(granted)) => Ok(Ok(granted)),
+            Ok(Asked::Held(found)) => {
+                self.candidate.give_up(cx);
+                Ok(Err(found.contended.replies))
+            }
+            Err(error) => {
+                self.candidate.give_up(cx);
+                Err(error)
+            }
+        })
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        self.candidate.give_up(cx);
+    }
+}
