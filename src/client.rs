@@ -8,17 +8,16 @@ use std::time::Duration;
 
 use crate::bridge::Bridge;
 use crate::command::{Command, Reply};
-use crate::drive::{Host, drive};
+use crate::drive::Host;
 use crate::error::Error;
-use crate::event::{Event, EventKind};
-use crate::lock::{self, Lock};
+use crate::lock::Lock;
 use crate::name::Name;
-use crate::operation::{Ask, Settled, Until};
+use crate::read::read;
 use crate::runtime::Runtime;
-use crate::script::{self, Call, Kind};
-use crate::token::Session;
-use crate::topology::{Judged, Reach, Topology};
+use crate::script::Kind;
+use crate::topology::{Reach, Topology};
 use crate::transport::Transport;
+use crate::ttl;
 
 const MAX_OWNER: usize = 512;
 
@@ -95,11 +94,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let name = Name::new(&self.prefix, name)?;
         let kind = match self.topology.reach {
             Reach::Majority => Kind::Voted {
-                quarantine: self.topology.quarantine.min(lock::MAX_TTL),
+                quarantine: self.topology.quarantine.min(ttl::MAX),
             },
             Reach::One(_) | Reach::ByName(_) => Kind::Mutex,
         };
-        Ok(Lock::new(self.for_name(&name), name, kind))
+        Ok(self.lock_of(name, kind))
+    }
+
+    fn lock_of(&self, name: Name, kind: Kind) -> Lock<T, R> {
+        Lock::new(self.host.clone(), self.topology.clone(), name, kind)
     }
 
     /// The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same
@@ -129,7 +132,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let kind = Kind::Reentrant {
             owner: owner.to_owned(),
         };
-        Ok(Lock::new(self.for_name(&name), name, kind))
+        Ok(self.lock_of(name, kind))
     }
 
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.
@@ -141,59 +144,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
-        script::check_reads(reads)?;
-        let Reach::One(_) = self.topology.reach else {
-            return Err(Error::InvalidArgument(
-                "there are several bridges to read from; say by `at` which one".into(),
-            ));
-        };
-        let session = Session::random(self.runtime())?;
-        let read = self
-            .call(&Call::read(reads), &session, Until::Timeout)
-            .await;
-        read.outcome.map(Option::unwrap_or_default)
-    }
-
-    /// Has `call` executed where the lock lives.
-    pub(crate) async fn call<O: Judged>(
-        &self,
-        call: &Call,
-        session: &Session,
-        until: Until,
-    ) -> Settled<O> {
-        let ask = Ask::new(&self.topology, call, session, until);
-        drive(&self.host, ask).await
-    }
-
-    /// Has a call executed that belongs to no acquisition.
-    pub(crate) async fn call_once<O: Judged>(
-        &self,
-        call: &Call,
-        session: &Session,
-    ) -> Result<O, Error> {
-        self.call(call, session, Until::Timeout).await.outcome
+        read(&self.host, &self.topology, reads).await
     }
 
     /// The host that it was made for: its clock, its timers, its background.
     pub fn runtime(&self) -> &R {
         &self.host.runtime
-    }
-
-    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
-        &self.host
-    }
-
-    pub(crate) const fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    pub(crate) const fn request_limit(&self) -> Duration {
-        self.topology.request_timeout
-    }
-
-    pub(crate) fn observe(&self, name: &Name, kind: EventKind<'_>) {
-        let name = name.key();
-        self.runtime().observe(&Event { name, kind });
     }
 }
 

@@ -185,11 +185,11 @@ impl<S: Section> GroupCommit<S> {
                 First::Right(_) => turn.await,
             };
         }
-        let begun_at = lock.client().runtime().now();
+        let begun_at = lock.runtime().now();
         if let Some(answer) = self.look(peek, lock, item.clone(), bytes).await? {
             return Ok(answer);
         }
-        let waited = lock.client().runtime().now().since(begun_at);
+        let waited = lock.runtime().now().since(begun_at);
         let left = lock.patience().saturating_sub(waited);
         self.take_turn(&lock.clone().wait(left), item, bytes).await
     }

@@ -13,12 +13,12 @@ use crate::command::{Command, Reply};
 use crate::drive::{Host, drive_in_background};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::lock::check_ttl;
 use crate::operation::{Claim, GiveBack, Until};
 use crate::runtime::{Moment, Runtime};
 use crate::script::{Call, Write};
 use crate::token::Token;
 use crate::transport::Transport;
+use crate::ttl;
 use phase::{Aim, State, Writing, locked};
 
 pub(crate) use phase::{Standing, Why};
@@ -143,7 +143,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::renew`].
     pub async fn renew_for(&self, ttl: Duration) -> Result<(), Error> {
-        check_ttl(ttl)?;
+        ttl::check(ttl)?;
         self.claim.kind.check_renewal(ttl, self.claim.ttl)?;
         self.prolong(Some(ttl)).await
     }

@@ -92,6 +92,7 @@ mod operation;
 mod percent;
 mod quoted;
 mod race;
+mod read;
 mod replicas;
 mod resp;
 mod runtime;
@@ -99,6 +100,7 @@ mod script;
 mod token;
 mod topology;
 mod transport;
+mod ttl;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;

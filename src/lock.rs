@@ -3,41 +3,30 @@
 mod acquire;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::Client;
+use crate::command::{Command, Reply};
+use crate::drive::{Host, drive};
 use crate::error::Error;
-use crate::event::EventKind;
+use crate::event::{Event, EventKind};
 use crate::label;
 use crate::lease::{Lease, Terms};
 use crate::name::{self, Name};
-use crate::operation::Claim;
+use crate::operation::{Ask, Claim, Until};
+use crate::read::read;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
 use crate::script::{Call, Inspection, Kind};
 use crate::token::{Session, Token};
+use crate::topology::{Judged, Topology};
 use crate::transport::Transport;
+use crate::ttl;
 
-const USUAL_TTL: Duration = Duration::from_secs(10);
-/// A ttl of 3 ms less the drift of 2 ms and 1 % leaves no whole millisecond in which to be the holder.
-const MIN_TTL: Duration = Duration::from_millis(4);
-pub(crate) const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-
-/// # Errors
-/// [`Error::InvalidArgument`] if it is no ttl.
-pub(crate) fn check_ttl(ttl: Duration) -> Result<(), Error> {
-    let is_whole = ttl.subsec_nanos().is_multiple_of(1_000_000);
-    if (MIN_TTL..=MAX_TTL).contains(&ttl) && is_whole {
-        return Ok(());
-    }
-    Err(Error::InvalidArgument(
-        "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
-    ))
-}
-
-/// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`] and [`Client::reentrant`].
+/// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`](crate::Client::lock) and [`Client::reentrant`](crate::Client::reentrant).
 pub struct Lock<T, R> {
-    client: Client<T, R>,
+    host: Arc<Host<T, R>>,
+    topology: Topology,
     name: Name,
     kind: Kind,
     /// `None` unless it was set.
@@ -51,9 +40,10 @@ pub struct Lock<T, R> {
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
-    pub(crate) const fn new(client: Client<T, R>, name: Name, kind: Kind) -> Self {
+    pub(crate) fn new(host: Arc<Host<T, R>>, topology: Topology, name: Name, kind: Kind) -> Self {
         Self {
-            client,
+            topology: topology.for_name(&name),
+            host,
             name,
             kind,
             ttl: None,
@@ -76,7 +66,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] out of that range, or with a fraction of a millisecond.
     pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
-        check_ttl(ttl)?;
+        ttl::check(ttl)?;
         self.ttl = Some(ttl);
         Ok(self)
     }
@@ -86,7 +76,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// It bounds when requests leave, not when they are answered: a lock that is free is had however short the wait. So an acquisition
     /// lasts for its wait, or for as long as [`Lock::try_acquire`] may take if that is longer, and one
-    /// [`request_timeout`](Client::request_timeout) more.
+    /// [`request_timeout`](crate::Client::request_timeout) more.
     /// Whoever cannot listen, and is the first in the queue, is overtaken for 2 s at most: then the lock is kept for it while it counts as alive.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
@@ -164,7 +154,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// bridge must have Upstash's `/pipeline`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `count` is 0, or `within` is not from 1 ms to 60 s; of a [quorum](Client::quorum), whose servers
+    /// [`Error::InvalidArgument`] if `count` is 0, or `within` is not from 1 ms to 60 s; of a [quorum](crate::Client::quorum), whose servers
     /// stand in for each other.
     pub fn replicas(mut self, count: u32, within: Duration) -> Result<Self, Error> {
         if self.kind.is_voted() {
@@ -188,8 +178,17 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self)
     }
 
-    pub(crate) const fn client(&self) -> &Client<T, R> {
-        &self.client
+    pub(crate) fn runtime(&self) -> &R {
+        &self.host.runtime
+    }
+
+    pub(crate) const fn request_limit(&self) -> Duration {
+        self.topology.request_timeout
+    }
+
+    /// Reads where the lock lives, and without it.
+    pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
+        read(&self.host, &self.topology, reads).await
     }
 
     pub(crate) fn key(&self) -> &str {
@@ -197,7 +196,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn lasts(&self) -> Duration {
-        self.ttl.unwrap_or(USUAL_TTL)
+        self.ttl.unwrap_or(ttl::DEFAULT)
     }
 
     pub(crate) const fn patience(&self) -> Duration {
@@ -205,12 +204,19 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn observe(&self, kind: EventKind<'_>) {
-        self.client.observe(&self.name, kind);
+        let name = self.name.key();
+        self.runtime().observe(&Event { name, kind });
+    }
+
+    /// Has a call executed that belongs to no acquisition.
+    async fn ask<O: Judged>(&self, call: &Call, session: &Session) -> Result<O, Error> {
+        let ask = Ask::new(&self.topology, call, session, Until::Timeout);
+        drive(&self.host, ask).await.outcome
     }
 
     fn claim(&self, token: Token, session: Session) -> Claim {
         Claim {
-            topology: self.client.topology().clone(),
+            topology: self.topology.clone(),
             name: self.name.clone(),
             kind: self.kind.clone(),
             ttl: self.lasts(),
@@ -219,7 +225,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             session,
             caller: None,
             label: self.label.clone(),
-            since: self.client.runtime().now(),
+            since: self.runtime().now(),
         }
     }
 
@@ -235,24 +241,24 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::NoRandomness`] where the host gives none.
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
-        let session = Session::random(self.client.runtime())?;
+        let session = Session::random(self.runtime())?;
         let terms = Terms::new(0, self.ttl);
-        let host = self.client.host().clone();
+        let host = self.host.clone();
         Ok(Lease::new(host, self.claim(token, session), terms, None))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
     /// people and for monitoring; to decide by, acquire.
     ///
-    /// Of a [quorum](Client::quorum), what a majority says; where too many of its servers have no say yet,
+    /// Of a [quorum](crate::Client::quorum), what a majority says; where too many of its servers have no say yet,
     /// [`Inspection::quarantine`] says so.
     ///
     /// # Errors
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
-        let session = Session::random(self.client.runtime())?;
+        let session = Session::random(self.runtime())?;
         let call = Call::inspect(&self.name, &self.kind, &session, self.lasts());
-        self.client.call_once(&call, &session).await
+        self.ask(&call, &session).await
     }
 
     /// Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call.
@@ -262,16 +268,17 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
-        let session = Session::random(self.client.runtime())?;
+        let session = Session::random(self.runtime())?;
         let call = Call::force_release(&self.name, &self.kind, &session);
-        self.client.call_once(&call, &session).await
+        self.ask(&call, &session).await
     }
 }
 
 impl<T, R> Clone for Lock<T, R> {
     fn clone(&self) -> Self {
         Self {
-            client: self.client.clone(),
+            host: self.host.clone(),
+            topology: self.topology.clone(),
             name: self.name.clone(),
             kind: self.kind.clone(),
             ttl: self.ttl,
@@ -289,7 +296,7 @@ impl<T, R> fmt::Debug for Lock<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("name", &self.name.key())
-            .field("ttl", &self.ttl.unwrap_or(USUAL_TTL))
+            .field("ttl", &self.ttl.unwrap_or(ttl::DEFAULT))
             .finish_non_exhaustive()
     }
 }

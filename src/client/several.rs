@@ -97,14 +97,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if the name cannot be one.
     pub fn at(&self, name: &str) -> Result<Self, Error> {
-        Ok(self.for_name(&Name::new(&self.prefix, name)?))
-    }
-
-    pub(super) fn for_name(&self, name: &Name) -> Self {
-        Self {
-            topology: self.topology.for_name(name),
+        let name = Name::new(&self.prefix, name)?;
+        Ok(Self {
+            topology: self.topology.for_name(&name),
             ..self.clone()
-        }
+        })
     }
 }
 

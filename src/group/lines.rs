@@ -63,7 +63,7 @@ impl<I, A> Lines<I, A> {
         bound: Bound,
         begin: impl Fn(Driver<I, A>, Lock<T, R>) -> Task,
     ) -> Result<A, Error> {
-        let runtime = lock.client().runtime();
+        let runtime = lock.runtime();
         let give_up = runtime.now() + lock.patience();
         let pace = Pace::of(lock);
         let waiting = self.with(lock.key(), |line| line.waiting());
@@ -165,7 +165,7 @@ pub(super) struct Pace {
 impl Pace {
     pub(super) fn of<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Self {
         const LEAST: Duration = Duration::from_millis(100);
-        let limit = lock.client().request_limit().max(LEAST);
+        let limit = lock.request_limit().max(LEAST);
         Self {
             beat: limit / 8,
             look: limit / 2,

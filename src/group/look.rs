@@ -86,7 +86,7 @@ impl<I, A> Looks<I, A> {
         bound: Bound,
         begin: impl Fn(Look<I, A>, Lock<T, R>) -> Task,
     ) -> Result<Option<A>, Error> {
-        let runtime = lock.client().runtime();
+        let runtime = lock.runtime();
         let longest = Pace::of(lock).look;
         let place = Place::new(self, lock, item, bytes, bound)?;
         let mut is_late = false;
@@ -185,7 +185,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         bytes: usize,
         bound: Bound,
     ) -> Result<Self, Error> {
-        let now = lock.client().runtime().now();
+        let now = lock.runtime().now();
         let slot = Arc::new(Slot::new());
         let mut state = looks.state();
         let gathering = state.entry(lock.key().to_owned());
@@ -204,7 +204,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
 
     /// The first sends for all; so does any other for which nothing was done for too long.
     fn step(&self, is_late: bool, bound: Bound) -> Step<I, A> {
-        let now = self.lock.client().runtime().now();
+        let now = self.lock.runtime().now();
         let until = now + Pace::of(self.lock).look;
         let step = self.looks.with(self.lock.key(), |gathering| {
             gathering.under_way.retain(|until| now < *until);
@@ -241,7 +241,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
 
 impl<I, A, T: Transport, R: Runtime> Drop for Place<'_, I, A, T, R> {
     fn drop(&mut self) {
-        let now = self.lock.client().runtime().now();
+        let now = self.lock.runtime().now();
         let was_first = self.looks.with(self.lock.key(), |gathering| {
             gathering.under_way.retain(|until| now < *until);
             let place = self.of(&gathering.waiting)?;
@@ -282,10 +282,10 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     lock: &Lock<T, R>,
     habits: &Habits,
 ) {
-    let asked_at = lock.client().runtime().now();
+    let asked_at = lock.runtime().now();
     let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));
-    let found = lock.client().read(&reads.commands).await;
-    look.took = Some(lock.client().runtime().now().since(asked_at));
+    let found = lock.read(&reads.commands).await;
+    look.took = Some(lock.runtime().now().since(asked_at));
     let mut answered = 0;
     for (place, waiting) in look.items.iter().enumerate() {
         // Whatever went wrong, the turn finds out whether it still does.

@@ -31,11 +31,11 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     let beat = Pace::of(lock).beat;
     let beats = async {
         while turn.beat() {
-            lock.client().runtime().sleep(beat).await;
+            lock.runtime().sleep(beat).await;
         }
     };
     race(work(section, &turn, lock, bound, habits), beats).await;
-    turn.hand_on(lock.client().runtime()).await;
+    turn.hand_on(lock.runtime()).await;
 }
 
 async fn work<S: Section, T: Transport, R: Runtime>(
@@ -45,7 +45,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     bound: Bound,
     habits: &Habits,
 ) {
-    let begun_at = lock.client().runtime().now();
+    let begun_at = lock.runtime().now();
     let (mut items, mut reads) = (Vec::new(), Reads::default());
     let asked = || {
         if let Some(asked_for) = turn.ask(bound) {
@@ -250,7 +250,7 @@ fn observe<T: Transport, R: Runtime>(
     waiting: usize,
     begun_at: Moment,
 ) {
-    let took = lock.client().runtime().now().since(begun_at);
+    let took = lock.runtime().now().since(begun_at);
     lock.observe(EventKind::Grouped {
         items: items as u64,
         waiting: waiting as u64,

@@ -64,7 +64,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             ..self.patience_of(None)?
         };
         let acquire = TryAcquire::reading(self.new_claim()?, patience, reads);
-        Ok(match drive(self.client.host(), acquire).await? {
+        Ok(match drive(&self.host, acquire).await? {
             Ok(granted) => {
                 let (lease, replies) = self.granted(granted);
                 (Some(lease), replies)
@@ -136,7 +136,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: impl FnMut() -> Vec<Command>,
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
         let patience = self.patience_of(Some(self.wait))?;
-        let runtime = self.client.runtime();
+        let runtime = self.runtime();
         // Over several bridges each try has a token of its own.
         let claim = if self.kind.is_voted() {
             self.new_claim()?
@@ -149,7 +149,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             }
         };
         let acquire = Acquire::inquiring(claim, patience);
-        let granted = drive_reading(self.client.host(), acquire, reads).await?;
+        let granted = drive_reading(&self.host, acquire, reads).await?;
         Ok(self.granted(granted))
     }
 
@@ -208,7 +208,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.kind.check_commands(reads)?;
         let claim = self.new_claim()?;
         let acquire = Acquire::reading(claim, patience, reads);
-        let granted = drive(self.client.host(), acquire).await?;
+        let granted = drive(&self.host, acquire).await?;
         Ok(self.granted(granted))
     }
 
@@ -220,7 +220,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             replies,
         } = granted;
         let terms = Terms::new(fence, Some(claim.ttl));
-        let host = self.client.host().clone();
+        let host = self.host.clone();
         (Lease::new(host, claim, terms, Some(deadline)), replies)
     }
 
@@ -237,7 +237,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     fn new_claim(&self) -> Result<Claim, Error> {
-        let (session, token) = Session::with_token(self.client.runtime())?;
+        let (session, token) = Session::with_token(self.runtime())?;
         Ok(self.claim(token, session))
     }
 }

@@ -1,5 +1,6 @@
 //! The rules of ARCHITECTURE.md that a reader of the sources can check.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -100,16 +101,75 @@ fn only_bridge_knows_json_and_http() {
 }
 
 #[test]
-fn only_the_client_sends_and_it_alone_sends_again() {
+fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
     only(
-        &["client/sending.rs", "transport.rs", "web"],
-        &[".send(", "fn send("],
+        &["drive.rs", "transport.rs", "web"],
+        &[
+            ".transport.send(",
+            "fn send(request",
+            "fn send(&self, request",
+        ],
+    );
+    only(
+        &["drive.rs", "operation.rs", "operation/delivery.rs"],
+        &["cx.send(", "Wish::Send"],
     );
     // With another token it is not the same again.
     only(
-        &["client/repeats.rs", "attempt/voted.rs", "wait.rs"],
+        &[
+            "operation/repeats.rs",
+            "operation/backoff.rs",
+            "operation/schedule.rs",
+            "operation/acquire/asking.rs",
+        ],
         &["Backoff"],
     );
+}
+
+#[test]
+fn operations_have_no_clock_and_no_futures() {
+    for (name, text) in sources() {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        if name.starts_with("operation") {
+            for word in ["async ", ".await", "Future", "Waker", ".now()", "spawn"] {
+                assert!(!code.contains(word), "{name} has {word}");
+            }
+        }
+    }
+}
+
+/// By the names of modules at the top: whoever uses another is not used by it, however far around.
+#[test]
+fn no_modules_go_round_in_circles() {
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, text) in sources() {
+        let module = name.split(['/', '.']).next().unwrap_or_default().to_owned();
+        if !name.ends_with(".rs") || module == "lib" {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let used = uses.entry(module.clone()).or_default();
+        for path in code.flat_map(|line| line.split("crate::").skip(1)) {
+            let other = path
+                .split(|char: char| !char.is_alphanumeric() && char != '_')
+                .next();
+            used.extend(other.map(str::to_owned).filter(|other| *other != module));
+        }
+    }
+    assert!(uses["client"].contains("lock"), "{uses:?}");
+    // Those that use nobody who is left are no part of a circle.
+    loop {
+        let left: BTreeSet<String> = uses.keys().cloned().collect();
+        let before = uses.len();
+        uses.retain(|_, used| used.iter().any(|other| left.contains(other)));
+        if uses.len() == before {
+            break;
+        }
+    }
+    assert!(uses.is_empty(), "among these is a circle: {uses:?}");
 }
 
 #[test]

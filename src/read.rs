@@ -1,0 +1,34 @@
+//! Reading without a lock.
+
+use std::sync::Arc;
+
+use crate::command::{Command, Reply};
+use crate::drive::{Host, drive};
+use crate::error::Error;
+use crate::operation::{Ask, Until};
+use crate::runtime::Runtime;
+use crate::script::{self, Call};
+use crate::token::Session;
+use crate::topology::{Reach, Topology};
+use crate::transport::Transport;
+
+/// Runs commands that only read, together.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.
+pub(crate) async fn read<T: Transport, R: Runtime>(
+    host: &Arc<Host<T, R>>,
+    topology: &Topology,
+    reads: &[Command],
+) -> Result<Vec<Reply>, Error> {
+    script::check_reads(reads)?;
+    let Reach::One(_) = topology.reach else {
+        return Err(Error::InvalidArgument(
+            "there are several bridges to read from; say by `at` which one".into(),
+        ));
+    };
+    let session = Session::random(&host.runtime)?;
+    let ask = Ask::new(topology, &Call::read(reads), &session, Until::Timeout);
+    let read: Option<Vec<Reply>> = drive(host, ask).await.outcome?;
+    read.ok_or(Error::UnexpectedReply("not the reply of this script"))
+}

@@ -1,0 +1,22 @@
+//! How long a lease lasts.
+
+use std::time::Duration;
+
+use crate::error::Error;
+
+pub(crate) const DEFAULT: Duration = Duration::from_secs(10);
+/// A ttl of 3 ms less the drift of 2 ms and 1 % leaves no whole millisecond in which to be the holder.
+const MIN: Duration = Duration::from_millis(4);
+pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// # Errors
+/// [`Error::InvalidArgument`] if it is no ttl.
+pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
+    let is_whole = ttl.subsec_nanos().is_multiple_of(1_000_000);
+    if (MIN..=MAX).contains(&ttl) && is_whole {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(
+        "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
+    ))
+}
