@@ -10,14 +10,13 @@ use crate::bridge::Bridge;
 use crate::command::{Command, Reply};
 use crate::drive::Host;
 use crate::error::Error;
+use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::name::Name;
 use crate::read::read;
 use crate::runtime::Runtime;
-use crate::script::Kind;
 use crate::topology::{Reach, Topology};
 use crate::transport::Transport;
-use crate::ttl;
 
 const MAX_OWNER: usize = 512;
 
@@ -92,17 +91,16 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// could be those of another lock: `{7}:fence` and all else that looks like a companion, and `{7}`, whose companions are those of `7`.
     pub fn lock(&self, name: &str) -> Result<Lock<T, R>, Error> {
         let name = Name::new(&self.prefix, name)?;
-        let kind = match self.topology.reach {
-            Reach::Majority => Kind::Voted {
-                quarantine: self.topology.quarantine.min(ttl::MAX),
-            },
-            Reach::One(_) | Reach::ByName(_) => Kind::Mutex,
-        };
-        Ok(self.lock_of(name, kind))
+        self.lock_of(name, Kind::mutex())
     }
 
-    fn lock_of(&self, name: Name, kind: Kind) -> Lock<T, R> {
-        Lock::new(self.host.clone(), self.topology.clone(), name, kind)
+    fn lock_of(&self, name: Name, kind: Kind) -> Result<Lock<T, R>, Error> {
+        let kind = match self.topology.reach {
+            Reach::Majority => kind.of_majority()?,
+            Reach::One(_) | Reach::ByName(_) => kind,
+        };
+        let (host, topology) = (self.host.clone(), self.topology.clone());
+        Ok(Lock::new(host, topology, name, kind))
     }
 
     /// The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same
@@ -123,16 +121,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
                 "an owner has 1 to {MAX_OWNER} bytes"
             )));
         }
-        if let Reach::Majority = self.topology.reach {
-            return Err(Error::InvalidArgument(
-                "a reentrant lock lives behind one bridge, not several".into(),
-            ));
-        }
         let name = Name::new(&self.prefix, name)?;
-        let kind = Kind::Reentrant {
-            owner: owner.to_owned(),
-        };
-        Ok(self.lock_of(name, kind))
+        self.lock_of(name, Kind::reentrant(owner))
     }
 
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.

@@ -1,50 +1,150 @@
-//! The kinds of locks: how each is stored, what it can be asked for, and how who waits for it hears.
+//! The kinds of locks, as data: how each is stored, what it can be asked for, and how who waits for it is woken.
+//!
+//! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common is in `shared`. Where a lock lives,
+//! and what else a lock may be told to do, are not kinds, but a kind says which of it it can.
 
-use std::time::Duration;
+mod lua;
+mod mutex;
+mod quorum;
+mod reentrant;
+mod shared;
 
-use super::reads::check_size;
-use super::text::{MUTEX, REENTRANT, SIGNALLING, Scripts, VOTED};
-use super::waiter::escaped;
-use crate::command::Command;
 use crate::error::Error;
 use crate::name::Name;
-use crate::token::Session;
+use crate::token::{Session, Token};
 
-/// How a lock is stored, and who may have it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The token of one holder.
-    Mutex,
-    /// The same, and a list that is fed when it becomes free.
-    Signalling {
-        /// The list's key.
-        list: String,
-    },
-    /// The same at each of several servers, of which a majority decides.
-    Voted {
-        /// How long a server must have been up to have a say.
-        quarantine: Duration,
-    },
-    /// An owner, and how often it entered.
-    Reentrant {
-        /// Whoever says so may enter again.
-        owner: String,
-    },
+pub(crate) use lua::{Script, Scripts};
+
+/// What reads without a lock.
+pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);
+
+/// All that tells one kind from another.
+pub(crate) struct Row {
+    scripts: Scripts,
+    /// Those of a lock that also feeds a list when it is free.
+    signalling: Option<Scripts>,
+    /// Its keys besides those that all locks have; of the token, or the session, with this text.
+    keys: fn(&Name, &str) -> Vec<String>,
+    waking: Waking,
+    /// What it is where a majority of several servers decides.
+    of_majority: Option<&'static Self>,
+    /// Makes a fence the lowest that each server knows, where a majority decides.
+    raise: Option<Script>,
+    refusals: Refusals,
+}
+
+/// How who waits is woken.
+enum Waking {
+    /// Waiters queue, and a release gives the lock to one of them, and tells it.
+    HandOver,
+    /// All who listen to this channel are told that it may be free.
+    Broadcast(fn(&Name) -> String),
+    /// Nobody is told.
+    Poll,
+}
+
+/// Why a kind cannot be asked for something, where it cannot.
+#[derive(Clone, Copy)]
+struct Refusals {
+    fair: Option<&'static str>,
+    label: Option<&'static str>,
+    commands: Option<&'static str>,
+    replicas: Option<&'static str>,
+    signal_list: Option<&'static str>,
+    majority: Option<&'static str>,
+}
+
+impl Refusals {
+    const NONE: Self = Self {
+        fair: None,
+        label: None,
+        commands: None,
+        replicas: None,
+        signal_list: None,
+        majority: None,
+    };
+}
+
+/// The kind of one lock, and who asks for it, where the kind tells by more than a token.
+#[derive(Clone)]
+pub(crate) struct Kind {
+    row: &'static Row,
+    owner: Option<String>,
+    signal_list: Option<String>,
 }
 
 impl Kind {
-    pub(super) const fn scripts(&self) -> &'static Scripts {
-        match self {
-            Self::Mutex => &MUTEX,
-            Self::Signalling { .. } => &SIGNALLING,
-            Self::Voted { .. } => &VOTED,
-            Self::Reentrant { .. } => &REENTRANT,
+    /// The token of one holder.
+    pub(crate) const fn mutex() -> Self {
+        Self::of(&mutex::ROW)
+    }
+
+    /// An owner, who may enter again, and how often it entered.
+    pub(crate) fn reentrant(owner: &str) -> Self {
+        Self {
+            owner: Some(owner.to_owned()),
+            ..Self::of(&reentrant::ROW)
         }
     }
 
-    /// Whether several servers have it.
+    const fn of(row: &'static Row) -> Self {
+        Self {
+            row,
+            owner: None,
+            signal_list: None,
+        }
+    }
+
+    /// The same where a majority of several servers decides.
+    pub(crate) fn of_majority(self) -> Result<Self, Error> {
+        refuse(self.row.refusals.majority)?;
+        Ok(Self {
+            row: self.row.of_majority.unwrap_or(self.row),
+            ..self
+        })
+    }
+
+    /// The same, with a list that is fed when it becomes free.
+    pub(crate) fn signalling(self, list: String) -> Result<Self, Error> {
+        refuse(self.row.refusals.signal_list)?;
+        Ok(Self {
+            signal_list: Some(list),
+            ..self
+        })
+    }
+
+    pub(crate) fn check_fair(&self) -> Result<(), Error> {
+        refuse(self.row.refusals.fair)
+    }
+
+    pub(crate) fn check_label(&self) -> Result<(), Error> {
+        refuse(self.row.refusals.label)
+    }
+
+    pub(crate) fn check_replicas(&self) -> Result<(), Error> {
+        refuse(self.row.refusals.replicas)
+    }
+
+    /// Whether commands may run where the lock is.
+    pub(crate) fn check_commands(&self) -> Result<(), Error> {
+        refuse(self.row.refusals.commands)
+    }
+
+    pub(crate) fn scripts(&self) -> &'static Scripts {
+        let signalling = self.row.signalling.as_ref();
+        signalling
+            .filter(|_| self.signal_list.is_some())
+            .unwrap_or(&self.row.scripts)
+    }
+
+    /// Makes the fence of a hold that a majority granted the lowest; `None` where nobody votes.
+    pub(crate) const fn raise(&self) -> Option<&'static Script> {
+        self.row.raise.as_ref()
+    }
+
+    /// Whether a majority of several servers decides.
     pub(crate) const fn is_voted(&self) -> bool {
-        matches!(self, Self::Voted { .. })
+        self.row.raise.is_some()
     }
 
     /// What asking in vain costs: asking, and giving back what was had.
@@ -52,67 +152,52 @@ impl Kind {
         if self.is_voted() { 2 } else { 1 }
     }
 
-    pub(crate) fn check_fair(&self) -> Result<(), Error> {
-        let why = match self {
-            Self::Mutex | Self::Signalling { .. } => return Ok(()),
-            Self::Voted { .. } => {
-                "a lock over several bridges cannot be fair: they have no queue in common"
-            }
-            Self::Reentrant { .. } => {
-                "a reentrant lock cannot be fair: those who wait for it do not queue"
-            }
-        };
-        Err(Error::InvalidArgument(why.into()))
+    /// What is stored of who has the lock with `token`.
+    pub(crate) fn holder<'a>(&'a self, token: &'a Token) -> &'a str {
+        self.owner.as_deref().unwrap_or_else(|| token.expose())
     }
 
-    pub(crate) fn check_label(&self) -> Result<(), Error> {
-        match self {
-            Self::Mutex | Self::Signalling { .. } | Self::Voted { .. } => Ok(()),
-            Self::Reentrant { .. } => Err(Error::InvalidArgument(
-                "a reentrant lock has no label: its owner says who holds it".into(),
-            )),
-        }
-    }
-
-    /// Whether a lock that is asked for with a ttl of `lasts` may be renewed for `ttl`. A server that came back empty has no say for as
-    /// long as the longest hold that it may have forgotten.
-    pub(crate) fn check_renewal(&self, ttl: Duration, lasts: Duration) -> Result<(), Error> {
-        match self {
-            Self::Voted { quarantine } if ttl > lasts.max(*quarantine) => {
-                Err(Error::InvalidArgument(
-                    "a lock over several bridges is renewed for no longer than its ttl, or the quarantine".into(),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether `commands` may run where the lock is.
-    pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
-        if self.is_voted() && !commands.is_empty() {
-            return Err(Error::InvalidArgument(
-                "a lock over several bridges runs no commands: they have no data in common; use the fence where the data is".into(),
-            ));
-        }
-        check_size(commands)
+    /// Its keys besides those that all locks have; `id` is whose they are.
+    pub(crate) fn keys(&self, name: &Name, id: &str) -> Vec<String> {
+        let mut keys = (self.row.keys)(name, id);
+        // In each script, so that a cluster on which they do not share a slot refuses the first.
+        keys.extend(self.signal_list.clone());
+        keys
     }
 
     /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
     pub(crate) const fn queues(&self) -> bool {
-        matches!(self, Self::Mutex | Self::Signalling { .. })
+        matches!(self.row.waking, Waking::HandOver)
     }
 
     /// Where who waits with `session` hears that the lock is its, or free; `None` if no bridge could say so.
     pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
-        match self {
-            Self::Mutex | Self::Signalling { .. } => {
-                Some(escaped(&name.companion_of("wake", session.as_str())))
+        match self.row.waking {
+            Waking::HandOver => Some(escaped(&name.companion_of("wake", session.as_str()))),
+            Waking::Broadcast(channel) => {
+                Some(channel(name)).filter(|channel| escaped(channel) == *channel)
             }
-            Self::Voted { .. } => None,
-            Self::Reentrant { .. } => {
-                let channel = name.redisson_channel();
-                (escaped(&channel) == channel).then_some(channel)
-            }
+            Waking::Poll => None,
         }
     }
 }
+
+fn refuse(why: Option<&'static str>) -> Result<(), Error> {
+    why.map_or(Ok(()), |why| Err(Error::InvalidArgument(why.into())))
+}
+
+/// Bridges tell the parts of an event apart by commas and line ends, so a channel must have none.
+fn escaped(channel: &str) -> String {
+    let mut out = String::with_capacity(channel.len());
+    for char in channel.chars() {
+        if char == ',' || char == '%' || char.is_control() {
+            out.push_str(&format!("%{:02X}", u32::from(char)));
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -144,7 +144,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// As [`Lease::renew`].
     pub async fn renew_for(&self, ttl: Duration) -> Result<(), Error> {
         ttl::check(ttl)?;
-        self.claim.kind.check_renewal(ttl, self.claim.ttl)?;
+        self.claim.check_renewal(ttl)?;
         self.prolong(Some(ttl)).await
     }
 
@@ -173,7 +173,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request, and whether the commands ran is unknown. They do not run after a later write.
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        self.claim.kind.check_commands(commands)?;
+        self.claim.check_commands(commands)?;
         let until = self.check_held()?;
         let aim = Aim {
             has_commands: !commands.is_empty(),
@@ -234,7 +234,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Whether these can be sent at all.
     pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
-        self.claim.kind.check_commands(commands)
+        self.claim.check_commands(commands)
     }
 
     pub(crate) fn error(&self, why: Why) -> Error {

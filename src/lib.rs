@@ -84,6 +84,7 @@ mod error;
 mod event;
 mod group;
 mod keep;
+mod kind;
 mod label;
 mod lease;
 mod lock;

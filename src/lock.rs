@@ -10,14 +10,15 @@ use crate::command::{Command, Reply};
 use crate::drive::{Host, drive};
 use crate::error::Error;
 use crate::event::{Event, EventKind};
+use crate::kind::Kind;
 use crate::label;
 use crate::lease::{Lease, Terms};
 use crate::name::{self, Name};
-use crate::operation::{Ask, Claim, Until};
+use crate::operation::{Ask, Claim, Until, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
-use crate::script::{Call, Inspection, Kind};
+use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
 use crate::topology::{Judged, Topology};
 use crate::transport::Transport;
@@ -137,12 +138,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
                 "a signal list is no companion key of a lock".into(),
             ));
         }
-        if !self.kind.queues() {
-            return Err(Error::InvalidArgument(
-                "neither a reentrant lock nor one over several bridges has a signal list".into(),
-            ));
-        }
-        self.kind = Kind::Signalling { list };
+        self.kind = self.kind.signalling(list)?;
         Ok(self)
     }
 
@@ -157,12 +153,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`] if `count` is 0, or `within` is not from 1 ms to 60 s; of a [quorum](crate::Client::quorum), whose servers
     /// stand in for each other.
     pub fn replicas(mut self, count: u32, within: Duration) -> Result<Self, Error> {
-        if self.kind.is_voted() {
-            return Err(Error::InvalidArgument(
-                "a lock over several bridges has no replicas: the bridges stand in for each other"
-                    .into(),
-            ));
-        }
+        self.kind.check_replicas()?;
         self.replicas = Some(Replicas::new(count, within)?);
         Ok(self)
     }
@@ -257,7 +248,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
         let session = Session::random(self.runtime())?;
-        let call = Call::inspect(&self.name, &self.kind, &session, self.lasts());
+        let uptime = uptime(&self.kind, &self.topology, self.lasts());
+        let call = Call::inspect(&self.name, &self.kind, &session, uptime);
         self.ask(&call, &session).await
     }
 

@@ -27,7 +27,7 @@ use crate::transport::{Response, TransportError};
 
 pub(crate) use acquire::{Acquire, Granted, Patience, TryAcquire};
 pub(crate) use ask::Ask;
-pub(crate) use claim::{Claim, GiveBack};
+pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
 pub(crate) use deadline::{deadline, drift};
 pub(crate) use delivery::{Settled, Until};
 

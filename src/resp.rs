@@ -1,4 +1,4 @@
-//! Replies of piggybacked commands: RESP2 text whose bytes other than printable ASCII stand as `%XX` (see `script/resp.lua`).
+//! Replies of piggybacked commands: RESP2 text whose bytes other than printable ASCII stand as `%XX` (see `kind/shared/resp.lua`).
 
 use crate::command::Reply;
 

@@ -8,7 +8,7 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::Error;
 use crate::lease::{Lease, Terms};
-use crate::operation::{Acquire, Claim, Granted, Patience, TryAcquire};
+use crate::operation::{Acquire, Claim, Granted, Patience, TryAcquire, check_commands};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -196,7 +196,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`] if they cannot.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         script::check_reads(reads)?;
-        self.kind.check_commands(reads)
+        check_commands(&self.kind, reads)
     }
 
     async fn acquire_within(
@@ -205,7 +205,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
         let patience = self.patience_of(wait)?;
-        self.kind.check_commands(reads)?;
+        check_commands(&self.kind, reads)?;
         let claim = self.new_claim()?;
         let acquire = Acquire::reading(claim, patience, reads);
         let granted = drive(&self.host, acquire).await?;

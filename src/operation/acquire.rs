@@ -11,6 +11,7 @@
 
 mod asking;
 mod candidate;
+mod handover;
 mod subscription;
 mod waiting;
 

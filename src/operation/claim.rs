@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use super::{Ask, Cx, Input, Operation, Settled, Until};
 use crate::acquisition::Caller;
-use crate::command::Reply;
+use crate::command::{Command, Reply};
+use crate::error::Error;
 use crate::event::{Event, EventKind};
+use crate::kind::Kind;
 use crate::name::Name;
 use crate::replicas::Replicas;
 use crate::runtime::{Moment, Surroundings};
-use crate::script::{Call, Kind, Subject};
+use crate::script::{self, Call, Subject};
 use crate::token::{Session, Token};
 use crate::topology::{Judged, Topology};
+use crate::ttl;
 
 #[derive(Clone)]
 pub(crate) struct Claim {
@@ -38,6 +41,23 @@ impl Claim {
             kind: &self.kind,
             token: &self.token,
             label: &self.label,
+            uptime: uptime(&self.kind, &self.topology, self.ttl),
+        }
+    }
+
+    /// Whether `commands` may run where the lock is.
+    pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
+        check_commands(&self.kind, commands)
+    }
+
+    /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as the longest hold that it may have
+    /// forgotten.
+    pub(crate) fn check_renewal(&self, ttl: Duration) -> Result<(), Error> {
+        match uptime(&self.kind, &self.topology, self.ttl) {
+            Some(longest) if ttl > longest => Err(Error::InvalidArgument(
+                "a lock over several bridges is renewed for no longer than its ttl, or the quarantine".into(),
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -79,6 +99,20 @@ impl Claim {
         };
         self.observe(host, kind);
     }
+}
+
+/// For how long a server must have been up to have a say in a lock that is asked for with `ttl`, where several have one.
+pub(crate) fn uptime(kind: &Kind, topology: &Topology, ttl: Duration) -> Option<Duration> {
+    let longest = topology.quarantine.min(ttl::MAX);
+    kind.is_voted().then(|| ttl.max(longest))
+}
+
+/// Whether `commands` may run where a lock of this kind is.
+pub(crate) fn check_commands(kind: &Kind, commands: &[Command]) -> Result<(), Error> {
+    if !commands.is_empty() {
+        kind.check_commands()?;
+    }
+    script::check_size(commands)
 }
 
 /// Gives back what nobody has a use for any more, unless somebody else goes on with it. Only observers are left to be told what came

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::kind::Kind;
 use super::reads::Reads;
-use super::text::{RAISE, READ, Script};
 use super::waiter::{Waiter, manner};
 use crate::command::Command;
 use crate::error::Error;
+use crate::kind::{Kind, READ, Script};
 use crate::name::Name;
 use crate::quoted;
 use crate::replicas::Replicas;
@@ -24,6 +23,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) token: &'a Token,
     /// What others are told of who asks, as it is stored.
     pub(crate) label: &'a str,
+    /// For how long a server must have been up to have a say, where several have one.
+    pub(crate) uptime: Option<Duration>,
 }
 
 /// One run of a script, without the nonce: each request draws its own.
@@ -64,20 +65,16 @@ impl Call {
         reads: Reads<'_>,
     ) -> Self {
         let anyway = if reads.in_any_case { "r" } else { "" };
-        let call = Self::about(&subject.kind.scripts().acquire, subject).args([millis(ttl)]);
-        let call = match subject.kind {
-            Kind::Mutex | Kind::Signalling { .. } => call.args([
+        Self::about(&subject.kind.scripts().acquire, subject)
+            .args([
+                millis(ttl),
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 [manner(fair), anyway].concat(),
                 subject.label.to_owned(),
-            ]),
-            Kind::Voted { quarantine } => {
-                call.args([millis(ttl.max(*quarantine)), subject.label.to_owned()])
-            }
-            Kind::Reentrant { .. } => call.args([anyway.to_owned()]),
-        };
-        call.commands(reads.commands)
+                subject.uptime.map_or_else(String::new, millis),
+            ])
+            .commands(reads.commands)
     }
 
     /// For `ttl` if that `is_told`; else for what the lock was acquired for, and `ttl` where that is not known.
@@ -107,21 +104,23 @@ impl Call {
             .commands(&[])
     }
 
-    /// Makes the next fence everywhere higher than `fence`, which is that of this hold.
-    pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Self {
-        Self::about(&RAISE, subject)
-            .args([fence.to_string(), millis(ttl), subject.label.to_owned()])
-            .commands(&[])
+    /// Makes the next fence everywhere higher than `fence`, which is that of this hold; `None` where nobody votes.
+    pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Option<Self> {
+        let call = Self::about(subject.kind.raise()?, subject);
+        let args = [fence.to_string(), millis(ttl), subject.label.to_owned()];
+        Some(call.args(args).commands(&[]))
     }
 
-    /// `ttl` is what would be asked for.
-    pub(crate) fn inspect(name: &Name, kind: &Kind, session: &Session, ttl: Duration) -> Self {
-        let call = Self::of(&kind.scripts().inspect, name, kind, session.as_str());
-        let call = match kind {
-            Kind::Voted { quarantine } => call.args([millis(ttl.max(*quarantine))]),
-            Kind::Mutex | Kind::Signalling { .. } | Kind::Reentrant { .. } => call,
-        };
-        call.commands(&[])
+    /// `uptime` is as a [`Subject`] has it.
+    pub(crate) fn inspect(
+        name: &Name,
+        kind: &Kind,
+        session: &Session,
+        uptime: Option<Duration>,
+    ) -> Self {
+        Self::of(&kind.scripts().inspect, name, kind, session.as_str())
+            .args([uptime.map_or_else(String::new, millis)])
+            .commands(&[])
     }
 
     pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
@@ -149,7 +148,7 @@ impl Call {
         }
     }
 
-    /// With the keys of a lock as `keys.lua` and `reentrant.lua` have them; `id` is whose receipt and whose entry it is.
+    /// With the keys of a lock as `keys.lua` has them, and the kind its own; `id` is whose receipt and whose entry it is.
     fn of(script: &'static Script, name: &Name, kind: &Kind, id: &str) -> Self {
         let mut call = Self::new(script).keys([
             name.key().to_owned(),
@@ -160,14 +159,8 @@ impl Call {
             name.companion_of("gone", id),
         ]);
         call.is_of_lock = true;
-        match kind {
-            Kind::Mutex | Kind::Voted { .. } => call,
-            // In each script, so that a cluster on which they do not share a slot refuses the first.
-            Kind::Signalling { list } => call.keys([list.clone()]),
-            Kind::Reentrant { .. } => {
-                call.keys([name.companion("hold"), name.companion_of("entry", id)])
-            }
-        }
+        call.keys.extend(kind.keys(name, id));
+        call
     }
 
     /// With what proves that the lock is the subject's.
@@ -175,10 +168,7 @@ impl Call {
         let token = subject.token.expose();
         let mut call = Self::of(script, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
-        call.args([match subject.kind {
-            Kind::Mutex | Kind::Signalling { .. } | Kind::Voted { .. } => token.to_owned(),
-            Kind::Reentrant { owner } => owner.clone(),
-        }])
+        call.args([subject.kind.holder(subject.token).to_owned()])
     }
 
     fn write(mut self, write: &Write<'_>) -> Self {

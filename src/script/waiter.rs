@@ -39,19 +39,6 @@ pub(super) const fn manner(fair: bool) -> &'static str {
     if fair { "f" } else { "b" }
 }
 
-/// Bridges tell the parts of an event apart by commas and line ends, so a channel must have none.
-pub(super) fn escaped(channel: &str) -> String {
-    let mut out = String::with_capacity(channel.len());
-    for char in channel.chars() {
-        if char == ',' || char == '%' || char.is_control() {
-            out.push_str(&format!("%{:02X}", u32::from(char)));
-        } else {
-            out.push(char);
-        }
-    }
-    out
-}
-
 /// What a release tells the waiter that has the lock now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handover {

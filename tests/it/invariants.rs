@@ -84,7 +84,7 @@ fn only_runtimes_have_time_timers_and_randomness() {
 #[test]
 fn only_script_knows_redis() {
     only(
-        &["script.rs", "script/"],
+        &["script.rs", "script/", "kind.rs", "kind/"],
         &[
             "redis.call",
             "WRONGTYPE",

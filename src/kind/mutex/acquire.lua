@@ -2,7 +2,8 @@
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
---       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label · 8… reads
+--       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label ·
+--       8 not used · 9… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  held by another for that long (-1: without end), or free for whoever waits at the head;
 --                                     how many wait before this one; Redis's time in microseconds; the holder's label; the results only if asked for
@@ -10,6 +11,8 @@
 --
 -- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
 -- that it counted as dead: then the last one.
+--
+-- needs     ALIVE FENCE FENCE_MS GONE NAME NOW_MS NOW_US QUEUE RECEIPT alive_for bury hold_of issue_fence prolong run whole
 local WAITER = ARGV[5]
 local function head()
   while true do
@@ -36,7 +39,7 @@ local function refuse(ms, label)
     join()
     place = redis.call('ZRANK', QUEUE, WAITER)
   end
-  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '', string.find(ARGV[6], 'r') and run(8) or nil }
+  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
 end
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
@@ -58,4 +61,4 @@ end
 if WAITER ~= '' then bury(WAITER) end
 -- The lock last: if anything above fails, nothing is held.
 if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end
-return { 1, ARGV[1], fence, run(8) }
+return { 1, ARGV[1], fence, run(9) }

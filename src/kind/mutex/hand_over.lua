@@ -5,6 +5,9 @@
 -- Only who is counted is told: on a cluster a message reaches all nodes, and the count is this one's, so a lock that was
 -- told first and taken back for want of listeners could have been heard of elsewhere.
 -- The lock is stored before it is told: if the one fails, nobody may hear the other.
+--
+-- provides  free wake wipe
+-- needs     ALIVE NAME NOW_MS NOW_US OVERTAKEN QUEUE alive_for bury issue_fence whole
 local OVERTAKEN_MS = 2000
 local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)

@@ -1,4 +1,6 @@
 -- Shared: a lock that is free now, and that nobody was handed, is told to who blocks on a list, as python-redis-lock's waiters do.
+--
+-- needs     NAME wake
 local SIGNAL = KEYS[7]
 local function signal()
   redis.call('DEL', SIGNAL)

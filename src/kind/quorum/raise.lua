@@ -4,6 +4,8 @@
 -- ARGV  1 nonce · 2 token · 3 fence · 4 ttl in ms · 5 label
 -- reply {1, nonce}  so it is, and the lock is held
 --       {0, nonce}  lost
+--
+-- needs     is_held keep_fence last_fence whole
 if not is_held() then return { 0, ARGV[1] } end
 keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 return { 1, ARGV[1] }

@@ -6,6 +6,8 @@
 --       {0, nonce}      it was not held
 --
 -- What it was is kept for a repeat.
+--
+-- needs     GONE NAME is_held
 local held = redis.call('GET', GONE)
 if not held then
   held = is_held() and 'held' or ''

@@ -1,20 +1,22 @@
 -- Takes a reentrant lock, or enters it once more, or says how long its holder has left.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7 hold · 8 entry · 9… keys of the reads
--- ARGV  1 nonce · 2 owner · 3 ttl in ms · 4 r to have the results where it is refused too, else empty · 5… reads
+-- ARGV  1 nonce · 2 owner · 3 ttl in ms · 6 with r to have the results where it is refused too · 4, 5, 7 and 8 not used · 9… reads
 -- reply {1, nonce, fence, results}    entered by this owner, with at least the full ttl
 --       {0, nonce, ms, place, time, '', results}  held by another for that long (-1: without end); 0, since nobody queues; Redis's time in
 --                                     microseconds; the results only if asked for
 --       {-1, nonce}                   this entry was abandoned, or has already ended: a straggler
 --
 -- Asking again for the same entry is harmless: the same fence, the same count.
+--
+-- needs     ENTRY GONE HOLD NAME NOW_US OWNER RECEIPT acquired extend held_fence is_held issue_fence run whole
 local again = is_held()
 local fence = again and acquired()
 if not again then
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
   local mine = redis.call('HEXISTS', NAME, OWNER) == 1
   if not mine and redis.call('EXISTS', NAME) == 1 then
-    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), '', ARGV[4] == 'r' and run(5) or nil }
+    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), '', string.find(ARGV[6], 'r') and run(9) or nil }
   end
   fence = mine and held_fence()
   if not fence then
@@ -26,4 +28,4 @@ if not again then
   if not mine then redis.call('PEXPIRE', NAME, ARGV[3]) end
 end
 extend(ARGV[3])
-return { 1, ARGV[1], fence, run(5) }
+return { 1, ARGV[1], fence, run(9) }

@@ -3,6 +3,9 @@
 -- The hash has no place for more. HOLD is '<fence> <owner>' of who has it, so that all entries of one hold have one fence;
 -- ENTRY, one for each entry, is '<fence> <ttl>': the fence of the hold in which this one counts, so that nobody leaves twice, or leaves
 -- a later hold, and the ttl in ms that it entered for.
+--
+-- provides  ENTRY HOLD OWNER acquired free held_fence holder_and_count is_held wake wipe
+-- needs     NAME
 local OWNER, HOLD, ENTRY = ARGV[2], KEYS[7], KEYS[8]
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
 local function held_fence()

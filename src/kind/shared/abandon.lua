@@ -4,6 +4,8 @@
 -- ARGV  1 nonce · 2 token, or owner · 3 waiter, empty if it did not wait
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
+--
+-- needs     GONE NAME bury free is_held wake
 local GONE_MS = 60000
 if ARGV[3] ~= '' then bury(ARGV[3]) end
 local held = is_held()

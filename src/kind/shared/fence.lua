@@ -2,6 +2,9 @@
 --
 -- FENCE is '<last> <token> <fence> <ttl> <label>': the last fence issued; and of the present hold, or else the last one, its token, its
 -- fence (0: not known here), the ttl in ms that it was acquired for, and its label, which is one word, or empty.
+--
+-- provides  NOW_MS NOW_US issue_fence keep_fence last_fence next_fence whole
+-- needs     FENCE FENCE_MS
 local TIME = redis.call('TIME')
 local NOW_US = TIME[1] * 1000000 + TIME[2]
 local NOW_MS = math.floor(NOW_US / 1000)

@@ -6,6 +6,8 @@
 --       {0, nonce}  it was free
 --
 -- A repeat must not hit whoever was next.
+--
+-- needs     NAME RECEIPT wipe
 local RECEIPT_MS = 30000
 local before = redis.call('GET', RECEIPT)
 if before then return { tonumber(before), ARGV[1] } end

@@ -1,6 +1,9 @@
 -- Shared: what to say where the lock is not this token's any more. An acquire of it that arrives late must not take the lock again.
 --
 -- A server that writes nothing now can say it all the same. What a release over several servers has left there is kept.
+--
+-- provides  lost
+-- needs     GONE
 local function lost()
   redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')
   return { 0, ARGV[1] }

@@ -1,6 +1,9 @@
 -- Shared: a write leaves a receipt, "<session> <number> <earlier> <results>", so that a repeat is answered and not run again.
 -- Earlier are the sessions that wrote before, each with its last number: what they sent may still be on its way.
 -- It is there for as long as the client counts on it, and as long as the lock, so that nothing that comes late runs twice.
+--
+-- provides  NUMBER RECEIPT_MS answered leave_receipt
+-- needs     RECEIPT
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
 local session, number, earlier, results

@@ -6,6 +6,8 @@
 -- reply {1, nonce, results}  it was held, and is no longer
 --       {0, nonce}           lost: nothing ran
 --       {-1, nonce}          it ran before, and what it was answered is not known any more
+--
+-- needs     RECEIPT_MS acquired answered free is_another is_held leave_receipt lost run
 local reply = answered()
 if reply then return reply end
 if not is_held() then return lost() end

@@ -7,6 +7,8 @@
 -- reply {1, nonce, '<fence> <ms> <results>'}  held, for that long at least; the hold's fence, 0 where that is not known
 --       {0, nonce}                            lost
 --       {-1, nonce}                           it ran before, and what it was answered is not known any more
+--
+-- needs     NAME NUMBER RECEIPT RECEIPT_MS acquired answered extend is_another is_held leave_receipt lost run
 if NUMBER > 0 then
   local reply = answered()
   if reply then return reply end

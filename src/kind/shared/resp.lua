@@ -2,6 +2,8 @@
 --
 -- Bridges lose bytes that are not UTF-8, NULs, nested arrays and nils, so the replies travel as one string of
 -- printable ASCII: every other byte, and the percent sign, stands as %XX. Lengths count the bytes before that.
+--
+-- provides  resp run
 local CRLF = string.char(13, 10)
 local function escaped(text)
   return (string.gsub(text, '[^ -$&-~]', function(byte) return string.format('%%%02X', string.byte(byte)) end))

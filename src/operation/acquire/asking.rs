@@ -181,7 +181,10 @@ impl Asking {
     /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none below it: any later majority
     /// has one of those.
     fn raise(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
-        let call = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
+        let raise = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
+        let Some(call) = raise else {
+            return Some(Ok(Asked::Granted(who.granted(cx, grant))));
+        };
         let ask = who.claim.ask(&call, Until::Deadline(grant.deadline));
         self.step = Step::Raise(ask, grant);
         self.on(who, cx, Input::Started)

@@ -91,7 +91,7 @@ impl Candidate {
         }
         let reads = cx.reads();
         script::check_reads(&reads)?;
-        self.claim.kind.check_commands(&reads)?;
+        self.claim.check_commands(&reads)?;
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.patience, waiter, &reads);
         self.takes_over = takes_over(&self.claim, waiter, &reads);

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use super::super::schedule::{self, Schedule};
 use super::asking::{Asked, Asking, Found};
-use super::candidate::{Candidate, Grant};
+use super::candidate::Candidate;
+use super::handover::{self, Told};
 use super::subscription::{Heard, Subscription};
 use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::operation::{Id, deadline};
+use crate::operation::Id;
 use crate::runtime::Moment;
-use crate::script::{self, Handover};
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
@@ -62,15 +62,6 @@ struct Pause {
     timer: Option<Id>,
     ask_at: Moment,
     wake_at: Moment,
-}
-
-/// What a message is worth beside an answer.
-enum Told {
-    Granted(Grant),
-    /// The answer is the later one.
-    Superseded,
-    /// The lock is free, or this waiter's, but it takes a request to have it.
-    News,
 }
 
 type Outcome = Option<Result<Granted, Error>>;
@@ -234,7 +225,7 @@ impl Waiting {
         match heard {
             Some(Heard::Message(message)) => {
                 self.look_again(who, cx);
-                if let Some(Told::Granted(grant)) = self.judge(who, cx, &message) {
+                if let Some(Told::Granted(grant)) = self.told(who, cx, &message) {
                     return Some(Ok(who.granted(cx, grant)));
                 }
                 self.ask(who, cx, &pause)
@@ -297,7 +288,7 @@ impl Waiting {
         };
         let told = message.and_then(|message| {
             self.look_again(who, cx);
-            self.judge(who, cx, &message)
+            self.told(who, cx, &message)
         });
         let again = match told {
             Some(Told::Granted(grant)) => return Some(Ok(who.granted(cx, grant))),
@@ -356,39 +347,17 @@ impl Waiting {
         self.found.as_ref().is_some_and(is_first) && who.tries_left() > 0
     }
 
+    /// What a message is worth beside the last answer.
+    fn told(&self, who: &Candidate, cx: &Cx<'_>, message: &str) -> Option<Told> {
+        let found = self.found.as_ref()?;
+        Some(handover::judge(who, cx, found, message))
+    }
+
     /// There may be something to read by now, which a hand-over does not bring.
     fn look_again(&self, who: &mut Candidate, cx: &mut Cx<'_>) {
         if who.takes_over && who.update(cx).is_err() {
             who.takes_over = false;
         }
-    }
-
-    /// What `message` says beside the last answer: the lease that a release handed over, if nothing more is to be asked for.
-    ///
-    /// When that is over is reckoned from this waiter's own request, by Redis's clock: never from the arrival of a message that
-    /// may have been on its way for long. Should that clock have jumped, from the arrival.
-    fn judge(&self, who: &Candidate, cx: &Cx<'_>, message: &str) -> Option<Told> {
-        let found = self.found.as_ref()?;
-        let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
-            return Some(Told::News);
-        };
-        let since_answer = redis_us.saturating_sub(found.contended.redis_us);
-        if since_answer == 0 {
-            return Some(Told::Superseded);
-        }
-        let ttl = who.claim.ttl;
-        let held_for = Duration::from_micros(since_answer).saturating_add(ttl);
-        let reckoned = deadline(found.asked_at, held_for);
-        let until = reckoned.min(deadline(cx.now, ttl));
-        // One that is half over is worth a request that makes it whole.
-        if !who.takes_over || until.since(cx.now) < ttl / 2 {
-            return Some(Told::News);
-        }
-        Some(Told::Granted(Grant {
-            deadline: until,
-            fence,
-            replies: Vec::new(),
-        }))
     }
 
     /// What to say when the wait is over: by its last request, which failed like this or as the one before.

@@ -338,7 +338,7 @@ fn a_token_that_lost_its_lock_and_is_forgotten() {
     );
 }
 
-const FOUND: &str = "string.find(ARGV[6], 'r') and run(8) or nil";
+const FOUND: &str = "string.find(ARGV[6], 'r') and run(9) or nil";
 
 #[test]
 fn a_refusal_that_does_not_read() {
@@ -347,7 +347,7 @@ fn a_refusal_that_does_not_read() {
 
 #[test]
 fn a_refusal_that_says_what_an_earlier_one_found() {
-    let kept = "redis.call('SET', 'found:' .. NAME, run(8), 'NX', 'PX', 60000) and run(8) or redis.call('GET', 'found:' .. NAME)";
+    let kept = "redis.call('SET', 'found:' .. NAME, run(9), 'NX', 'PX', 60000) and run(9) or redis.call('GET', 'found:' .. NAME)";
     script(ReadsAreTrue, FOUND, kept);
 }
 

@@ -20,24 +20,24 @@ pub(crate) enum Script {
 
 macro_rules! source {
     ($file:literal) => {
-        include_str!(concat!("../../../src/script/", $file))
+        include_str!(concat!("../../../src/kind/", $file))
     };
 }
 
 /// What each one ends with: itself, as it is sent.
 static ENDINGS: LazyLock<[(Script, String); 11]> = LazyLock::new(|| {
     [
-        (Script::Acquire, source!("acquire.lua")),
-        (Script::Reenter, source!("reenter.lua")),
-        (Script::Renew, source!("renew.lua")),
-        (Script::Release, source!("release.lua")),
-        (Script::Abandon, source!("abandon.lua")),
-        (Script::Inspect, source!("inspect.lua")),
-        (Script::ForceRelease, source!("force_release.lua")),
-        (Script::Read, source!("read.lua")),
-        (Script::Vote, source!("vote.lua")),
-        (Script::Withdraw, source!("withdraw.lua")),
-        (Script::Raise, source!("raise.lua")),
+        (Script::Acquire, source!("mutex/acquire.lua")),
+        (Script::Reenter, source!("reentrant/acquire.lua")),
+        (Script::Renew, source!("shared/renew.lua")),
+        (Script::Release, source!("shared/release.lua")),
+        (Script::Abandon, source!("shared/abandon.lua")),
+        (Script::Inspect, source!("shared/inspect.lua")),
+        (Script::ForceRelease, source!("shared/force_release.lua")),
+        (Script::Read, source!("shared/read.lua")),
+        (Script::Vote, source!("quorum/acquire.lua")),
+        (Script::Withdraw, source!("quorum/withdraw.lua")),
+        (Script::Raise, source!("quorum/raise.lua")),
     ]
     .map(|(script, source)| (script, stripped(source)))
 });

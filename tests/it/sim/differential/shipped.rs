@@ -85,8 +85,8 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
     let manner = rng.pick(&["b", "f", "br", "fr"]);
     let args = match script {
-        Script::Acquire => vec![who, TTL, TTL, waiter, manner, "label"],
-        Script::Reenter => vec![who, TTL, rng.pick(&["", "r"])],
+        Script::Acquire => vec![who, TTL, TTL, waiter, manner, "label", ""],
+        Script::Reenter => vec![who, TTL, "", "", manner, "", ""],
         Script::Renew => {
             let told = rng.pick(&["told", ""]);
             vec![who, session, rng.pick(&["0", number]), TTL, told]
@@ -94,7 +94,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         Script::Release => vec![who, session, number, rng.pick(&["0", number])],
         Script::Abandon => vec![who, waiter],
         // Both have been up for long enough.
-        Script::Vote => vec![who, TTL, "-100000"],
+        Script::Vote => vec![who, TTL, "", "", "b", "label", "-100000"],
         Script::Withdraw => vec![who, session, number],
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), TTL],
         Script::Inspect | Script::ForceRelease | Script::Read => vec![],
