@@ -30,7 +30,7 @@ pub(super) fn members<const N: usize>(
 ) -> Result<[Option<Reply>; N], Error> {
     let text = String::from_utf8_lossy(&response.body);
     json::members(&text, names)
-        .map(without_nil)
+        .and_then(replies)
         .ok_or_else(|| garbled(response, text.trim()))
 }
 
@@ -41,12 +41,15 @@ pub(super) fn members_of_each<const N: usize>(
 ) -> Result<Vec<[Option<Reply>; N]>, Error> {
     let text = String::from_utf8_lossy(&response.body);
     json::members_of_each(&text, names)
-        .map(|objects| objects.into_iter().map(without_nil).collect())
+        .and_then(|objects| objects.into_iter().map(replies).collect())
         .ok_or_else(|| garbled(response, text.trim()))
 }
 
-fn without_nil<const N: usize>(members: [Option<Reply>; N]) -> [Option<Reply>; N] {
-    members.map(|member| member.filter(|reply| !reply.is_nil()))
+/// `false` is a reply in an array only.
+fn replies<const N: usize>(members: [Reply; N]) -> Option<[Option<Reply>; N]> {
+    let is_reply = |member: &Reply| !matches!(member, Reply::Error(_));
+    let are_replies = members.iter().all(is_reply);
+    are_replies.then(|| members.map(|member| Some(member).filter(|reply| !reply.is_nil())))
 }
 
 /// What an error says; one that is no text says nothing.
@@ -92,7 +95,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
 /// `edgelock-bridge` has a member of its own for it. Words prove nothing: a gateway that is "busy" speaks of itself.
 fn is_known_not_to_have_run(response: &Response) -> bool {
     let text = String::from_utf8_lossy(&response.body);
-    json::is_false(&text, "executed")
+    matches!(json::members(&text, ["executed"]), Some([Reply::Error(_)]))
 }
 
 /// What the bridge says for itself: the status, and its error if it speaks JSON. No page of a proxy.
@@ -101,7 +104,7 @@ pub(super) fn said(response: &Response) -> String {
     let text = String::from_utf8_lossy(&response.body);
     // How bridges, and many a proxy, say what is wrong.
     match json::members(&text, ["error"]) {
-        Some([Some(Reply::Text(error))]) => {
+        Some([Reply::Text(error)]) => {
             let error = String::from_utf8_lossy(&error);
             format!("the bridge says \"{error}\" (status {status})")
         }

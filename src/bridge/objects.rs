@@ -54,7 +54,6 @@ impl Objects {
     /// What an object says of this channel. Of another it is another's, whatever it says.
     fn push(&self, object: &str) -> Option<Push> {
         let [said] = json::members(object, ["SUBSCRIBE"])?;
-        let said = said?;
         let [kind, channel, payload] = said.array()? else {
             return None;
         };

@@ -97,7 +97,7 @@ fn only_script_knows_redis() {
 
 #[test]
 fn only_bridge_knows_json_and_http() {
-    only(&["bridge"], &["json::", "Bearer", "401"]);
+    only(&["bridge"], &["json::", "serde", "Bearer", "401"]);
 }
 
 #[test]

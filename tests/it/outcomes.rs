@@ -288,6 +288,12 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             EXECUTED_PERHAPS,
         ),
         (200, r#"{"result":1}"#, "unexpected_reply", EXECUTED_PERHAPS),
+        (
+            200,
+            r#"{"result":false}"#,
+            "unexpected_reply",
+            EXECUTED_PERHAPS,
+        ),
         (200, r#"{"result":0}"#, "unexpected_reply", EXECUTED_PERHAPS),
         (
             200,

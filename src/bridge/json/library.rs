@@ -1,0 +1,151 @@
+//! JSON by `serde_json`, read straight into replies: no tree is built, and no nesting is followed.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::command::Reply;
+
+pub(super) fn array(words: &[&str]) -> String {
+    // Strings can always be written.
+    serde_json::to_string(words).unwrap_or_default()
+}
+
+pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
+    whole(text, Object(&names))
+}
+
+pub(super) fn members_of_each<const N: usize>(
+    text: &str,
+    names: [&str; N],
+) -> Option<Vec<[Reply; N]>> {
+    whole(text, Objects(Object(&names)))
+}
+
+/// What `text` holds, if nothing stands behind it.
+fn whole<'de, S: DeserializeSeed<'de>>(text: &'de str, seed: S) -> Option<S::Value> {
+    // From bytes, as a Worker reads what it is sent: another reader would be more code.
+    let mut reader = serde_json::Deserializer::from_slice(text.as_bytes());
+    let value = seed.deserialize(&mut reader).ok()?;
+    reader.end().ok().map(|()| value)
+}
+
+/// An object, of which members with these names are read. Of two with the same name the last counts.
+#[derive(Clone, Copy)]
+struct Object<'a, const N: usize>(&'a [&'a str; N]);
+
+impl<'de, const N: usize> DeserializeSeed<'de> for Object<'_, N> {
+    type Value = [Reply; N];
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'de, const N: usize> Visitor<'de> for Object<'_, N> {
+    type Value = [Reply; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = [const { Reply::Nil }; N];
+        while let Some(name) = map.next_key::<String>()? {
+            let mut known = self.0.iter().zip(&mut members);
+            match known.find(|(known, _)| **known == name) {
+                Some((_, member)) => *member = map.next_value_seed(Value::Whole)?,
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(members)
+    }
+}
+
+/// A list of such objects.
+struct Objects<'a, const N: usize>(Object<'a, N>);
+
+impl<'de, const N: usize> DeserializeSeed<'de> for Objects<'_, N> {
+    type Value = Vec<[Reply; N]>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_seq(self)
+    }
+}
+
+impl<'de, const N: usize> Visitor<'de> for Objects<'_, N> {
+    type Value = Vec<[Reply; N]>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        elements(seq, self.0)
+    }
+}
+
+/// What a member holds.
+#[derive(Clone, Copy)]
+enum Value {
+    Whole,
+    /// As an element of an array, which is no array itself.
+    Element,
+}
+
+impl<'de> DeserializeSeed<'de> for Value {
+    type Value = Reply;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Reply, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Value {
+    type Value = Reply;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what a bridge sends")
+    }
+
+    fn visit_unit<E>(self) -> Result<Reply, E> {
+        Ok(Reply::Nil)
+    }
+
+    fn visit_bool<E: Error>(self, is_true: bool) -> Result<Reply, E> {
+        match is_true {
+            false => Ok(Reply::Error(String::new())),
+            true => Err(E::custom("true")),
+        }
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Reply, E> {
+        Ok(Reply::Int(number))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Reply, E> {
+        number.try_into().map(Reply::Int).map_err(E::custom)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Reply, E> {
+        Ok(Reply::Text(text.as_bytes().to_vec()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Reply, A::Error> {
+        match self {
+            Self::Whole => elements(seq, Self::Element).map(Reply::Array),
+            Self::Element => Err(A::Error::custom("an array in an array")),
+        }
+    }
+}
+
+fn elements<'de, A: SeqAccess<'de>, S: DeserializeSeed<'de> + Copy>(
+    mut seq: A,
+    seed: S,
+) -> Result<Vec<S::Value>, A::Error> {
+    let mut elements = Vec::new();
+    while let Some(element) = seq.next_element_seed(seed)? {
+        elements.push(element);
+    }
+    Ok(elements)
+}
