@@ -7,6 +7,8 @@
 mod call;
 mod callback;
 mod executor;
+#[cfg(feature = "host-json")]
+pub(crate) mod json;
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -27,6 +29,10 @@ use callback::timer_ms;
 
 pub use callback::settled;
 pub use executor::{begin, promise, spawn};
+
+/// Of what JavaScript does, in place of Rust's own `test`.
+#[cfg(all(test, feature = "host-json"))]
+pub(crate) use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]
 extern "C" {

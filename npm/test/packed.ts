@@ -54,6 +54,10 @@ const tests = {
     }
   },
 
+  the_host_reads_json_and_no_library_comes_along() {
+    check(!readFileSync(join(installed, "edgelock.wasm"), "latin1").includes("serde_json"), "the wasm has no serde_json");
+  },
+
   source_maps_lead_to_the_source() {
     const map = JSON.parse(read("shared.js.map")) as { sources: string[]; sourcesContent: Array<string | null> };
     const at = map.sources.findIndex((source) => source.endsWith("ts/lease.ts"));

@@ -1,21 +1,28 @@
 //! The little JSON that bridges speak: a request is an array of strings, a response an object of numbers, strings, nils, and flat
 //! arrays of those, or a list of such objects.
 //!
-//! `serde_json` reads and writes it.
+//! `serde_json` reads and writes it. In the npm package the host does (`web/json.js`), so that no parser comes along.
 
+#[cfg(any(test, not(all(target_family = "wasm", feature = "host-json"))))]
 mod library;
+
+#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+use library as json;
+
+#[cfg(all(target_family = "wasm", feature = "host-json"))]
+use crate::web::json;
 
 use crate::command::Reply;
 
 /// `words`, of which there is at least one, as an array of strings.
 pub(super) fn array(words: &[&str]) -> String {
-    library::array(words)
+    json::array(words)
 }
 
 /// The members of an object that have these names, nil for those that it does not have. `false`, by which webdis marks an error, is
 /// [`Reply::Error`]. `None` if `text` is no object, or if what one of them holds is nothing that bridges send.
 pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
-    library::members(text, names)
+    json::members(text, names)
 }
 
 /// The same of each object in a list.
@@ -23,12 +30,17 @@ pub(super) fn members_of_each<const N: usize>(
     text: &str,
     names: [&str; N],
 ) -> Option<Vec<[Reply; N]>> {
-    library::members_of_each(text, names)
+    json::members_of_each(text, names)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    use crate::web::test;
+
+    const IS_HOST: bool = cfg!(all(target_family = "wasm", feature = "host-json"));
 
     fn found(json: &str) -> Option<[Reply; 2]> {
         members(json, ["result", "error"])
@@ -217,17 +229,25 @@ mod tests {
         assert_eq!(members_of_each(&open, ["a"]), None);
     }
 
+    /// Numbers of scripts are whole and below 2^53. A host has doubles for all of them: it cannot tell how one was written, and refuses
+    /// what a double does not hold exactly.
     #[test]
-    fn numbers_are_whole_and_have_64_bits() {
-        for (json, number) in [
-            ("-9007199254740993", Some(-9_007_199_254_740_993)),
-            ("-9223372036854775808", Some(i64::MIN)),
-            ("9223372036854775808", None),
-            ("18446744073709551615", None),
-            ("1e3", None),
-            ("1.0", None),
-            ("-0", None),
+    fn a_host_reads_other_numbers_as_doubles() {
+        for (json, exactly, as_double) in [
+            (
+                "9007199254740991",
+                Some(9_007_199_254_740_991),
+                Some(9_007_199_254_740_991),
+            ),
+            ("-9007199254740993", Some(-9_007_199_254_740_993), None),
+            ("-9223372036854775808", Some(i64::MIN), None),
+            ("9223372036854775808", None, None),
+            ("18446744073709551615", None, None),
+            ("1e3", None, Some(1000)),
+            ("1.0", None, Some(1)),
+            ("-0", None, Some(0)),
         ] {
+            let number = if IS_HOST { as_double } else { exactly };
             assert_eq!(value(json), number.map(Reply::Int), "{json}");
         }
     }
@@ -256,5 +276,46 @@ mod tests {
                 assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [word]);
             }
         }
+    }
+
+    /// On all of these texts, and on each that has one character more or less.
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    #[test]
+    fn the_host_reads_what_the_library_reads() {
+        let answer = |json: &str| format!(r#"{{"result":{json}}}"#);
+        let values = values().into_iter().map(|(json, _)| json).chain(REFUSED);
+        let answers = answers().into_iter().map(|(json, _)| json.to_owned());
+        for json in values.map(answer).chain(answers) {
+            agree(&json);
+            for (at, char) in json.char_indices() {
+                let (before, behind) = json.split_at(at);
+                agree(&[before, &behind[char.len_utf8()..]].concat());
+                for more in r#""\[]{},:017-nf /"#.chars() {
+                    agree(&format!("{before}{more}{behind}"));
+                }
+            }
+        }
+    }
+
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    #[track_caller]
+    fn agree(json: &str) {
+        const NAMES: [&str; 2] = ["result", "error"];
+        assert_eq!(array(&["EVAL", json]), library::array(&["EVAL", json]));
+        // Which is 0 to a host.
+        if json.contains("-0") {
+            return;
+        }
+        let list = format!("[{json}]");
+        assert_eq!(
+            members(json, NAMES),
+            library::members(json, NAMES),
+            "{json}"
+        );
+        assert_eq!(
+            members_of_each(&list, NAMES),
+            library::members_of_each(&list, NAMES),
+            "{list}"
+        );
     }
 }

@@ -98,6 +98,8 @@ fn only_script_knows_redis() {
 #[test]
 fn only_bridge_knows_json_and_http() {
     only(&["bridge"], &["json::", "serde", "Bearer", "401"]);
+    // Where the host reads it for `bridge`.
+    only(&["web/json"], &["JSON.parse", "stringify"]);
 }
 
 #[test]

@@ -158,22 +158,27 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
             }
         };
 
-    let command = || {
-        let mut command = cargo("test --target wasm32-unknown-unknown --test wasm");
-        command.env(
-            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
-            tool("wasm-bindgen-test-runner"),
-        );
-        command
-    };
-    let mut node = command();
+    let mut node = wasm_tests("--test wasm");
     with_servers(&mut node, &servers, &paths::tools().join("bin"));
     report.run(tests(NODE, 10, node)).await;
 
-    let mut workerd = command();
+    let mut workerd = wasm_tests("--test wasm");
     workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
     with_servers(&mut workerd, &servers, stand_in.path());
     report.run(tests(WORKERD, 10, workerd)).await;
+
+    // The npm package's.
+    let json = wasm_tests("--lib --features host-json");
+    report
+        .run(tests("the host's JSON, in Node", 10, json))
+        .await;
+}
+
+fn wasm_tests(which: &str) -> Command {
+    let mut command = cargo(&format!("test --target wasm32-unknown-unknown {which}"));
+    let runner = tool("wasm-bindgen-test-runner");
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
+    command
 }
 
 const PREPARED: &str = "npm: package, installed and its tests built";

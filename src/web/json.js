@@ -1,0 +1,34 @@
+// The JSON of bridges by the host's own means. It crosses as text: an object or an array would be a crossing for each of its parts.
+
+// The members of an object that have these names, or of each object in a list, in the form that src/resp.rs reads; nothing if that is
+// not what bridges send.
+export function read(text, names, each) {
+  const members = (object) => {
+    if (typeof object !== "object" || Array.isArray(object)) throw new TypeError("no object");
+    return list(names.split(","), (name) => member(object[name]));
+  };
+  try {
+    const answer = JSON.parse(text);
+    return each ? list(answer, members) : members(answer);
+  } catch {
+    return "";
+  }
+}
+
+function list(values, line) {
+  return `*${values.length}\r\n${values.map(line).join("")}`;
+}
+
+function member(value = null) {
+  return Array.isArray(value) ? list(value, scalar) : scalar(value);
+}
+
+function scalar(value) {
+  if (value === null) return "$-1\r\n";
+  if (value === false) return "-\r\n";
+  // This throws on half a character.
+  if (typeof value === "string") return `+${encodeURIComponent(value)}\r\n`;
+  // A host's number is a double, and beyond this it may be another than the one that was sent.
+  if (Number.isSafeInteger(value)) return `:${value}\r\n`;
+  throw new TypeError("no value of a bridge's");
+}
