@@ -68,9 +68,6 @@ extern "C" {
 extern "C" {
     #[wasm_bindgen(js_namespace = performance, js_name = now)]
     fn performance_now() -> f64;
-
-    #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues, catch)]
-    fn get_random_values(bytes: &mut [u8]) -> Result<(), JsValue>;
 }
 
 /// A client for the host that this runs on.
@@ -320,7 +317,7 @@ impl Runtime for Host {
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
-        get_random_values(bytes).map_err(|_| NoRandomness)
+        getrandom::fill(bytes).map_err(|_| NoRandomness)
     }
 
     fn spawn(&self, task: Task) {
