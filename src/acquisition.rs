@@ -157,14 +157,14 @@ impl fmt::Debug for Acquisition {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
     use std::time::Duration;
 
     use super::*;
     use crate::runtime::{Moment, NoRandomness, Task};
 
     #[derive(Default)]
-    struct Counts(Cell<u8>);
+    struct Counts(AtomicU8);
 
     impl Runtime for Counts {
         fn now(&self) -> Moment {
@@ -174,8 +174,7 @@ mod tests {
         async fn sleep(&self, _: Duration) {}
 
         fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
-            self.0.set(self.0.get() + 1);
-            bytes.fill(self.0.get());
+            bytes.fill(self.0.fetch_add(1, Relaxed) + 1);
             Ok(())
         }
 

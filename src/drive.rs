@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::bridge::Post;
 use crate::command::Command;
 use crate::operation::{Background, Cx, Id, Input, Operation, Wish};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, SendOutsideWasm};
 use crate::topology::Topology;
 use crate::transport::{Response, Transport, TransportError};
 
@@ -43,7 +43,7 @@ pub(crate) async fn drive_reading<O: Operation + 'static, T: Transport, R: Runti
 /// Has `operation` done in the host's background.
 pub(crate) fn drive_in_background<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
-    operation: impl Operation<Outcome = ()> + 'static,
+    operation: impl Operation<Outcome = ()> + Send + 'static,
 ) {
     let mut driven = driven(host.clone(), operation);
     let task = poll_fn(move |cx| driven.poll(cx, &mut Vec::new));
@@ -57,9 +57,9 @@ fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
     O,
     T,
     R,
-    impl Future<Output = Answer>,
-    impl Future<Output = ()>,
-    impl Future<Output = Ended>,
+    impl Future<Output = Answer> + SendOutsideWasm,
+    impl Future<Output = ()> + SendOutsideWasm,
+    impl Future<Output = Ended> + SendOutsideWasm,
 > {
     Driven {
         operation,
@@ -118,9 +118,9 @@ where
     O: Operation,
     T: Transport,
     R: Runtime,
-    A: Future<Output = Answer> + 'static,
-    S: Future<Output = ()> + 'static,
-    L: Future<Output = Ended> + 'static,
+    A: Future<Output = Answer> + SendOutsideWasm + 'static,
+    S: Future<Output = ()> + SendOutsideWasm + 'static,
+    L: Future<Output = Ended> + SendOutsideWasm + 'static,
 {
     operation: O,
     state: State,
@@ -145,9 +145,9 @@ where
     O: Operation,
     T: Transport,
     R: Runtime,
-    A: Future<Output = Answer> + 'static,
-    S: Future<Output = ()> + 'static,
-    L: Future<Output = Ended> + 'static,
+    A: Future<Output = Answer> + SendOutsideWasm + 'static,
+    S: Future<Output = ()> + SendOutsideWasm + 'static,
+    L: Future<Output = Ended> + SendOutsideWasm + 'static,
 {
     fn poll(
         &mut self,
@@ -238,9 +238,9 @@ where
     O: Operation,
     T: Transport,
     R: Runtime,
-    A: Future<Output = Answer> + 'static,
-    S: Future<Output = ()> + 'static,
-    L: Future<Output = Ended> + 'static,
+    A: Future<Output = Answer> + SendOutsideWasm + 'static,
+    S: Future<Output = ()> + SendOutsideWasm + 'static,
+    L: Future<Output = Ended> + SendOutsideWasm + 'static,
 {
     fn drop(&mut self) {
         if self.state == State::Begun {

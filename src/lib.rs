@@ -21,20 +21,20 @@
 //!     Ok(Some(stock - 1))
 //! }
 //! # mod bridge {
-//! #     use std::cell::Cell;
+//! #     use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 //! #     use std::time::Duration;
 //! #     use edgelock::*;
 //! #     /// A bridge with a stock of one, and nobody else who wants it.
-//! #     pub struct Shop { pub stock: Cell<i64> }
+//! #     pub struct Shop { pub stock: AtomicI64 }
 //! #     impl Transport for Shop {
 //! #         async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
 //! #             let words: Vec<&str> = request.body.split("\",\"").collect();
 //! #             let nonce = words[3 + words[2].parse::<usize>().unwrap()];
 //! #             let body = if request.body.contains("WAITER") {
-//! #                 let stock = self.stock.get();
+//! #                 let stock = self.stock.load(Relaxed);
 //! #                 format!(r#"{{"result":[1,"{nonce}",7,"$1\r\n{stock}\r\n"]}}"#)
 //! #             } else {
-//! #                 self.stock.set(0);
+//! #                 self.stock.store(0, Relaxed);
 //! #                 format!(r#"{{"result":[1,"{nonce}","{}"]}}"#, if words.contains(&"SET") { r"+OK\r\n" } else { "" })
 //! #             };
 //! #             Ok(Response { status: 200, body: body.into_bytes(), ..Response::default() })
@@ -65,13 +65,15 @@
 //! # Ok::<_, Error>(())
 //! ```
 //!
-//! The client has no socket and no clock of its own: on the edge `edgelock::web` brings both, elsewhere a [`Transport`] and a
-//! [`Runtime`] over the HTTP client and the async runtime at hand.
+//! The client has no socket and no clock of its own: on the edge `edgelock::web` brings both, elsewhere `edgelock::native`, by the feature
+//! `native`, or a [`Transport`] and a [`Runtime`] over the HTTP client and the async runtime at hand.
 //!
 //! What is stored in Redis, and what is guaranteed, is in `docs/protocol.md`. Errors never mix up a lock that is
 //! [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome that is
 //! [unknown](Error::is_unknown).
 
+#[cfg(all(feature = "native-no-tls", not(target_family = "wasm")))]
+pub mod native;
 #[cfg(target_family = "wasm")]
 pub mod web;
 
@@ -112,7 +114,7 @@ pub use event::{Event, EventKind};
 pub use group::{Decision, GroupCommit, Section};
 pub use lease::Lease;
 pub use lock::Lock;
-pub use runtime::{Moment, NoRandomness, Runtime, Task};
+pub use runtime::{Moment, NoRandomness, Runtime, SendOutsideWasm, SyncOutsideWasm, Task};
 pub use script::{Holder, Inspection};
 pub use token::Token;
 pub use transport::{Request, Response, Transport, TransportError};

@@ -8,8 +8,37 @@ use std::time::Duration;
 
 use crate::event::Event;
 
+/// Background work that a [`Runtime`] is asked to finish. It may go to another thread where there are threads.
+#[cfg(not(target_family = "wasm"))]
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Background work that a [`Runtime`] is asked to finish.
+#[cfg(target_family = "wasm")]
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// `Send` where there are threads. In wasm everything is it: futures of JavaScript's are not `Send`, and need not be.
+#[cfg(not(target_family = "wasm"))]
+pub trait SendOutsideWasm: Send {}
+#[cfg(not(target_family = "wasm"))]
+impl<T: Send + ?Sized> SendOutsideWasm for T {}
+
+/// Everything: there are no threads.
+#[cfg(target_family = "wasm")]
+pub trait SendOutsideWasm {}
+#[cfg(target_family = "wasm")]
+impl<T: ?Sized> SendOutsideWasm for T {}
+
+/// `Sync` where there are threads. In wasm everything is it.
+#[cfg(not(target_family = "wasm"))]
+pub trait SyncOutsideWasm: Sync {}
+#[cfg(not(target_family = "wasm"))]
+impl<T: Sync + ?Sized> SyncOutsideWasm for T {}
+
+/// Everything: there are no threads.
+#[cfg(target_family = "wasm")]
+pub trait SyncOutsideWasm {}
+#[cfg(target_family = "wasm")]
+impl<T: ?Sized> SyncOutsideWasm for T {}
 
 /// An instant on a [`Runtime`]'s monotonic clock.
 ///
@@ -48,13 +77,13 @@ pub struct NoRandomness;
 /// The clock, the timer, the random source and the background of the host.
 ///
 /// On the edge `edgelock::web::Host` is the implementation; natively it is a few lines over the async runtime in use.
-pub trait Runtime: 'static {
+pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// The present on a clock that never goes back. Deadlines are computed from it, so its rate must be within 1 % of
     /// Redis's; it may stand still while the handler computes, as it does in deployed Workers.
     fn now(&self) -> Moment;
 
     /// Completes once `duration` has passed. Dropping the future cancels the timer.
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + SendOutsideWasm;
 
     /// Fills `bytes` from a cryptographically secure source: tokens are drawn from it.
     ///
@@ -83,7 +112,7 @@ pub trait Runtime: 'static {
 }
 
 /// What an operation has of a [`Runtime`] at once, without waiting: one type for all runtimes.
-pub(crate) trait Surroundings {
+pub(crate) trait Surroundings: SyncOutsideWasm {
     /// As [`Runtime::random`].
     fn draw(&self, bytes: &mut [u8]) -> Result<(), NoRandomness>;
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
+use crate::runtime::{SendOutsideWasm, SyncOutsideWasm};
+
 /// A `POST` that the client wants sent. It has no `Debug`: headers hold the credential, the body a lock's token.
 pub struct Request<'a> {
     /// Absolute address.
@@ -64,13 +66,16 @@ pub enum TransportError {
 }
 
 /// Sends requests. On the edge `edgelock::web::Fetch` is the implementation.
-pub trait Transport: 'static {
+pub trait Transport: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// Sends `request` once: no retry, no redirect followed, no cache. Dropping the future aborts the exchange, and so does the
     /// end of its time: a request that is merely no longer waited for could be executed long after.
     ///
     /// # Errors
     /// [`TransportError`] if no whole response came; any status is a response.
-    fn send(&self, request: Request<'_>) -> impl Future<Output = Result<Response, TransportError>>;
+    fn send(
+        &self,
+        request: Request<'_>,
+    ) -> impl Future<Output = Result<Response, TransportError>> + SendOutsideWasm;
 
     /// Sends `request` once, as [`Transport::send`] does, and gives each piece of the response's body to `hear` as it arrives,
     /// for as long as the response goes on. Its status, once it has ended; of a status other than 200 nothing is heard.
@@ -87,7 +92,7 @@ pub trait Transport: 'static {
         &self,
         request: Request<'_>,
         hear: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> impl Future<Output = Result<u16, TransportError>> {
+    ) -> impl Future<Output = Result<u16, TransportError>> + SendOutsideWasm {
         let _ = (request, hear);
         async { Ok(501) }
     }

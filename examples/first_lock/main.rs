@@ -1,29 +1,18 @@
 //! A first lock, natively: takes one unit from a stock that many could want at once.
 //!
 //! Run `cargo xtask dev` in another terminal, then, with the address and the credential that it prints:
-//! `BRIDGE_URL=… BRIDGE_TOKEN=… cargo run --example first_lock`
-
-mod native;
+//! `BRIDGE_URL=… BRIDGE_TOKEN=… cargo run --features native --example first_lock`
 
 use std::env;
 use std::error::Error;
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, Command};
-use native::{Http, Tokio};
-use tokio::task::LocalSet;
+use edgelock::{Bridge, Command, native};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    // A place for background work: the client abandons there what it had to give up.
-    LocalSet::new().block_on(&runtime, sell_one())
-}
-
-async fn sell_one() -> Result<(), Box<dyn Error>> {
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
     let bridge = Bridge::upstash(&env::var("BRIDGE_URL")?, &env::var("BRIDGE_TOKEN")?)?;
-    let client = Client::new(bridge, Http::default(), Tokio::default());
+    let client = native::client(bridge);
     let lock = client
         .lock("sku:42")?
         .ttl(Duration::from_secs(10))?

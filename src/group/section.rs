@@ -1,18 +1,19 @@
 //! What happens to items under the lock, as a user writes it.
 
 use crate::command::{Command, Reply};
+use crate::runtime::{SendOutsideWasm, SyncOutsideWasm};
 
 /// What is read for an item, and how the items of a turn are decided. Nothing of it may wait.
 ///
 /// All that the items of one turn read is read before the first of them is decided. So whatever a
 /// decision changes that a later item looks at must be carried along in [`Section::Turn`]: how much
 /// is left, who has had how many.
-pub trait Section: 'static {
+pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// What a caller brings.
-    type Item;
+    type Item: SendOutsideWasm + SyncOutsideWasm;
 
     /// What it gets, a refusal included.
-    type Answer;
+    type Answer: SendOutsideWasm;
 
     /// What the items of one turn share. Each turn begins with an empty one.
     type Turn: Default;

@@ -69,7 +69,7 @@ fn only_web_knows_javascript() {
 #[test]
 fn only_runtimes_have_time_timers_and_randomness() {
     only(
-        &["web"],
+        &["web", "native.rs"],
         &[
             "getRandomValues",
             "setTimeout",
@@ -105,7 +105,7 @@ fn only_bridge_knows_json_and_http() {
 #[test]
 fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
     only(
-        &["drive.rs", "transport.rs", "web"],
+        &["drive.rs", "transport.rs", "web", "native.rs"],
         &[
             ".transport.send(",
             "fn send(request",
@@ -140,12 +140,18 @@ fn operations_have_no_clock_and_no_futures() {
     }
 }
 
-/// By the names of modules at the top: whoever uses another is not used by it, however far around.
+/// By the names of modules at the top: whoever uses another is not used by it, however far around. What reads JSON in JavaScript is a
+/// room of its own in `web`.
 #[test]
 fn no_modules_go_round_in_circles() {
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (name, text) in sources() {
-        let module = name.split(['/', '.']).next().unwrap_or_default().to_owned();
+        let module = name.replace("web/json", "web_json");
+        let module = module
+            .split(['/', '.'])
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         if !name.ends_with(".rs") || name.ends_with("tests.rs") || module == "lib" {
             continue;
         }
@@ -155,6 +161,7 @@ fn no_modules_go_round_in_circles() {
             .filter(|line| !line.trim_start().starts_with("//"));
         let used = uses.entry(module.clone()).or_default();
         for path in code.flat_map(|line| line.split("crate::").skip(1)) {
+            let path = path.replace("web::json", "web_json");
             let other = path
                 .split(|char: char| !char.is_alphanumeric() && char != '_')
                 .next();
@@ -162,12 +169,12 @@ fn no_modules_go_round_in_circles() {
         }
     }
     assert!(uses["client"].contains("lock"), "{uses:?}");
-    // Those that use nobody who is left are no part of a circle.
+    // Who uses nobody who is left, or is used by nobody who is left, is no part of a circle.
     loop {
         let left: BTreeSet<String> = uses.keys().cloned().collect();
-        let before = uses.len();
-        uses.retain(|_, used| used.iter().any(|other| left.contains(other)));
-        if uses.len() == before {
+        let used: BTreeSet<String> = uses.values().flatten().cloned().collect();
+        uses.retain(|module, uses| used.contains(module) && !uses.is_disjoint(&left));
+        if uses.len() == left.len() {
             break;
         }
     }

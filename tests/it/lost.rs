@@ -1,7 +1,6 @@
 //! Requests and replies that get lost, arrive twice, or arrive late.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use edgelock::{Bridge, Client, Command, Error, Moment, NoRandomness, Reply, Runtime, Task};
@@ -334,12 +333,12 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
 /// A host whose clock can be told to leap, as one that is paused sees it.
 struct Leaping {
     host: Tokio,
-    ahead: Rc<Cell<Duration>>,
+    ahead: Arc<Mutex<Duration>>,
 }
 
 impl Runtime for Leaping {
     fn now(&self) -> Moment {
-        self.host.now() + self.ahead.get()
+        self.host.now() + *self.ahead.lock().expect("how far")
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -359,7 +358,7 @@ impl Runtime for Leaping {
 fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
     run(async {
         let mut stack = Stack::spawn();
-        let ahead = Rc::new(Cell::new(Duration::ZERO));
+        let ahead = Arc::new(Mutex::new(Duration::ZERO));
         let paused = ahead.clone();
         let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
         let host = Leaping {
@@ -369,7 +368,7 @@ fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
         let client = Client::new(bridge, Http::default(), host);
         let lock = client.lock("a").unwrap().ttl(ms(60_000)).unwrap();
         // Polled behind the acquisition, whose request has left by then. What is left of the ttl is less than the drift.
-        let leap = async { paused.set(ms(59_500)) };
+        let leap = async { *paused.lock().expect("how far") = ms(59_500) };
         let (outcome, ()) = tokio::join!(biased; lock.try_acquire(), leap);
         assert_eq!(code(outcome), "expired");
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;

@@ -29,4 +29,5 @@ mod retry_after;
 mod sharding;
 mod slots;
 mod support;
+mod threads;
 mod waiting;

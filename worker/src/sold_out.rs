@@ -5,9 +5,8 @@
 //! What is remembered is forgotten at the sale's end, and found out again before it is 5 s old: somebody may take a sale out of Redis by
 //! hand, and a fail-over may lose what was sold last.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use edgelock::{Client, Error, Moment, Runtime, Transport};
@@ -27,7 +26,7 @@ const MOST_SALES: usize = 16;
 
 /// What all requests to one isolate know.
 #[derive(Clone, Default)]
-pub(crate) struct SoldOut(Rc<RefCell<BTreeMap<Id, Known>>>);
+pub(crate) struct SoldOut(Arc<Mutex<BTreeMap<Id, Known>>>);
 
 struct Known {
     until: Moment,
@@ -40,7 +39,7 @@ struct Known {
 impl SoldOut {
     /// Whether `order` comes too late for sure.
     pub(crate) fn refuses(&self, sku: &Id, order: &Order, now: Moment) -> bool {
-        let known = self.0.borrow();
+        let known = self.known();
         let orders = known
             .get(sku)
             .filter(|known| now < known.until)
@@ -66,7 +65,7 @@ impl SoldOut {
 
     /// Whether it is to be found out, and nobody does so.
     fn begin(&self, sku: &Id, now: Moment) -> bool {
-        let mut known = self.0.borrow_mut();
+        let mut known = self.known();
         known.retain(|_, known| now < known.until);
         if let Some(known) = known.get_mut(sku) {
             let is_due = known.ask_at <= now;
@@ -82,6 +81,11 @@ impl SoldOut {
         true
     }
 
+    /// Nothing is left half-changed under this mutex.
+    fn known(&self) -> MutexGuard<'_, BTreeMap<Id, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What was found out, by a request that left at `asked_at`.
     fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Moment) {
         let known = found.map_or_else(
@@ -92,7 +96,7 @@ impl SoldOut {
                 orders: Some(found.orders),
             },
         );
-        self.0.borrow_mut().insert(sku, known);
+        self.known().insert(sku, known);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Drivers that go away in the middle of a turn.
 
-use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 
 /// A host that can stop in the middle, with a word or without.
 #[derive(Clone, Default)]
-struct Mortal(Rc<Fate>);
+struct Mortal(Arc<Fate>);
 
 #[derive(Default)]
 struct Fate {
     tokio: Tokio,
-    is_frozen: Cell<bool>,
-    is_dead: Cell<bool>,
-    background: RefCell<Vec<AbortHandle>>,
+    is_frozen: AtomicBool,
+    is_dead: AtomicBool,
+    background: Mutex<Vec<AbortHandle>>,
 }
 
 impl Mortal {
@@ -35,10 +35,10 @@ impl Mortal {
 
     /// Nothing goes on in the background any more. It is dropped, or it merely stands still.
     fn end(&self, is_dropped: bool) {
-        self.0.is_frozen.set(true);
+        self.0.is_frozen.store(true, Relaxed);
         if is_dropped {
-            self.0.is_dead.set(true);
-            for task in self.0.background.take() {
+            self.0.is_dead.store(true, Relaxed);
+            for task in std::mem::take(&mut *self.0.background.lock().expect("tasks")) {
                 task.abort();
             }
         }
@@ -59,17 +59,21 @@ impl Runtime for Mortal {
     }
 
     fn spawn(&self, mut task: Task) {
-        if self.0.is_dead.get() {
+        if self.0.is_dead.load(Relaxed) {
             return;
         }
         let fate = self.0.clone();
         let task = tokio::task::spawn_local(poll_fn(move |cx| {
-            if fate.is_frozen.get() {
+            if fate.is_frozen.load(Relaxed) {
                 return Poll::Pending;
             }
             Pin::new(&mut task).poll(cx)
         }));
-        self.0.background.borrow_mut().push(task.abort_handle());
+        self.0
+            .background
+            .lock()
+            .expect("tasks")
+            .push(task.abort_handle());
     }
 }
 

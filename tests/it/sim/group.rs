@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use edgelock::{Error, GroupCommit};
+use send_wrapper::SendWrapper;
 
 use super::bridge::Dialect;
 use super::case::Case;
@@ -186,7 +187,7 @@ impl Market {
                 process,
                 number,
                 remembers: market.habit != Habit::Forgetful,
-                books: market.books.clone(),
+                books: SendWrapper::new(market.books.clone()),
             };
             let submitted = async {
                 let outcome = group.submit(&lock, order()).await;

@@ -13,6 +13,8 @@ use edgelock::{
     TransportError,
 };
 
+use send_wrapper::SendWrapper;
+
 use super::case::Case;
 use super::rng::Rng;
 use super::world::{Machine, World};
@@ -39,7 +41,7 @@ pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings)
         bridge = bridge.push(false);
     }
     let ((case, machine), wire) = (on(), on());
-    Client::new(bridge, Wire(wire.0, wire.1), Host(case, machine))
+    Client::new(bridge, Wire::of(wire.0, wire.1), Host::of(case, machine))
         .request_timeout(settings.timeout)
         .attempts(settings.attempts)
 }
@@ -65,16 +67,22 @@ impl Scene for Case {
     }
 }
 
-/// A machine of a scene.
-pub(crate) struct Host<S>(pub(crate) Rc<S>, pub(crate) Rc<Machine>);
+/// A machine of a scene. All of a world is on one thread, which the client need not know.
+pub(crate) struct Host<S>(SendWrapper<Rc<S>>, SendWrapper<Rc<Machine>>);
+
+impl<S> Host<S> {
+    pub(crate) fn of(scene: Rc<S>, machine: Rc<Machine>) -> Self {
+        Self(SendWrapper::new(scene), SendWrapper::new(machine))
+    }
+}
 
 impl<S: Scene> Runtime for Host<S> {
     fn now(&self) -> Moment {
         Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world().now())))
     }
 
-    async fn sleep(&self, duration: Duration) {
-        self.0.world().sleep(&self.1, duration).await;
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        SendWrapper::new(self.0.world().sleep(&self.1, duration))
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
@@ -93,10 +101,31 @@ impl<S: Scene> Runtime for Host<S> {
     }
 }
 
-pub(crate) struct Wire(Rc<Case>, Rc<Machine>);
+pub(crate) struct Wire(SendWrapper<Rc<Case>>, SendWrapper<Rc<Machine>>);
 
 impl Transport for Wire {
-    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+    fn send(
+        &self,
+        request: Request<'_>,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send {
+        SendWrapper::new(self.exchange(request))
+    }
+
+    fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> impl Future<Output = Result<u16, TransportError>> + Send {
+        SendWrapper::new(self.hear(request, hear))
+    }
+}
+
+impl Wire {
+    fn of(case: Rc<Case>, machine: Rc<Machine>) -> Self {
+        Self(SendWrapper::new(case), SendWrapper::new(machine))
+    }
+
+    async fn exchange(&self, request: Request<'_>) -> Result<Response, TransportError> {
         let asked = self.0.dialect.get().asked(&request);
         let answer = Rc::new(Inbox::default());
         let sent = self.0.world.now();
@@ -107,7 +136,7 @@ impl Transport for Wire {
         answered.unwrap_or(Err(TransportError::TimedOut))
     }
 
-    async fn listen(
+    async fn hear(
         &self,
         request: Request<'_>,
         hear: &mut (dyn FnMut(&[u8]) + Send),

@@ -10,8 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use edgelock::Task;
-
 /// Nanoseconds since the beginning.
 pub(crate) type Time = u64;
 
@@ -78,6 +76,9 @@ pub(crate) struct World {
 }
 
 /// Where a task runs, and the task unless it is being polled.
+/// Each world is on one thread.
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
 type Placed = (Rc<Machine>, Option<Task>);
 
 type Ready = Mutex<VecDeque<usize>>;

@@ -1,8 +1,6 @@
 //! The client on native parts: reqwest, tokio, and a real bridge with a real Redis.
 
 pub(crate) mod faulty;
-#[path = "../../../examples/first_lock/native.rs"]
-mod native;
 pub(crate) mod noted;
 mod stack;
 pub(crate) mod watched;
@@ -13,7 +11,7 @@ use std::time::{Duration, Instant};
 use edgelock::{Bridge, Client, Error, Lock};
 use tokio::task::LocalSet;
 
-pub(crate) use native::{Http, Tokio};
+pub(crate) use edgelock::native::{Http, Tokio};
 pub(crate) use stack::{Spawn, Stack, over};
 
 pub(crate) type TestClient = Client<Http, Tokio>;

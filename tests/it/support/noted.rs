@@ -1,7 +1,6 @@
 //! A transport that notes what is asked, and answers nothing.
 
-use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use edgelock::{
     Bridge, Client, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Token, Transport,
@@ -12,7 +11,7 @@ use super::Tokio;
 
 /// Notes the keys of every request, and has none answered.
 #[derive(Clone, Default)]
-pub(crate) struct Noted(Rc<Mutex<Vec<String>>>);
+pub(crate) struct Noted(Arc<Mutex<Vec<String>>>);
 
 impl Transport for Noted {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {

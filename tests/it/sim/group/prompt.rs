@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use edgelock::GroupCommit;
+use send_wrapper::SendWrapper;
 
 use super::super::bridge::Dialect;
 use super::super::case::Case;
@@ -78,7 +79,7 @@ impl Rush {
             process,
             number,
             remembers: true,
-            books: self.books.clone(),
+            books: SendWrapper::new(self.books.clone()),
         };
         waiting.borrow_mut().insert(number);
         let come = Duration::from_nanos(self.case.rng.between(0, by));

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use edgelock::{Command, Decision, Reply, Section};
+use send_wrapper::SendWrapper;
 
 use super::books::Books;
 
@@ -17,7 +18,7 @@ pub(super) struct Order {
     pub(super) number: usize,
     /// Whether it sees what those before it in its turn did.
     pub(super) remembers: bool,
-    pub(super) books: Rc<Books>,
+    pub(super) books: SendWrapper<Rc<Books>>,
 }
 
 impl Sale {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use edgelock::{Client, Request, Response, Transport, TransportError};
+use send_wrapper::SendWrapper;
 
 use crate::faults::Net;
 use crate::host::{Host, Inbox, Scene, within};
@@ -16,8 +17,8 @@ pub(super) type QuorumClient = Client<Wire, Host<Place>>;
 pub(super) fn client(place: &Rc<Place>, machine: &Rc<Machine>) -> QuorumClient {
     let bridges = (place.nodes.iter().enumerate())
         .map(|(at, node)| node.dialect.bridge(&format!("https://{at}.example")));
-    let wire = Wire(place.clone(), machine.clone());
-    let host = Host(place.clone(), machine.clone());
+    let wire = Wire::of(place.clone(), machine.clone());
+    let host = Host::of(place.clone(), machine.clone());
     Client::quorum(bridges, wire, host).expect("a quorum")
 }
 
@@ -31,10 +32,23 @@ impl Scene for Place {
     }
 }
 
-pub(super) struct Wire(Rc<Place>, Rc<Machine>);
+pub(super) struct Wire(SendWrapper<Rc<Place>>, SendWrapper<Rc<Machine>>);
 
 impl Transport for Wire {
-    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+    fn send(
+        &self,
+        request: Request<'_>,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send {
+        SendWrapper::new(self.exchange(request))
+    }
+}
+
+impl Wire {
+    fn of(place: Rc<Place>, machine: Rc<Machine>) -> Self {
+        Self(SendWrapper::new(place), SendWrapper::new(machine))
+    }
+
+    async fn exchange(&self, request: Request<'_>) -> Result<Response, TransportError> {
         let at = request.url.trim_start_matches("https://").split('.').next();
         let at: usize = at.and_then(|at| at.parse().ok()).expect("a server");
         let words = self.0.nodes[at].dialect.asked(&request).words;

@@ -1,11 +1,44 @@
-//! [`Transport`] over reqwest and [`Runtime`] over tokio: what a native user of edgelock writes.
+//! Native hosts: reqwest sends, tokio has the clock, the timers and the background. By the feature `native`.
+//!
+//! ```no_run
+//! use edgelock::{Bridge, Error, native};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Error> {
+//!     let client = native::client(Bridge::upstash("https://eu1-a-b-1.upstash.io", "credential")?);
+//!     let lease = client.lock("sku:42")?.acquire().await?;
+//!     lease.release().await
+//! }
+//! ```
 
 use std::time::{Duration, Instant};
 
-use edgelock::{Moment, NoRandomness, Request, Response, Runtime, Task, Transport, TransportError};
 use reqwest::redirect;
+use tokio::runtime::Handle;
 
-pub(crate) struct Http(reqwest::Client);
+use crate::bridge::Bridge;
+use crate::runtime::{Moment, NoRandomness, Runtime, Task};
+use crate::transport::{Request, Response, Transport, TransportError};
+
+/// A client for a native host.
+pub type Client = crate::Client<Http, Tokio>;
+/// Its locks.
+pub type Lock = crate::Lock<Http, Tokio>;
+/// Its leases.
+pub type Lease = crate::Lease<Http, Tokio>;
+
+/// A client of `bridge`. Its calls are awaited in a tokio runtime, of one thread or of several. What a dropped call or lease leaves to give
+/// back is given back by a task of that runtime: a process that ends at once leaves it to the ttl.
+///
+/// # Panics
+/// If reqwest cannot begin: where the system gives no certificates.
+pub fn client(bridge: Bridge) -> Client {
+    crate::Client::new(bridge, Http::default(), Tokio::default())
+}
+
+/// reqwest as [`Transport`]. Clones share their connections.
+#[derive(Clone)]
+pub struct Http(reqwest::Client);
 
 impl Default for Http {
     fn default() -> Self {
@@ -94,7 +127,9 @@ fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -
     }
 }
 
-pub(crate) struct Tokio(Instant);
+/// tokio as [`Runtime`].
+#[derive(Clone)]
+pub struct Tokio(Instant);
 
 impl Default for Tokio {
     fn default() -> Self {
@@ -116,6 +151,9 @@ impl Runtime for Tokio {
     }
 
     fn spawn(&self, task: Task) {
-        tokio::task::spawn_local(task);
+        // Outside of a runtime there is nobody to run it: then it is as if the process had ended.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(task);
+        }
     }
 }

@@ -1,0 +1,112 @@
+//! A native server of several threads, as most are: handlers that end early give back what they had.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use edgelock::native::{self, Client};
+use edgelock::{Bridge, Error};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+use crate::support::{Stack, eventually, ms};
+
+/// Whose handlers say when they have got somewhere.
+#[derive(Clone)]
+struct Shop {
+    client: Client,
+    has_lease: Arc<Notify>,
+}
+
+/// Holds the lock for as long as its customer waits.
+async fn hold(State(shop): State<Shop>) -> String {
+    let held = async {
+        let _lease = shop.client.lock("a")?.acquire().await?;
+        shop.has_lease.notify_one();
+        std::future::pending::<Result<(), Error>>().await
+    };
+    format!("{:?}", held.await)
+}
+
+async fn open(stack: &Stack) -> (SocketAddr, Shop) {
+    let shop = Shop {
+        client: native::client(stack.route()),
+        has_lease: Arc::default(),
+    };
+    let routes = Router::new()
+        .route("/hold", get(hold))
+        .with_state(shop.clone());
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    (address, shop)
+}
+
+fn customer(address: SocketAddr) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        let _ = reqwest::get(format!("http://{address}/hold")).await;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_customer_that_hangs_up_costs_no_ttl() {
+    let mut stack = Stack::spawn();
+    let (address, shop) = open(&stack).await;
+    let first = customer(address);
+    shop.has_lease.notified().await;
+    // The second waits for the lock, and hangs up in the middle of that; then the first, which has it.
+    let second = customer(address);
+    eventually(|| stack.redis::<u64>("ZCARD {a}:queue") == 1).await;
+    second.abort();
+    eventually(|| stack.redis::<u64>("ZCARD {a}:queue") == 0).await;
+    first.abort();
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_holder_at_a_time_on_several_threads() {
+    let mut stack = Stack::spawn();
+    let client = native::client(stack.route());
+    let handlers: Vec<_> = (0..8)
+        .map(|_| {
+            let lock = client
+                .lock("a")
+                .expect("a lock")
+                .wait(Duration::from_secs(60));
+            tokio::spawn(async move {
+                lock.run(async |lease| {
+                    let read = edgelock::Command::new("GET").key("{a}:n");
+                    let found = lease.exec(&[read]).await?;
+                    let next = found[0].int().unwrap_or(0) + 1;
+                    tokio::task::yield_now().await;
+                    let write = edgelock::Command::new("SET").key("{a}:n").arg(next);
+                    lease.exec(&[write]).await.map(drop)
+                })
+                .await
+            })
+        })
+        .collect();
+    for handler in handlers {
+        handler.await.expect("no panic").expect("the lock");
+    }
+    assert_eq!(stack.redis::<u64>("GET {a}:n"), 8);
+}
+
+#[test]
+fn a_lease_that_is_dropped_outside_of_a_runtime_is_left_to_its_ttl() {
+    let mut stack = Stack::spawn();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let bridge: Bridge = stack.route();
+    let lease = runtime.block_on(async {
+        let lock = native::client(bridge).lock("a")?.ttl(ms(60_000))?;
+        lock.acquire().await
+    });
+    drop(lease.expect("a lease"));
+    assert!(stack.redis::<bool>("EXISTS a"));
+}
