@@ -165,7 +165,7 @@ fn empty(status: u16) -> Response {
 
 /// Without the escapes of a URL.
 fn unescaped(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('%');
     bytes.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
     for part in parts {

@@ -116,6 +116,10 @@ impl Bent {
 /// More than any of them needs.
 const SEEDS: u64 = 20_000;
 
+/// Where those were caught that few worlds catch. They are looked at first: as long as the worlds of these seeds stay as they are, nobody has to
+/// look through the thousands before.
+const RARE: [u64; 7] = [8_277, 3_558, 3_313, 1_894, 608, 607, 427];
+
 #[track_caller]
 fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
     let redis = Rc::new(redis);
@@ -124,7 +128,7 @@ fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
         let case = Case::new(*seed, &redis, check, bent, Trace::OFF);
         case.run().is_some()
     };
-    let seed = (0..SEEDS).find(breaks);
+    let seed = RARE.into_iter().chain(0..SEEDS).find(breaks);
     println!("caught by {invariant:?} with seed {seed:?}");
     assert!(seed.is_some(), "{invariant:?} held for {SEEDS} seeds");
 }

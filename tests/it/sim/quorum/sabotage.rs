@@ -13,13 +13,16 @@ use super::place::{Broken, Place};
 /// More than any of them needs.
 const SEEDS: u64 = 4_000;
 
+/// Where those were caught that few worlds catch, which are looked at first.
+const RARE: [u64; 3] = [1_012, 265, 203];
+
 #[track_caller]
 fn caught(promise: Promise, redis: &[Rc<Redis>], bent: Bent) {
     let breaks = |seed: &u64| {
         let broken = Place::new(*seed, redis, bent, Trace::OFF).run();
         broken.is_some_and(|Broken(which, _)| which == promise)
     };
-    let seed = (0..SEEDS).find(breaks);
+    let seed = RARE.into_iter().chain(0..SEEDS).find(breaks);
     println!("caught by {promise:?} with seed {seed:?}");
     assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
 }
