@@ -6,8 +6,10 @@
 mod shell;
 
 use std::fs;
+use std::panic;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
@@ -27,9 +29,15 @@ pub fn run() -> Result<()> {
     node()?;
     rust()?;
     system()?;
-    npm()?;
-    tools()?;
-    python()
+    // The tools take the cores for minutes; the others wait for the network.
+    thread::scope(|scope| {
+        let tools = scope.spawn(tools);
+        npm()?;
+        python()?;
+        tools
+            .join()
+            .unwrap_or_else(|panic| panic::resume_unwind(panic))
+    })
 }
 
 /// Node.js is too much of a choice to make for someone: only looked at.
