@@ -46,11 +46,11 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
     interrupt::or(async { Demo::start(binary, round_trip)?.run().await })
 }
 
-/// Builds the Worker, and beside it the bridge, as one would run it; where the bridge is.
+/// Builds the Worker, and beside it the bridge, as one would run it, unless one is named; where the bridge is.
 fn build() -> Result<PathBuf> {
     eprintln!("building the Worker and the bridge (the first time takes minutes)");
     thread::scope(|scope| {
-        let bridge = scope.spawn(|| stack::build_bridge("server"));
+        let bridge = scope.spawn(|| stack::bridge_binary("server"));
         worker_build::build_if_stale()?;
         bridge
             .join()

@@ -14,7 +14,7 @@ mod serverless_redis;
 mod webdis;
 mod worker;
 
-pub use bridge::{Bridge, BridgeOptions, build_bridge};
+pub use bridge::{Bridge, BridgeOptions, bridge_binary, build_bridge};
 pub use cluster::{RedisCluster, SLOTS};
 pub use config::{workerd_config, workerd_modules};
 pub use humanwhocodes::HumanWhoCodes;

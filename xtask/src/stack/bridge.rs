@@ -221,14 +221,23 @@ impl fmt::Debug for Bridge {
     }
 }
 
-/// The bridge's executable: the one that `EDGELOCK_BRIDGE_BIN` names, or the workspace's own, built once per process.
+/// The bridge's executable, built once per process.
 fn binary() -> Result<PathBuf> {
     static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    if let Some(path) = env::var_os("EDGELOCK_BRIDGE_BIN") {
-        return Ok(path.into());
+    let binary = BINARY.get_or_init(|| bridge_binary("dev").map_err(|error| format!("{error:#}")));
+    binary.clone().map_err(|error| anyhow!(error))
+}
+
+/// The bridge that `EDGELOCK_BRIDGE_BIN` names, or the workspace's own, built with one of its profiles.
+///
+/// # Errors
+///
+/// It does not compile.
+pub fn bridge_binary(profile: &str) -> Result<PathBuf> {
+    match env::var_os("EDGELOCK_BRIDGE_BIN") {
+        Some(path) => Ok(path.into()),
+        None => build_bridge(profile),
     }
-    let built = BINARY.get_or_init(|| build_bridge("dev").map_err(|error| format!("{error:#}")));
-    built.clone().map_err(|error| anyhow!(error))
 }
 
 /// Builds the workspace's bridge with one of its profiles, and says where it is.
