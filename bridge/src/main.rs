@@ -42,6 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
+use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -57,6 +58,9 @@ use crate::options::{Options, Target};
 use crate::server::Bridge;
 use crate::spawn::PrivateRedis;
 use crate::upstream::Upstream;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 type Error = Box<dyn std::error::Error>;
 
