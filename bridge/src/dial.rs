@@ -1,7 +1,7 @@
 //! Opens connections to Redis: TCP, TLS or a unix socket.
 //!
-//! The library could do this too. Here the bytes pass [`Frames`] on their way to it, a connection knows when it has
-//! ended, and the trusted certificates are read once rather than for every subscription.
+//! The library could do this too. Here a connection knows when it has ended, and the trusted certificates are read once rather
+//! than for each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,31 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
-    AsyncConnectionConfig, ConnectionAddr, ErrorKind, IntoConnectionInfo as _, Pipeline,
-    ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, Value,
+    ConnectionAddr, IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, ServerError, Value,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::bulk;
-use crate::frames::{Awaited, Frames};
-use crate::insist::Insist;
+use crate::link::{Link, Message, Terms, Unanswered};
 use crate::reply;
-use crate::reused::Reusable;
-
-/// How many requests may be about to be sent: more than ever are, so that none waits for that, and all are sent in the order in
-/// which they were asked for.
-const UNSENT: usize = 64 * 1024;
-
-/// How much of requests that are not answered is held of one connection, in bytes, when there may be no more.
-const UNANSWERED: usize = 32 * 1024 * 1024;
 
 /// Where Redis is, and what to tell it first.
 pub(crate) struct Server {
@@ -49,14 +37,6 @@ enum Address {
     Tls(String, u16, TlsConnector),
 }
 
-/// A connection that many share, each through its own clone. It closes when the last one is dropped.
-#[derive(Clone)]
-pub(crate) struct Connection {
-    commands: MultiplexedConnection,
-    driver: Arc<Driver>,
-    awaited: Awaited,
-}
-
 /// Why there is no connection.
 pub(crate) enum NoConnection {
     /// Redis wants a password, and was given none.
@@ -65,8 +45,6 @@ pub(crate) enum NoConnection {
     WrongPassword,
     Other(String),
 }
-
-struct Driver(JoinHandle<()>);
 
 trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
@@ -98,7 +76,7 @@ impl Server {
         let settings = info.redis_settings().clone();
         Ok(Self {
             address,
-            settings: plain(settings),
+            settings,
             largest_reply: usize::MAX,
         })
     }
@@ -138,42 +116,74 @@ impl Server {
         };
         Self {
             address: Address::Unix(path),
-            settings: plain(settings),
+            settings,
             largest_reply: usize::MAX,
         }
     }
 
-    pub(crate) async fn connection(&self, timeout: Duration) -> Result<Connection, NoConnection> {
-        let config = AsyncConnectionConfig::new()
-            .set_response_timeout(Some(timeout))
-            .set_pipeline_buffer_size(UNSENT);
-        let awaited = Awaited::default();
-        let wire = Frames::new(self.open().await?, self.largest_reply, awaited.clone());
-        let (commands, driver) =
-            MultiplexedConnection::new_with_config(&self.settings, wire, config).await?;
-        let connection = Connection {
-            commands,
-            driver: Arc::new(Driver(tokio::spawn(driver))),
-            awaited,
-        };
-        // A server that hangs still accepts: only an answer, whatever it says, shows that there is somebody.
-        let answer = connection.ask(of_one("PING")).await?;
-        match &answer[..] {
-            [Value::ServerError(refused)] if refused.code() == "NOAUTH" => {
-                Err(NoConnection::NoPassword)
-            }
-            // It says so, and closes.
-            [Value::ServerError(refused)] if reply::is_full(refused) => {
-                Err(NoConnection::Other(reply::raw(refused)))
-            }
-            _ => Ok(connection),
-        }
+    pub(crate) async fn connection(&self, timeout: Duration) -> Result<Link, NoConnection> {
+        let link = Link::on(self.open().await?, &self.terms(timeout));
+        self.enter(&link).await?;
+        Ok(link)
     }
 
     /// A connection for messages.
-    pub(crate) async fn messages(&self) -> Result<PubSub, NoConnection> {
-        let wire = Frames::of_messages(self.open().await?, self.largest_reply);
-        Ok(PubSub::new(&self.settings, wire).await?)
+    pub(crate) async fn messages(
+        &self,
+        timeout: Duration,
+    ) -> Result<(Link, UnboundedReceiver<Message>), NoConnection> {
+        let (link, messages) = Link::of_messages(self.open().await?, &self.terms(timeout));
+        self.enter(&link).await?;
+        Ok((link, messages))
+    }
+
+    const fn terms(&self, timeout: Duration) -> Terms {
+        Terms {
+            timeout,
+            largest: self.largest_reply,
+        }
+    }
+
+    /// Says who we are, and which database is meant. A server that hangs still accepts: only an answer to `PING`, whatever it says,
+    /// shows that there is somebody.
+    async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
+        if let Some(password) = self.settings.password() {
+            self.authenticate(link, password).await?;
+        }
+        if self.settings.db() != 0 {
+            let mut select = Pipeline::new();
+            select.cmd("SELECT").arg(self.settings.db());
+            if let Some(refused) = refused(link, select).await? {
+                return Err(NoConnection::said(&refused));
+            }
+        }
+        let mut ping = Pipeline::new();
+        ping.cmd("PING");
+        match refused(link, ping).await? {
+            // It says the latter, and closes.
+            Some(refused) if refused.code() == "NOAUTH" || reply::is_full(&refused) => {
+                Err(NoConnection::said(&refused))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn authenticate(&self, link: &Link, password: &str) -> Result<(), NoConnection> {
+        let asked = |name: Option<&str>| {
+            let mut asked = Pipeline::new();
+            asked.cmd("AUTH").arg(name).arg(password);
+            refused(link, asked)
+        };
+        let mut said = asked(self.settings.username()).await?;
+        // Redis 5 knows passwords, but no names.
+        if said.as_ref().is_some_and(knows_no_names) {
+            said = asked(None).await?;
+        }
+        match said {
+            None => Ok(()),
+            Some(refused) if reply::is_full(&refused) => Err(NoConnection::said(&refused)),
+            Some(_) => Err(NoConnection::WrongPassword),
+        }
     }
 
     async fn open(&self) -> io::Result<Box<dyn Wire>> {
@@ -194,12 +204,17 @@ impl From<io::Error> for NoConnection {
     }
 }
 
-impl From<RedisError> for NoConnection {
-    fn from(error: RedisError) -> Self {
-        match (error.kind(), error.code()) {
-            (ErrorKind::AuthenticationFailed, _) => Self::WrongPassword,
-            (_, Some("NOAUTH")) => Self::NoPassword,
-            _ => Self::Other(error.to_string()),
+impl From<Unanswered> for NoConnection {
+    fn from(unanswered: Unanswered) -> Self {
+        Self::Other(unanswered.to_string())
+    }
+}
+
+impl NoConnection {
+    fn said(refused: &ServerError) -> Self {
+        match refused.code() {
+            "NOAUTH" => Self::NoPassword,
+            _ => Self::Other(reply::raw(refused)),
         }
     }
 }
@@ -220,37 +235,18 @@ impl fmt::Display for NoConnection {
     }
 }
 
-impl Connection {
-    /// Whether as much of requests is unanswered as may be held, also of clients that are gone.
-    pub(crate) fn is_full(&self) -> bool {
-        self.awaited.bytes() > UNANSWERED
-    }
+/// What Redis says against a command, if anything.
+async fn refused(link: &Link, command: Pipeline) -> Result<Option<ServerError>, Unanswered> {
+    let mut replies = link.ask(Arc::new(command)).await?;
+    Ok(match replies.pop() {
+        Some(Value::ServerError(refused)) => Some(refused),
+        _ => None,
+    })
+}
 
-    /// Sends the commands in one piece, and returns a reply for each.
-    ///
-    /// They are sent also if nobody waits for them any more: the library would leave them away, but their replies are counted on.
-    pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> RedisResult<Vec<Value>> {
-        self.go_on(commands, 0).await
-    }
-
-    /// The same for a piece of a request: the replies to those before it cost `spent`.
-    pub(crate) async fn go_on(
-        &self,
-        commands: Arc<Pipeline>,
-        spent: usize,
-    ) -> RedisResult<Vec<Value>> {
-        self.awaited
-            .expect(commands.len(), bulk::size(&commands), spent);
-        let mut connection = self.clone();
-        Insist::on(async move {
-            let count = commands.len();
-            let asked = connection
-                .commands
-                .send_packed_commands(&commands, 0, count);
-            asked.await
-        })
-        .await
-    }
+fn knows_no_names(refused: &ServerError) -> bool {
+    let said = refused.details().unwrap_or_default();
+    said.starts_with("wrong number of arguments for 'auth' command")
 }
 
 /// A command without arguments.
@@ -258,18 +254,6 @@ pub(crate) fn of_one(name: &str) -> Arc<Pipeline> {
     let mut commands = Pipeline::new();
     commands.cmd(name);
     Arc::new(commands)
-}
-
-impl Reusable for Connection {
-    fn is_open(&self) -> bool {
-        !self.driver.0.is_finished()
-    }
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// `host:port` is an address of Redis' own; a URL's parser would take the host for a scheme.
@@ -280,13 +264,6 @@ fn with_scheme(url: &str) -> Cow<'_, str> {
         true => Cow::Owned(format!("redis://{url}")),
         false => Cow::Borrowed(url),
     }
-}
-
-/// The replies that this dialect shows are those of RESP2.
-fn plain(settings: RedisConnectionInfo) -> RedisConnectionInfo {
-    settings
-        .set_protocol(ProtocolVersion::RESP2)
-        .set_skip_set_lib_name()
 }
 
 async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {

@@ -13,15 +13,16 @@ use std::time::Duration;
 use axum::body::Bytes;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use redis::aio::{PubSub, PubSubSink, PubSubStream};
-use redis::{Msg, RedisError, RedisResult, Value};
+use redis::{Pipeline, ServerError, Value};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, interval_at, timeout};
+use tokio::time::{Instant, interval_at};
 
 use self::listener::Ear;
 pub(crate) use self::listener::Listener;
 use crate::budget::Budget;
+use crate::dial::of_one;
+use crate::link::{Link, Message, Unanswered};
 use crate::rarely::Rarely;
 use crate::reused::Reusable;
 use crate::subscribe::Topic;
@@ -38,7 +39,7 @@ pub(crate) struct Hub {
 /// Why there is no listener.
 pub(crate) enum NotListening {
     /// Redis refused.
-    Refused(RedisError),
+    Refused(ServerError),
     Lost,
 }
 
@@ -59,16 +60,14 @@ struct Subscribed {
 
 /// What Redis answered.
 enum Done {
-    Changed(Topic, RedisResult<()>),
-    Pinged(RedisResult<Value>),
-    Late,
+    Changed(Topic, Result<Vec<Value>, Unanswered>),
+    Pinged(Result<Vec<Value>, Unanswered>),
 }
 
 struct Switchboard {
-    sink: PubSubSink,
+    link: Link,
     topics: HashMap<Topic, Subscribed>,
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
-    timeout: Duration,
     budget: Budget,
 }
 
@@ -76,15 +75,12 @@ struct Switchboard {
 struct Ended;
 
 impl Hub {
-    /// `timeout` bounds the wait for each answer of Redis.
-    pub(crate) fn on(connection: PubSub, timeout: Duration, budget: Budget) -> Self {
-        let (sink, messages) = connection.split();
+    pub(crate) fn on(link: Link, messages: UnboundedReceiver<Message>, budget: Budget) -> Self {
         let (requests, asked) = mpsc::unbounded_channel();
         let board = Switchboard {
-            sink,
+            link,
             topics: HashMap::new(),
             under_way: FuturesUnordered::new(),
-            timeout,
             budget,
         };
         tokio::spawn(board.run(messages, asked));
@@ -128,11 +124,15 @@ impl Reusable for Hub {
 
 impl Switchboard {
     /// Until the connection is lost, or nobody needs it. Then all streams end.
-    async fn run(mut self, mut messages: PubSubStream, mut requests: UnboundedReceiver<Request>) {
+    async fn run(
+        mut self,
+        mut messages: UnboundedReceiver<Message>,
+        mut requests: UnboundedReceiver<Request>,
+    ) {
         let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         loop {
             tokio::select! {
-                message = messages.next() => match message {
+                message = messages.recv() => match message {
                     Some(message) => self.pass_on(&message),
                     None => return,
                 },
@@ -184,42 +184,42 @@ impl Switchboard {
             }
         } else if subscribed.is_confirmed || is_wanted {
             subscribed.is_changing = true;
-            let mut sink = self.sink.clone();
-            self.ask(async move {
-                let changed = match (&topic, is_wanted) {
-                    (Topic::Channel(name), true) => sink.subscribe(name).await,
-                    (Topic::Channel(name), false) => sink.unsubscribe(name).await,
-                    (Topic::Pattern(name), true) => sink.psubscribe(name).await,
-                    (Topic::Pattern(name), false) => sink.punsubscribe(name).await,
-                };
-                Done::Changed(topic, changed)
-            });
+            let mut change = Pipeline::new();
+            change
+                .cmd(match (&topic, is_wanted) {
+                    (Topic::Channel(_), true) => "SUBSCRIBE",
+                    (Topic::Channel(_), false) => "UNSUBSCRIBE",
+                    (Topic::Pattern(_), true) => "PSUBSCRIBE",
+                    (Topic::Pattern(_), false) => "PUNSUBSCRIBE",
+                })
+                .arg(topic.name());
+            let link = self.link.clone();
+            let changed = async move { Done::Changed(topic, link.ask(Arc::new(change)).await) };
+            self.under_way.push(changed.boxed());
         } else {
             self.topics.remove(&topic);
         }
     }
 
     fn ping(&mut self) {
-        let mut sink = self.sink.clone();
-        self.ask(async move { Done::Pinged(sink.ping().await) });
-    }
-
-    fn ask(&mut self, question: impl Future<Output = Done> + Send + 'static) {
-        let limit = self.timeout;
-        let answered = async move { timeout(limit, question).await.unwrap_or(Done::Late) };
-        self.under_way.push(answered.boxed());
+        let link = self.link.clone();
+        let pinged = async move { Done::Pinged(link.ask(of_one("PING")).await) };
+        self.under_way.push(pinged.boxed());
     }
 
     fn done(&mut self, done: Done) -> Result<(), Ended> {
         match done {
-            Done::Changed(topic, Ok(())) => {
+            Done::Changed(topic, Ok(replies)) => {
+                if let [Value::ServerError(refused)] = &replies[..] {
+                    self.refused(&topic, refused);
+                    return Ok(());
+                }
                 if let Some(subscribed) = self.topics.get_mut(&topic) {
                     subscribed.is_changing = false;
                     subscribed.is_confirmed = !subscribed.is_confirmed;
                 }
                 self.settle(topic);
             }
-            Done::Changed(topic, Err(error)) => self.refused(topic, error)?,
             // The comment tells a client that the whole way is open, not only the way to the bridge.
             Done::Pinged(Ok(_)) => {
                 let comment = Bytes::from_static(b": ping\n\n");
@@ -229,28 +229,24 @@ impl Switchboard {
                     }
                 }
             }
-            Done::Pinged(Err(_)) | Done::Late => return Err(Ended),
+            Done::Changed(_, Err(_)) | Done::Pinged(Err(_)) => return Err(Ended),
         }
         Ok(())
     }
 
     /// An account need not be allowed every channel.
-    fn refused(&mut self, topic: Topic, error: RedisError) -> Result<(), Ended> {
-        if error.code().is_none() {
-            return Err(Ended);
-        }
-        if let Some(subscribed) = self.topics.remove(&topic) {
+    fn refused(&mut self, topic: &Topic, refused: &ServerError) {
+        if let Some(subscribed) = self.topics.remove(topic) {
             for waits in subscribed.ears.into_iter().filter_map(|ear| ear.waits) {
-                let _ = waits.send(Err(error.clone()));
+                let _ = waits.send(Err(refused.clone()));
             }
         }
-        Ok(())
     }
 
-    fn pass_on(&mut self, message: &Msg) {
-        let topic = match message.get_pattern::<Option<Vec<u8>>>() {
-            Ok(Some(pattern)) => Topic::Pattern(pattern),
-            _ => Topic::Channel(message.get_channel().unwrap_or_default()),
+    fn pass_on(&mut self, message: &Message) {
+        let topic = match &message.pattern {
+            Some(pattern) => Topic::Pattern(pattern.clone()),
+            None => Topic::Channel(message.channel.clone()),
         };
         let Some(subscribed) = self.topics.get_mut(&topic) else {
             return;

@@ -22,16 +22,16 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::budget::Budget;
 use crate::bulk::Bulk;
-use crate::dial::{Connection, Server, of_one};
-use crate::frames;
+use crate::dial::{NoConnection, Server, of_one};
 use crate::hub::{Hub, Listener, NotListening};
+use crate::link::{self, Link, Unanswered};
 use crate::lost::Lost;
 use crate::overdue::Overdue;
 use crate::pace::{self, Load, Pace};
 use crate::pieces::Pieces;
 use crate::rarely::Rarely;
 use crate::refuse;
-use crate::reply::Failure;
+use crate::reply::{self, Failure};
 use crate::reused::Reused;
 use crate::subscribe::Topic;
 
@@ -61,12 +61,12 @@ pub(crate) struct Limits {
 pub(crate) struct Node {
     server: Server,
     limits: Limits,
-    commands: Reused<Connection>,
-    scripts: Reused<Connection>,
-    large: Reused<Connection>,
-    health: Reused<Connection>,
+    commands: Reused<Link>,
+    scripts: Reused<Link>,
+    large: Reused<Link>,
+    health: Reused<Link>,
     messages: Reused<Hub>,
-    spares: Mutex<Vec<Connection>>,
+    spares: Mutex<Vec<Link>>,
     /// For the script that runs apart from other commands.
     turn: Semaphore,
     /// For what is large.
@@ -215,12 +215,9 @@ impl Node {
 
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
         let opening = async {
-            let messages = self.within_dial(self.server.messages()).await?;
-            Ok(Hub::on(
-                messages,
-                self.limits.timeout,
-                self.limits.budget.clone(),
-            ))
+            let opening = self.server.messages(self.limits.timeout);
+            let (link, messages) = self.within_dial(opening).await?;
+            Ok(Hub::on(link, messages, self.limits.budget.clone()))
         };
         let hub = self.messages.get(opening).await?;
         hub.value.listen(topic).await.map_err(|not| match not {
@@ -228,11 +225,9 @@ impl Node {
                 self.messages.forget(&hub);
                 Lost::Unreachable.into()
             }
-            NotListening::Refused(error) => match (error.code(), error.detail()) {
-                (Some(code), Some(detail)) if code != "NOAUTH" => {
-                    Failure::bad_request(format!("{code} {detail}"))
-                }
-                _ => self.unreachable(&error.into()).into(),
+            NotListening::Refused(refused) => match refused.code() {
+                "NOAUTH" => self.unreachable(&NoConnection::NoPassword).into(),
+                _ => Failure::bad_request(reply::raw(&refused)),
             },
         })
     }
@@ -240,7 +235,7 @@ impl Node {
     /// Piece by piece, for as long as a request may take; `load` is that of the request.
     async fn ask(
         &self,
-        connection: &Connection,
+        connection: &Link,
         commands: &Arc<Pipeline>,
         load: &Load,
         scripts: Scripts,
@@ -269,7 +264,7 @@ impl Node {
             })?;
             pieces.answered(sent.elapsed());
             if pieces.are_left() {
-                spent = (answered.iter().map(frames::cost)).fold(spent, usize::saturating_add);
+                spent = (answered.iter().map(link::cost)).fold(spent, usize::saturating_add);
             }
             replies.extend(match scripts {
                 Scripts::AreTimed => self.pace.judge(&piece, answered),
@@ -315,7 +310,7 @@ fn before_and_behind_waits(commands: &Pipeline) -> Vec<Arc<Pipeline>> {
 }
 
 async fn ask(
-    connection: &Connection,
+    connection: &Link,
     commands: &Arc<Pipeline>,
     spent: usize,
 ) -> Result<Vec<Value>, Lost> {
@@ -325,9 +320,9 @@ async fn ask(
     let answered = connection.go_on(Arc::clone(commands), spent).await;
     answered.map_err(|error| {
         tell_of_no_answer(&error);
-        match error.is_timeout() {
-            true => Lost::Late,
-            false => Lost::Broken,
+        match error {
+            Unanswered::Late => Lost::Late,
+            Unanswered::Broken(_) => Lost::Broken,
         }
     })
 }

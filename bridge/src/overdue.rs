@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use redis::{Pipeline, RedisError, Value};
+use redis::{Pipeline, Value};
 
+use crate::link::Unanswered;
 use crate::lost::Lost;
 use crate::pace::Load;
 use crate::reply;
@@ -95,7 +96,7 @@ impl Overdue {
     }
 
     /// What Redis said to that, for the log.
-    pub(crate) fn told(&self, said: Result<&[Value], &RedisError>) {
+    pub(crate) fn told(&self, said: Result<&[Value], &Unanswered>) {
         match said {
             Ok([Value::Okay]) => {
                 let mut state = self.state();

@@ -8,11 +8,11 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
-use redis::Msg;
 use tokio::sync::watch;
 
 use crate::auth::Access;
 use crate::hub::Listener;
+use crate::link::Message;
 use crate::reply::Failure;
 use crate::request;
 use crate::server::Bridge;
@@ -60,14 +60,13 @@ impl Topic {
     }
 
     /// A message as an event; `None` of a message without a payload.
-    pub(crate) fn heard(&self, message: &Msg) -> Option<Vec<u8>> {
-        let payload = message.get_payload::<Option<Vec<u8>>>().ok()??;
-        let payload = String::from_utf8_lossy(&payload);
+    pub(crate) fn heard(&self, message: &Message) -> Option<Vec<u8>> {
+        let payload = String::from_utf8_lossy(message.payload.as_ref()?);
         let name = String::from_utf8_lossy(self.name());
         Some(match self {
             Self::Channel(_) => event(&format!("message,{name},{payload}")),
             Self::Pattern(_) => {
-                let channel = message.get_channel_name();
+                let channel = String::from_utf8_lossy(&message.channel);
                 event(&format!("pmessage,{name},{channel},{payload}"))
             }
         })

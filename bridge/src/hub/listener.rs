@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::Bytes;
-use redis::RedisResult;
+use redis::ServerError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
@@ -32,7 +32,7 @@ pub(super) struct Ear {
     pub(super) messages: UnboundedSender<Bytes>,
     pub(super) backlog: Arc<AtomicUsize>,
     /// Until Redis has answered.
-    pub(super) waits: Option<oneshot::Sender<RedisResult<()>>>,
+    pub(super) waits: Option<oneshot::Sender<Result<(), ServerError>>>,
 }
 
 impl Listener {

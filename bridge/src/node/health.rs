@@ -7,7 +7,8 @@ use tokio::time::timeout;
 
 use super::Node;
 use super::reach::DIAL;
-use crate::dial::{Connection, of_one};
+use crate::dial::of_one;
+use crate::link::Link;
 use crate::lost::Lost;
 
 impl Node {
@@ -36,7 +37,7 @@ impl Node {
         }
     }
 
-    async fn asked_for_health(&self) -> Result<(Value, Connection), Lost> {
+    async fn asked_for_health(&self) -> Result<(Value, Link), Lost> {
         let health = self.health.get(self.dial()).await?;
         let answered = health.value.ask(of_one("PING")).await;
         match answered.map(|mut replies| replies.pop()) {

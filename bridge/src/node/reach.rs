@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::Node;
-use crate::dial::{Connection, NoConnection};
+use crate::dial::NoConnection;
+use crate::link::Link;
 use crate::lost::Lost;
 use crate::reused::Reusable as _;
 
@@ -17,10 +18,10 @@ pub(super) const DIAL: Duration = Duration::from_secs(1);
 const SPARES: usize = 16;
 
 impl Node {
-    pub(super) async fn spare(&self) -> Result<Connection, Lost> {
+    pub(super) async fn spare(&self) -> Result<Link, Lost> {
         let kept = {
             let mut spares = self.spares();
-            spares.retain(Connection::is_open);
+            spares.retain(Link::is_open);
             spares.pop()
         };
         match kept {
@@ -29,14 +30,14 @@ impl Node {
         }
     }
 
-    pub(super) fn keep(&self, connection: Connection) {
+    pub(super) fn keep(&self, connection: Link) {
         let mut spares = self.spares();
         if spares.len() < SPARES {
             spares.push(connection);
         }
     }
 
-    pub(super) async fn dial(&self) -> Result<Connection, Lost> {
+    pub(super) async fn dial(&self) -> Result<Link, Lost> {
         self.within_dial(self.server.connection(self.limits.timeout))
             .await
     }
@@ -68,7 +69,7 @@ impl Node {
         }
     }
 
-    pub(super) fn spares(&self) -> MutexGuard<'_, Vec<Connection>> {
+    pub(super) fn spares(&self) -> MutexGuard<'_, Vec<Link>> {
         self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

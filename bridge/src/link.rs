@@ -1,0 +1,154 @@
+//! One connection to Redis that many share.
+//!
+//! Requests leave in the order in which they were asked for, all that wait in one piece, and Redis answers them in that order. One
+//! that was asked for is sent, also if nobody waits for its answer any more: it might be on its way already.
+
+mod driver;
+mod message;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use redis::{Pipeline, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use self::driver::Driver;
+pub(crate) use self::message::Message;
+pub(crate) use self::reader::cost;
+use crate::bulk;
+use crate::reused::Reusable;
+
+/// How much of requests that are not answered is held, in bytes, when there may be no more.
+const UNANSWERED: usize = 32 * 1024 * 1024;
+
+/// Each user has a clone. The connection closes when the last one is dropped.
+#[derive(Clone)]
+pub(crate) struct Link {
+    requests: UnboundedSender<Request>,
+    /// In bytes.
+    unanswered: Arc<AtomicUsize>,
+}
+
+/// What must be known of the other end.
+pub(crate) struct Terms {
+    /// How long an answer is waited for.
+    pub(crate) timeout: Duration,
+    /// The largest answer that passes, in bytes.
+    pub(crate) largest: usize,
+}
+
+/// Why there is no answer to a request that was sent.
+#[derive(Clone, Copy)]
+pub(crate) enum Unanswered {
+    Late,
+    Broken(io::ErrorKind),
+}
+
+struct Request {
+    commands: Arc<Pipeline>,
+    awaited: Awaited,
+}
+
+/// A request that is on its way, or with Redis.
+struct Awaited {
+    replies: usize,
+    came: Vec<Value>,
+    /// What the replies cost so far, those to earlier pieces of it included.
+    cost: usize,
+    bytes: usize,
+    asked: Instant,
+    /// `None` once that was too late.
+    answer: Option<oneshot::Sender<Result<Vec<Value>, Unanswered>>>,
+}
+
+impl Link {
+    pub(crate) fn on<S>(wire: S, terms: &Terms) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        Self::driven(wire, terms, None)
+    }
+
+    /// One on which Redis sends messages, besides answers.
+    pub(crate) fn of_messages<S>(wire: S, terms: &Terms) -> (Self, UnboundedReceiver<Message>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (messages, heard) = mpsc::unbounded_channel();
+        (Self::driven(wire, terms, Some(messages)), heard)
+    }
+
+    fn driven<S>(wire: S, terms: &Terms, messages: Option<UnboundedSender<Message>>) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (requests, asked) = mpsc::unbounded_channel();
+        let unanswered = Arc::<AtomicUsize>::default();
+        let driver = Driver::new(wire, terms, asked, Arc::clone(&unanswered), messages);
+        tokio::spawn(driver);
+        Self {
+            requests,
+            unanswered,
+        }
+    }
+
+    /// Whether as much of requests is unanswered as may be held, also of clients that are gone.
+    pub(crate) fn is_full(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed) > UNANSWERED
+    }
+
+    /// Sends the commands in one piece, and returns a reply for each.
+    ///
+    /// Dropped, it is sent all the same once it was polled.
+    pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> Result<Vec<Value>, Unanswered> {
+        self.go_on(commands, 0).await
+    }
+
+    /// The same for a piece of a request: the replies to those before it cost `spent`.
+    pub(crate) async fn go_on(
+        &self,
+        commands: Arc<Pipeline>,
+        spent: usize,
+    ) -> Result<Vec<Value>, Unanswered> {
+        let (answer, answered) = oneshot::channel();
+        let bytes = bulk::size(&commands);
+        self.unanswered.fetch_add(bytes, Ordering::Relaxed);
+        let awaited = Awaited {
+            replies: commands.len(),
+            came: Vec::with_capacity(commands.len()),
+            cost: spent,
+            bytes,
+            asked: Instant::now(),
+            answer: Some(answer),
+        };
+        let _ = self.requests.send(Request { commands, awaited });
+        answered
+            .await
+            .unwrap_or(Err(Unanswered::Broken(io::ErrorKind::NotConnected)))
+    }
+}
+
+impl Reusable for Link {
+    fn is_open(&self) -> bool {
+        !self.requests.is_closed()
+    }
+}
+
+/// For the log.
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Late => f.write_str("timed out"),
+            Self::Broken(kind) => kind.fmt(f),
+        }
+    }
+}

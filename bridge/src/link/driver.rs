@@ -1,0 +1,207 @@
+//! What moves the bytes of a connection, in a task of its own.
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use redis::Value;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::{Sleep, sleep_until};
+
+use super::message::Message;
+use super::reader::{Malformed, Reader};
+use super::{Awaited, Request, Terms, Unanswered};
+
+/// What is read at once, and what is kept of the room for what is written, in bytes.
+const CHUNK: usize = 16 * 1024;
+const KEPT: usize = 64 * 1024;
+
+pub(super) struct Driver<S> {
+    wire: S,
+    requests: UnboundedReceiver<Request>,
+    messages: Option<UnboundedSender<Message>>,
+    unanswered: Arc<AtomicUsize>,
+    timeout: Duration,
+    awaited: VecDeque<Awaited>,
+    unsent: Vec<u8>,
+    /// How much of that the system took.
+    sent: usize,
+    reader: Reader,
+    /// What a reply cost so far that nobody awaits.
+    unasked_cost: usize,
+    /// For the one that was asked for first, or before. A timer for each would be set and given up as often as requests come.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Driver<S> {
+    pub(super) fn new(
+        wire: S,
+        terms: &Terms,
+        requests: UnboundedReceiver<Request>,
+        unanswered: Arc<AtomicUsize>,
+        messages: Option<UnboundedSender<Message>>,
+    ) -> Self {
+        Self {
+            wire,
+            requests,
+            unanswered,
+            timeout: terms.timeout,
+            awaited: VecDeque::new(),
+            unsent: Vec::new(),
+            sent: 0,
+            reader: Reader::new(terms.largest, messages.is_some()),
+            unasked_cost: 0,
+            alarm: None,
+            messages,
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Future for Driver<S> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let is_needed = this.take_requests(cx);
+        // Both, or each side would wait for the other to read. And what came before the end counts.
+        let written = this.write(cx);
+        let ended = match (this.read(cx), written) {
+            (Poll::Ready(kind), _) | (Poll::Pending, Poll::Ready(Err(kind))) => Some(kind),
+            (Poll::Pending, _) => None,
+        };
+        if let Some(kind) = ended {
+            this.requests.close();
+            while let Ok(request) = this.requests.try_recv() {
+                this.awaited.push_back(request.awaited);
+            }
+            for answer in this.awaited.drain(..).filter_map(|request| request.answer) {
+                let _ = answer.send(Err(Unanswered::Broken(kind)));
+            }
+            return Poll::Ready(());
+        }
+        this.give_up_what_is_late(cx);
+        match is_needed || this.awaited.iter().any(|request| request.answer.is_some()) {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
+    /// Whether there may be more of them.
+    fn take_requests(&mut self, cx: &mut Context<'_>) -> bool {
+        while let Poll::Ready(request) = self.requests.poll_recv(cx) {
+            let Some(Request { commands, awaited }) = request else {
+                return false;
+            };
+            for command in commands.cmd_iter() {
+                command.write_packed_command(&mut self.unsent);
+            }
+            self.awaited.push_back(awaited);
+        }
+        true
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), io::ErrorKind>> {
+        while self.sent < self.unsent.len() {
+            let left = &self.unsent[self.sent..];
+            match ready!(Pin::new(&mut self.wire).poll_write(cx, left)) {
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero)),
+                Ok(sent) => self.sent += sent,
+                Err(error) => return Poll::Ready(Err(error.kind())),
+            }
+        }
+        self.unsent.clear();
+        self.unsent.shrink_to(KEPT);
+        self.sent = 0;
+        Pin::new(&mut self.wire)
+            .poll_flush(cx)
+            .map_err(|error| error.kind())
+    }
+
+    /// Until there is nothing to be read. Ready at the end only.
+    fn read(&mut self, cx: &mut Context<'_>) -> Poll<io::ErrorKind> {
+        let mut chunk = [MaybeUninit::uninit(); CHUNK];
+        loop {
+            let mut chunk = ReadBuf::uninit(&mut chunk);
+            if let Err(error) = ready!(Pin::new(&mut self.wire).poll_read(cx, &mut chunk)) {
+                return Poll::Ready(error.kind());
+            }
+            if chunk.filled().is_empty() {
+                return Poll::Ready(io::ErrorKind::UnexpectedEof);
+            }
+            if let Err(Malformed) = self.came(chunk.filled()) {
+                return Poll::Ready(io::ErrorKind::InvalidData);
+            }
+        }
+    }
+
+    fn came(&mut self, mut bytes: &[u8]) -> Result<(), Malformed> {
+        while !bytes.is_empty() {
+            let cost = match self.awaited.front_mut() {
+                Some(request) if self.messages.is_none() => &mut request.cost,
+                _ => &mut self.unasked_cost,
+            };
+            if let Some(reply) = self.reader.next(&mut bytes, cost)? {
+                self.unasked_cost = 0;
+                self.arrived(reply);
+            }
+        }
+        Ok(())
+    }
+
+    fn arrived(&mut self, reply: Value) {
+        let reply = match &self.messages {
+            Some(messages) => match Message::of(reply) {
+                Ok(message) => {
+                    let _ = messages.send(message);
+                    return;
+                }
+                // In place of what was too large. A listener's own name that is larger is never confirmed.
+                Err(Value::Nil) => return,
+                Err(reply) => reply,
+            },
+            None => reply,
+        };
+        // What nobody asked for is how Redis says that it has no place.
+        let Some(request) = self.awaited.front_mut() else {
+            return;
+        };
+        request.came.push(reply);
+        if request.came.len() < request.replies {
+            return;
+        }
+        if let Some(request) = self.awaited.pop_front() {
+            self.unanswered.fetch_sub(request.bytes, Ordering::Relaxed);
+            if let Some(answer) = request.answer {
+                let _ = answer.send(Ok(request.came));
+            }
+        }
+    }
+
+    /// Their replies are counted on all the same.
+    fn give_up_what_is_late(&mut self, cx: &mut Context<'_>) {
+        loop {
+            let mut waiting = (self.awaited.iter_mut()).filter(|request| request.answer.is_some());
+            let Some(first) = waiting.next() else {
+                return;
+            };
+            let ends = first.asked + self.timeout;
+            let alarm = (self.alarm).get_or_insert_with(|| Box::pin(sleep_until(ends)));
+            if alarm.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            if alarm.deadline() < ends {
+                alarm.as_mut().reset(ends);
+            } else if let Some(answer) = first.answer.take() {
+                let _ = answer.send(Err(Unanswered::Late));
+            }
+        }
+    }
+}

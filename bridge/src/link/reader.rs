@@ -1,0 +1,278 @@
+//! From bytes to replies.
+//!
+//! Redis cuts long arguments when it quotes them in an error, through the middle of a character if need be; scripts put any bytes
+//! they like into errors and status replies, and nest their replies as deep as they like; and a reply may be larger than all
+//! memory. Connections are shared: one client's reply must cost the others nothing. So a reply is had as a whole or not at all, and
+//! an error takes the place of one that is nested too deep, or too large with those to the same request.
+
+#[cfg(test)]
+mod tests;
+
+use redis::{Value, parse_redis_value};
+
+/// Deeper than any reply that means something.
+const DEEPEST: usize = 64;
+
+/// What an element costs the bridge besides its bytes.
+const ELEMENT: usize = 64;
+
+/// The longest line that is no text, in bytes.
+const LONGEST_NUMBER: usize = 32;
+
+/// What is not of this protocol: nobody knows what follows.
+#[derive(Debug)]
+pub(super) struct Malformed;
+
+pub(super) struct Reader {
+    largest: usize,
+    /// Whether the connection is one of messages. Nobody awaits a message, so of one that is too large only the payload is left
+    /// away: whoever listens to that channel is told by its absence.
+    is_of_messages: bool,
+    /// The beginning of a line whose end has not arrived.
+    line: Vec<u8>,
+    bulk: Option<Bulk>,
+    /// How many elements of the reply under way are known to be still to come.
+    pending: u64,
+    /// The arrays around the next one, outermost first.
+    open: Vec<Open>,
+    /// Why the reply under way is left away.
+    refused: Option<Refused>,
+}
+
+/// A string that may hold anything.
+struct Bulk {
+    /// With the CR and LF behind it.
+    left: usize,
+    /// Nothing is kept of what is left away.
+    content: Option<Vec<u8>>,
+}
+
+struct Open {
+    items: Vec<Value>,
+    left: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Refused {
+    TooDeep,
+    TooLarge,
+}
+
+impl Reader {
+    pub(super) const fn new(largest: usize, is_of_messages: bool) -> Self {
+        Self {
+            largest,
+            is_of_messages,
+            line: Vec::new(),
+            bulk: None,
+            pending: 0,
+            open: Vec::new(),
+            refused: None,
+        }
+    }
+
+    /// Takes `bytes` up to the end of a reply, or all. `cost` is what the replies to the same request cost so far.
+    pub(super) fn next(
+        &mut self,
+        bytes: &mut &[u8],
+        cost: &mut usize,
+    ) -> Result<Option<Value>, Malformed> {
+        while !bytes.is_empty() {
+            let element = match self.bulk {
+                Some(_) => self.rest_of_bulk(bytes),
+                None => self.rest_of_line(bytes, cost)?,
+            };
+            if let Some(reply) = element.and_then(|element| self.put(element)) {
+                return Ok(Some(reply));
+            }
+        }
+        Ok(None)
+    }
+
+    fn rest_of_bulk(&mut self, bytes: &mut &[u8]) -> Option<Value> {
+        let bulk = self.bulk.as_mut()?;
+        let (now, rest) = bytes.split_at(bulk.left.min(bytes.len()));
+        *bytes = rest;
+        if let Some(content) = &mut bulk.content {
+            content.extend_from_slice(&now[..now.len().min(bulk.left.saturating_sub(2))]);
+        }
+        bulk.left -= now.len();
+        if bulk.left > 0 {
+            return None;
+        }
+        let content = self.bulk.take()?.content;
+        Some(content.map_or(Value::Nil, Value::BulkString))
+    }
+
+    fn rest_of_line(
+        &mut self,
+        bytes: &mut &[u8],
+        cost: &mut usize,
+    ) -> Result<Option<Value>, Malformed> {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let (piece, rest) = bytes.split_at(end.map_or(bytes.len(), |at| at + 1));
+        *bytes = rest;
+        if end.is_some() && self.line.is_empty() {
+            return self.element(piece, cost);
+        }
+        self.line.extend_from_slice(piece);
+        let is_text = matches!(self.line[0], b'+' | b'-');
+        if !is_text && self.line.len() > LONGEST_NUMBER {
+            return Err(Malformed);
+        }
+        if end.is_some() {
+            let line = std::mem::take(&mut self.line);
+            return self.element(&line, cost);
+        }
+        if is_text && self.line.len() > self.largest {
+            // What kind of line it is is all that still counts.
+            self.refuse(Refused::TooLarge);
+            self.line.truncate(1);
+        }
+        Ok(None)
+    }
+
+    /// What a line says; `None` if its element is not complete, or is an array.
+    fn element(&mut self, line: &[u8], cost: &mut usize) -> Result<Option<Value>, Malformed> {
+        if self.pending == 0 {
+            self.pending = 1;
+        }
+        self.charge(ELEMENT, cost);
+        let (kind, said) = line.split_first().ok_or(Malformed)?;
+        let is_text = matches!(kind, b'+' | b'-');
+        if is_text && self.refused.is_some() {
+            // Nobody gets it, and it may not be whole.
+            return Ok(Some(Value::Nil));
+        }
+        let said = said.strip_suffix(b"\r\n").ok_or(Malformed)?;
+        if is_text {
+            self.charge(said.len(), cost);
+        }
+        Ok(match kind {
+            b'+' if said == b"OK" => Some(Value::Okay),
+            b'+' => Some(Value::SimpleString(lossy(said))),
+            b'-' => Some(error(&lossy(said))),
+            b':' => Some(Value::Int(number(said).ok_or(Malformed)?)),
+            b'$' => match number(said).ok_or(Malformed)? {
+                -1 => Some(Value::Nil),
+                length => {
+                    let length = usize::try_from(length).map_err(|_| Malformed)?;
+                    self.begin_bulk(length, cost);
+                    None
+                }
+            },
+            b'*' => match number(said).ok_or(Malformed)? {
+                -1 => Some(Value::Nil),
+                0 => Some(Value::Array(Vec::new())),
+                left => {
+                    self.begin_array(u64::try_from(left).map_err(|_| Malformed)?);
+                    None
+                }
+            },
+            _ => return Err(Malformed),
+        })
+    }
+
+    fn begin_bulk(&mut self, length: usize, cost: &mut usize) {
+        let is_payload = self.is_of_messages && self.pending == 1;
+        let fits = length <= self.largest.saturating_sub(*cost);
+        if fits || !is_payload {
+            // Known in advance: of what is too large nothing is kept.
+            self.charge(length, cost);
+        }
+        let is_kept = fits && self.refused.is_none();
+        self.bulk = Some(Bulk {
+            left: length.saturating_add(2),
+            content: is_kept.then(|| Vec::with_capacity(length)),
+        });
+    }
+
+    fn begin_array(&mut self, left: u64) {
+        self.pending = self.pending.saturating_add(left - 1);
+        if self.refused.is_some() {
+            return;
+        }
+        if self.open.len() == DEEPEST {
+            return self.refuse(Refused::TooDeep);
+        }
+        let items = Vec::new();
+        self.open.push(Open { items, left });
+    }
+
+    /// Puts an element where it belongs. Returns the reply that is complete by it.
+    fn put(&mut self, mut element: Value) -> Option<Value> {
+        self.pending -= 1;
+        while let Some(mut around) = self.open.pop() {
+            around.items.push(element);
+            around.left -= 1;
+            if around.left > 0 {
+                self.open.push(around);
+                return None;
+            }
+            element = Value::Array(around.items);
+        }
+        if self.pending > 0 {
+            return None;
+        }
+        Some(match self.refused.take() {
+            None => element,
+            Some(_) if self.is_of_messages => Value::Nil,
+            Some(refused) => error(refused.text()),
+        })
+    }
+
+    fn charge(&mut self, more: usize, cost: &mut usize) {
+        *cost = cost.saturating_add(more);
+        if *cost > self.largest {
+            self.refuse(Refused::TooLarge);
+        }
+    }
+
+    fn refuse(&mut self, refused: Refused) {
+        self.refused.get_or_insert(refused);
+        self.open.clear();
+    }
+}
+
+const TOO_LARGE: &str = "TOOLARGE";
+
+impl Refused {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::TooDeep => {
+                "TOODEEP the reply is nested deeper than the bridge passes on; the command was executed"
+            }
+            Self::TooLarge => {
+                "TOOLARGE the answer is larger than --max-reply allows; the command was executed"
+            }
+        }
+    }
+}
+
+/// What a reply costs that passed, and whether one did not.
+pub(crate) fn cost(reply: &Value) -> usize {
+    let content = match reply {
+        Value::BulkString(bytes) => bytes.len(),
+        Value::SimpleString(text) => text.len(),
+        Value::Array(items) => items.iter().map(cost).fold(0, usize::saturating_add),
+        // Then none of the same request passes any more.
+        Value::ServerError(refused) if refused.code() == TOO_LARGE => usize::MAX,
+        Value::ServerError(refused) => refused.details().map_or(0, str::len),
+        _ => 0,
+    };
+    content.saturating_add(ELEMENT)
+}
+
+/// U+FFFD replaces what is not UTF-8.
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn error(text: &str) -> Value {
+    let line = format!("-{text}\r\n");
+    parse_redis_value(line.as_bytes()).unwrap_or(Value::Nil)
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    str::from_utf8(text).ok()?.parse().ok()
+}

@@ -1,0 +1,145 @@
+//! Who gets which answer, and when there is none.
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::time::sleep;
+
+use super::*;
+
+const TERMS: Terms = Terms {
+    timeout: Duration::from_secs(5),
+    largest: 1_000_000,
+};
+
+fn echo(words: &[&str]) -> Arc<Pipeline> {
+    let mut commands = Pipeline::new();
+    for word in words {
+        commands.cmd("ECHO").arg(*word);
+    }
+    Arc::new(commands)
+}
+
+/// Reads so many of these, which all are as long.
+async fn take(redis: &mut DuplexStream, count: usize) {
+    let mut packed = vec![0; count * echo(&["a"]).get_packed_pipeline().len()];
+    redis.read_exact(&mut packed).await.expect("sent");
+}
+
+async fn say(redis: &mut DuplexStream, replies: &str) {
+    redis.write_all(replies.as_bytes()).await.expect("read");
+}
+
+fn ints(numbers: &[i64]) -> Vec<Value> {
+    numbers.iter().copied().map(Value::Int).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_request_gets_its_own_answer_whoever_was_too_late_or_is_gone() {
+    let (ours, mut redis) = duplex(1_000);
+    let link = Link::on(ours, &TERMS);
+    let (late, one) = (echo(&["a", "b"]), echo(&["c"]));
+    let late = tokio::spawn({
+        let link = link.clone();
+        async move { link.ask(late).await }
+    });
+    take(&mut redis, 2).await;
+    assert!(matches!(late.await, Ok(Err(Unanswered::Late))));
+    {
+        let gone = link.ask(one.clone());
+        tokio::select! {
+            biased;
+            _ = gone => panic!("nobody answered"),
+            () = sleep(Duration::from_secs(1)) => {}
+        }
+    }
+    let (last, ()) = tokio::join!(link.ask(echo(&["d"])), async {
+        take(&mut redis, 2).await;
+        say(&mut redis, ":1\r\n:2\r\n:3\r\n:4\r\n").await;
+    });
+    assert_eq!(last.ok(), Some(ints(&[4])));
+    assert_eq!(link.unanswered.load(Ordering::Relaxed), 0);
+}
+
+/// The alarm was set for the first one.
+#[tokio::test(start_paused = true)]
+async fn each_request_waits_for_as_long_as_the_first() {
+    let (ours, mut redis) = duplex(1_000);
+    let link = Link::on(ours, &TERMS);
+    for _ in 0..3 {
+        let (answered, ()) = tokio::join!(link.ask(echo(&["a"])), async {
+            take(&mut redis, 1).await;
+            sleep(Duration::from_secs(4)).await;
+            say(&mut redis, ":1\r\n").await;
+        });
+        assert!(answered.is_ok());
+    }
+    let asked = Instant::now();
+    let answered = link.ask(echo(&["a"])).await;
+    assert!(matches!(answered, Err(Unanswered::Late)));
+    assert_eq!(asked.elapsed().as_secs(), TERMS.timeout.as_secs());
+}
+
+#[tokio::test]
+async fn what_waits_leaves_while_answers_are_read_however_little_the_system_takes() {
+    let (ours, mut redis) = duplex(16);
+    let link = Link::on(ours, &TERMS);
+    let words = vec!["a"; 1_000];
+    let (answered, ()) = tokio::join!(link.ask(echo(&words)), async {
+        for _ in &words {
+            take(&mut redis, 1).await;
+            say(&mut redis, ":1\r\n").await;
+        }
+    });
+    assert_eq!(answered.ok(), Some(ints(&[1; 1_000])));
+}
+
+/// As Redis does that has no place for another client.
+#[tokio::test]
+async fn what_is_said_before_the_end_counts() {
+    let (ours, mut redis) = duplex(1_000);
+    say(&mut redis, "-ERR full\r\n").await;
+    drop(redis);
+    let link = Link::on(ours, &TERMS);
+    let answered = link.ask(echo(&["a"])).await.ok();
+    assert!(matches!(answered.as_deref(), Some([Value::ServerError(_)])));
+    let answered = link.ask(echo(&["a"])).await;
+    assert!(matches!(answered, Err(Unanswered::Broken(_))));
+    assert!(!link.is_open());
+}
+
+#[tokio::test]
+async fn it_closes_when_nobody_has_it_and_no_answer_is_waited_for() {
+    let (ours, mut redis) = duplex(1_000);
+    let link = Link::on(ours, &TERMS);
+    let asked = tokio::spawn(async move { link.ask(echo(&["a"])).await });
+    take(&mut redis, 1).await;
+    say(&mut redis, ":1\r\n").await;
+    assert!(asked.await.is_ok_and(|answered| answered.is_ok()));
+    assert_eq!(redis.read(&mut [0; 8]).await.ok(), Some(0));
+}
+
+#[tokio::test]
+async fn messages_and_answers_are_told_apart() {
+    let (ours, mut redis) = duplex(1_000);
+    let (link, mut messages) = Link::of_messages(ours, &TERMS);
+    let (answered, ()) = tokio::join!(link.ask(echo(&["a"])), async {
+        take(&mut redis, 1).await;
+        say(&mut redis, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n").await;
+        say(&mut redis, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n").await;
+        say(
+            &mut redis,
+            "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nd\r\n$1\r\ny\r\n",
+        )
+        .await;
+    });
+    assert!(matches!(answered.ok().as_deref(), Some([Value::Array(parts)]) if parts.len() == 3));
+    let heard = messages.recv().await.expect("a message");
+    assert_eq!(
+        (heard.pattern, heard.channel, heard.payload),
+        (None, b"c".to_vec(), Some(b"x".to_vec()))
+    );
+    let heard = messages.recv().await.expect("a message");
+    assert_eq!(
+        (heard.pattern, heard.channel, heard.payload),
+        (Some(b"*".to_vec()), b"d".to_vec(), Some(b"y".to_vec()))
+    );
+}
