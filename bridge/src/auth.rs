@@ -1,6 +1,6 @@
 //! Who may ask: bearer credentials, compared in constant time.
 
-use axum::http::{HeaderMap, header};
+use hyper::{HeaderMap, header};
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use hyper::StatusCode;
 use redis::{Pipeline, Value};
 
 use crate::auth::Access;

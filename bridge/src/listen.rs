@@ -8,13 +8,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody as _};
-use axum::response::Response;
 use futures_util::StreamExt as _;
-use hyper::Request;
+use http_body_util::{Either, StreamBody};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -24,6 +23,7 @@ use tokio::time::sleep;
 
 use crate::places::{Place, Places};
 use crate::rarely::Rarely;
+use crate::reply::Body;
 use crate::server::Bridge;
 use crate::silence::{Patience, Silence, UnderWay};
 
@@ -111,7 +111,6 @@ impl Door {
         let service = service_fn(move |request: Request<Incoming>| {
             let (bridge, under_way) = (Arc::clone(&bridge), requests.begun());
             async move {
-                let request = request.map(Body::new);
                 let response = match to {
                     To::BeServed => bridge.handle(request).await,
                     To::BeTurnedAway => bridge.turn_away(request).await,
@@ -140,15 +139,16 @@ impl Door {
 }
 
 /// A stream is under way until its end. Any other answer is complete, and what is not written of it is known to be unread.
-fn until_complete(response: Response, under_way: UnderWay) -> Response {
-    if response.body().size_hint().exact().is_some() {
-        return response;
-    }
-    response.map(|events| {
-        Body::from_stream(events.into_data_stream().map(move |event| {
-            let _ = &under_way;
-            event
-        }))
+fn until_complete(response: Response<Body>, under_way: UnderWay) -> Response<Body> {
+    response.map(|body| match body {
+        Either::Left(whole) => Either::Left(whole),
+        Either::Right(events) => {
+            let events = events.map(move |event| {
+                let _ = &under_way;
+                event
+            });
+            Either::Right(StreamBody::new(events.boxed()))
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! Commands to which Redis gave no answer.
 
-use axum::http::StatusCode;
+use hyper::StatusCode;
 
 use crate::reply::Failure;
 

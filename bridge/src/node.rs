@@ -108,9 +108,12 @@ impl Node {
     pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
         let load = self.pace.load(commands);
         match load {
-            Load { waits: true, .. } => self.wait_for_replicas(commands, load.is_quick).await,
+            Load { waits: true, .. } => {
+                Box::pin(self.wait_for_replicas(commands, load.is_quick)).await
+            }
             Load { is_quick: true, .. } => self.together(commands, load).await,
-            _ => self.apart(commands, load).await,
+        // Most are of the second kind, and what the others keep is kept elsewhere.
+            _ => Box::pin(self.apart(commands, load)).await,
         }
     }
 
@@ -123,7 +126,7 @@ impl Node {
             }
             false => (&self.commands, None),
         };
-        let shared = connections.get(self.dial()).await?;
+        let shared = connections.get(|| self.dial()).await?;
         let answered = self
             .ask(&shared.value, commands, &load, Scripts::AreNot)
             .await;
@@ -143,7 +146,7 @@ impl Node {
     /// One script at a time.
     async fn apart(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, Lost> {
         let _turn = self.within_time(&self.turn, Lost::NoTurn).await?;
-        let apart = self.scripts.get(self.dial()).await?;
+        let apart = self.scripts.get(|| self.dial()).await?;
         let replies = self
             .ask(&apart.value, commands, &load, Scripts::AreTimed)
             .await;
@@ -214,7 +217,7 @@ impl Node {
     }
 
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
-        let opening = async {
+        let opening = || async {
             let opening = self.server.messages(self.limits.timeout);
             let (link, messages) = self.within_dial(opening).await?;
             Ok(Hub::on(link, messages, self.limits.budget.clone()))
@@ -240,11 +243,11 @@ impl Node {
         load: &Load,
         scripts: Scripts,
     ) -> Result<Vec<Value>, Lost> {
-        let ends = Instant::now() + self.limits.timeout;
+        let mut sent = Instant::now();
+        let ends = sent + self.limits.timeout;
         let (mut pieces, mut replies, mut spent) = (Pieces::of(commands), Vec::new(), 0_usize);
         while let Some(piece) = pieces.next() {
-            let under_way = self.overdue.under_way(load);
-            let sent = Instant::now();
+            let under_way = self.overdue.under_way(load, sent);
             let timed = match scripts {
                 Scripts::AreTimed => Arc::new(pace::timed(&piece)),
                 Scripts::AreNot => Arc::clone(&piece),

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis::{Pipeline, Value};
+use tokio::time::Instant;
 
 use crate::link::Unanswered;
 use crate::lost::Lost;
@@ -48,7 +49,7 @@ pub(crate) struct UnderWay<'a> {
 
 impl Overdue {
     /// To be called right before they are sent.
-    pub(crate) fn under_way(&self, load: &Load) -> UnderWay<'_> {
+    pub(crate) fn under_way(&self, load: &Load, now: Instant) -> UnderWay<'_> {
         if load.scripts.is_empty() {
             return UnderWay {
                 overdue: self,
@@ -64,7 +65,7 @@ impl Overdue {
         UnderWay {
             overdue: self,
             number: Some(number),
-            is_suspect: (state.well_at).is_none_or(|at| at.elapsed() < SILENT),
+            is_suspect: (state.well_at).is_none_or(|at| now.saturating_duration_since(at) < SILENT),
             is_answered: false,
         }
     }

@@ -1,11 +1,19 @@
 //! From Redis' answers to JSON, and every other answer that the bridge gives.
 
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use std::convert::Infallible;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::stream::BoxStream;
+use http_body_util::{Either, Full, StreamBody};
+use hyper::body::{Bytes, Frame};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
 use redis::{ServerError, Value};
+
+/// A whole answer, or events for as long as somebody listens.
+pub(crate) type Body = Either<Full<Bytes>, StreamBody<Events>>;
+pub(crate) type Events = BoxStream<'static, Result<Frame<Bytes>, Infallible>>;
 
 /// How strings are written in `result`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,10 +82,8 @@ impl Failure {
     pub(crate) fn bad_request(text: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, text)
     }
-}
 
-impl IntoResponse for Failure {
-    fn into_response(self) -> Response {
+    pub(crate) fn into_response(self) -> Response<Body> {
         let mut body = b"{\"error\":".to_vec();
         string(&mut body, &self.text);
         let end: &[u8] = match self.is_known_not_executed {
@@ -94,8 +100,8 @@ impl IntoResponse for Failure {
     }
 }
 
-pub(crate) fn json(status: StatusCode, body: impl Into<Body>) -> Response {
-    let mut response = Response::new(body.into());
+pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
-use axum::body::{Body, Bytes, HttpBody as _};
-use axum::http::StatusCode;
-use futures_util::{Stream, StreamExt as _};
+use http_body_util::BodyExt as _;
+use hyper::StatusCode;
+use hyper::body::{Body as _, Incoming};
 use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -26,15 +26,17 @@ const TOO_MANY: &str = "ERR too many commands, or arguments, in one request";
 
 /// The whole body, up to `limit` bytes, with its `share` of what the bridge holds.
 pub(crate) async fn body(
-    body: Body,
+    mut body: Incoming,
     limit: usize,
     mut share: Share,
 ) -> Result<(Vec<u8>, Share), Failure> {
     let known = body.size_hint().exact().unwrap_or_default();
     let mut bytes = Vec::with_capacity(usize::try_from(known).unwrap_or(limit).min(limit));
-    let mut chunks = body.into_data_stream();
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| Failure::bad_request("ERR the request's body broke off"))?;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Failure::bad_request("ERR the request's body broke off"))?;
+        let Ok(chunk) = frame.into_data() else {
+            continue;
+        };
         let length = bytes.len() + chunk.len();
         let refused = match share.grow(length.saturating_mul(COPIES)) {
             _ if length > limit => {
@@ -50,7 +52,7 @@ pub(crate) async fn body(
             }
         };
         drop((bytes, share));
-        drain(chunks, limit).await;
+        drain(body, limit).await;
         return Err(refused);
     }
     Ok((bytes, share))
@@ -58,13 +60,10 @@ pub(crate) async fn body(
 
 /// Reads on and throws away, within bounds: a connection that is closed on a client that still writes is reset, and the
 /// answer lost.
-pub(crate) async fn drain(
-    mut chunks: impl Stream<Item = Result<Bytes, axum::Error>> + Unpin,
-    limit: usize,
-) {
+pub(crate) async fn drain(mut body: Incoming, limit: usize) {
     let mut dropped = 0;
-    while let Some(Ok(chunk)) = chunks.next().await {
-        dropped += chunk.len();
+    while let Some(Ok(frame)) = body.frame().await {
+        dropped += frame.data_ref().map_or(0, |chunk| chunk.len());
         if dropped > limit {
             return;
         }

@@ -16,7 +16,7 @@ pub(crate) trait Reusable: Clone {
 
 pub(crate) struct Reused<T> {
     current: RwLock<Option<Numbered<T>>>,
-    opened: AtomicU64,
+    number: AtomicU64,
     /// Held while opening; knows when the last attempt failed, and how.
     opening: Mutex<Option<(Instant, Lost)>>,
 }
@@ -31,7 +31,7 @@ impl<T> Default for Reused<T> {
     fn default() -> Self {
         Self {
             current: RwLock::default(),
-            opened: AtomicU64::default(),
+            number: AtomicU64::default(),
             opening: Mutex::default(),
         }
     }
@@ -39,13 +39,21 @@ impl<T> Default for Reused<T> {
 
 impl<T: Reusable> Reused<T> {
     /// The one that is open, or what `open` makes.
-    pub(crate) async fn get(
-        &self,
-        open: impl Future<Output = Result<T, Lost>>,
-    ) -> Result<Numbered<T>, Lost> {
-        if let Some(current) = self.current() {
-            return Ok(current);
+    pub(crate) async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, Lost>
+    where
+        F: Future<Output = Result<T, Lost>>,
+    {
+        match self.current() {
+            Some(current) => Ok(current),
+            // What it takes to open one is more than all else that is kept of a request.
+            None => Box::pin(self.opened(open)).await,
         }
+    }
+
+    async fn opened<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, Lost>
+    where
+        F: Future<Output = Result<T, Lost>>,
+    {
         let asked = Instant::now();
         let mut failed = self.opening.lock().await;
         if let Some(current) = self.current() {
@@ -56,10 +64,10 @@ impl<T: Reusable> Reused<T> {
         if let Some((_, lost)) = failed.filter(|(at, _)| *at > asked) {
             return Err(lost);
         }
-        let value = open
+        let value = open()
             .await
             .inspect_err(|lost| *failed = Some((Instant::now(), *lost)))?;
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
         let opened = Numbered { number, value };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(opened.clone());
         Ok(opened)

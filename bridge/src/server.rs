@@ -1,19 +1,22 @@
 //! The HTTP face: who asks for what, in which form, and the frame of every answer.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::watch;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::auth::{Access, Credentials};
 use crate::budget::{Budget, Full};
-use crate::reply::{Encoding, Failure, json};
+use crate::reply::{Body, Encoding, Failure, json};
 use crate::request;
 use crate::script::Scripts;
 use crate::subscribe::Topic;
@@ -39,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) timeout: Duration,
     /// In bytes.
     pub(crate) max_body: usize,
-    /// In one request.
+    /// In a pipeline.
     pub(crate) max_commands: usize,
 }
 
@@ -67,7 +70,7 @@ impl Bridge {
         }
     }
 
-    pub(crate) async fn handle(&self, request: Request) -> Response {
+    pub(crate) async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
         let started = tracing::enabled!(tracing::Level::DEBUG).then(Instant::now);
         let (parts, body) = request.into_parts();
         let mut response = self
@@ -96,7 +99,7 @@ impl Bridge {
     }
 
     /// For those for whom there is no place.
-    pub(crate) async fn turn_away(&self, request: Request) -> Response {
+    pub(crate) async fn turn_away(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let answer = match parts.uri.path() {
             "/health" => self.health().await,
@@ -109,7 +112,7 @@ impl Bridge {
         answer.unwrap_or_else(Failure::into_response)
     }
 
-    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Failure> {
+    async fn answer(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Failure> {
         let path = parts.uri.path();
         let query = parts.uri.query().unwrap_or_default();
         let Settings {
@@ -118,7 +121,7 @@ impl Bridge {
             ..
         } = self.settings;
         if path == "/health" {
-            return self.health().await;
+            return Box::pin(self.health()).await;
         }
         let (access, encoding) = match self.enter(parts) {
             Ok(entered) => entered,
@@ -132,11 +135,11 @@ impl Bridge {
             Failure::new(StatusCode::REQUEST_TIMEOUT, text)
         };
         let share = self.budget.clone().share();
-        let body = timeout(self.settings.timeout, request::body(body, max_body, share));
+        let body = within(self.settings.timeout, request::body(body, max_body, share));
         let (body, _share) = body.await.map_err(late)??;
 
         if let Some(topic) = Topic::of(path) {
-            return self.subscription(access, topic).await;
+            return Box::pin(self.subscription(access, topic)).await;
         }
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
         let (status, body) = match path {
@@ -147,7 +150,7 @@ impl Bridge {
             }
             "/pipeline" => (
                 StatusCode::OK,
-                self.pipeline(access, request::commands(&body, max_commands)?, encoding)
+                Box::pin(self.pipeline(access, request::commands(&body, max_commands)?, encoding))
                     .await?,
             ),
             "/multi-exec" => (
@@ -170,8 +173,8 @@ impl Bridge {
     }
 
     /// Or the client, still writing, would find its connection reset instead of an answer.
-    async fn read_off(&self, body: Body) {
-        let rest = request::drain(body.into_data_stream(), self.settings.max_body);
+    async fn read_off(&self, body: Incoming) {
+        let rest = request::drain(body, self.settings.max_body);
         let _ = timeout(self.settings.timeout, rest).await;
     }
 
@@ -188,7 +191,7 @@ impl Bridge {
         Ok((access, Encoding::asked_by(&parts.headers)?))
     }
 
-    async fn health(&self) -> Result<Response, Failure> {
+    async fn health(&self) -> Result<Response<Body>, Failure> {
         match self.upstream.trouble().await {
             None => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.as_slice())),
             Some(trouble) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, trouble)),
@@ -201,6 +204,15 @@ impl Bridge {
 struct SyncTokens {
     start: u128,
     given: AtomicU64,
+}
+
+/// The same as `timeout`, but for what is ready at once it takes no timer: most bodies come with their heads.
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let mut work = pin!(work);
+    match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        Poll::Ready(done) => Ok(done),
+        Poll::Pending => timeout(limit, work).await,
+    }
 }
 
 impl SyncTokens {

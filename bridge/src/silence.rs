@@ -12,6 +12,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
+/// A head and a body that are together no larger leave as one piece, which costs the system less than two. In bytes.
+const JOINED: usize = 1024;
+
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
     /// Between an answer and the next request, or before the first.
@@ -160,7 +163,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, pieces);
+        let mut joined = [0; JOINED];
+        let written = match join(pieces, &mut joined) {
+            Some(joined) => Pin::new(&mut self.inner).poll_write(cx, joined),
+            None => Pin::new(&mut self.inner).poll_write_vectored(cx, pieces),
+        };
         self.note(&written);
         written
     }
@@ -178,6 +185,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
     }
 }
 
+/// All pieces behind each other, if there is room.
+fn join<'a>(pieces: &[IoSlice<'_>], room: &'a mut [u8]) -> Option<&'a [u8]> {
+    let mut length = 0;
+    for piece in pieces {
+        room.get_mut(length..)?
+            .get_mut(..piece.len())?
+            .copy_from_slice(piece);
+        length += piece.len();
+    }
+    room.get(..length)
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
@@ -189,6 +208,14 @@ mod tests {
         idle: Duration::from_secs(60),
         head: Duration::from_secs(10),
     };
+
+    #[test]
+    fn pieces_are_joined_where_there_is_room() {
+        let pieces = [&b"head"[..], b"", b"body"].map(IoSlice::new);
+        assert_eq!(join(&pieces, &mut [0; 9]), Some(&b"headbody"[..]));
+        assert_eq!(join(&pieces, &mut [0; 8]), Some(&b"headbody"[..]));
+        assert_eq!(join(&pieces, &mut [0; 7]), None);
+    }
 
     /// How long it lasts from now on.
     async fn lasts(silence: &Silence) -> u64 {

@@ -4,16 +4,17 @@
 
 use std::convert::Infallible;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, header};
-use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
+use http_body_util::{Either, StreamBody};
+use hyper::Response;
+use hyper::body::{Bytes, Frame};
+use hyper::header::{self, HeaderValue};
 use tokio::sync::watch;
 
 use crate::auth::Access;
 use crate::hub::Listener;
 use crate::link::Message;
-use crate::reply::Failure;
+use crate::reply::{Body, Failure};
 use crate::request;
 use crate::server::Bridge;
 
@@ -78,7 +79,7 @@ impl Bridge {
         &self,
         access: Access,
         topic: Topic,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response<Body>, Failure> {
         if access == Access::ReadOnly {
             return Err(Failure::bad_request(format!(
                 "NOPERM this user has no permissions to run the '{}' command or its subcommand",
@@ -101,7 +102,8 @@ impl Bridge {
             .chain(stream::unfold(subscription, |mut subscription| async {
                 Some((subscription.next().await?, subscription))
             }));
-        let mut response = Response::new(Body::from_stream(events.map(Ok::<_, Infallible>)));
+        let events = events.map(|event| Ok::<_, Infallible>(Frame::data(event)));
+        let mut response = Response::new(Either::Right(StreamBody::new(events.boxed())));
         response.headers_mut().insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("text/event-stream"),

@@ -38,7 +38,7 @@ impl Node {
     }
 
     async fn asked_for_health(&self) -> Result<(Value, Link), Lost> {
-        let health = self.health.get(self.dial()).await?;
+        let health = self.health.get(|| self.dial()).await?;
         let answered = health.value.ask(of_one("PING")).await;
         match answered.map(|mut replies| replies.pop()) {
             Ok(Some(answer)) => Ok((answer, health.value)),
