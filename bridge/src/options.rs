@@ -94,7 +94,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
     max_body: usize,
 
-    /// Most commands in a pipeline or a transaction
+    /// Most commands in a pipeline
     #[arg(
         long,
         value_name = "COUNT",
@@ -102,6 +102,15 @@ pub(crate) struct Options {
         default_value_t = 10_000
     )]
     max_commands: usize,
+
+    /// Most commands in a transaction: Redis serves nobody else between them
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "EDGELOCK_BRIDGE_MAX_TRANSACTION",
+        default_value_t = 100
+    )]
+    max_transaction: usize,
 
     /// Largest answer of Redis to a request that is passed on, in bytes; each element of a list, and each command, counts for 64
     /// more
@@ -197,6 +206,7 @@ impl Options {
             timeout: self.timeout(),
             max_body: self.max_body,
             max_commands: self.max_commands,
+            max_transaction: self.max_transaction.min(self.max_commands),
         }
     }
 

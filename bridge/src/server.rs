@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) max_body: usize,
     /// In a pipeline.
     pub(crate) max_commands: usize,
+    /// In a transaction.
+    pub(crate) max_transaction: usize,
 }
 
 // Names made here, not anew for each answer.
@@ -118,6 +120,7 @@ impl Bridge {
         let Settings {
             max_body,
             max_commands,
+            max_transaction,
             ..
         } = self.settings;
         if path == "/health" {
@@ -155,8 +158,12 @@ impl Bridge {
             ),
             "/multi-exec" => (
                 StatusCode::OK,
-                self.transaction(access, request::commands(&body, max_commands)?, encoding)
-                    .await?,
+                Box::pin(self.transaction(
+                    access,
+                    request::commands(&body, max_transaction)?,
+                    encoding,
+                ))
+                .await?,
             ),
             _ => {
                 let body = if reads { &[] } else { &body[..] };
@@ -199,13 +206,6 @@ impl Bridge {
     }
 }
 
-/// Clients send the last one back, to read what they wrote. One Redis always shows that, so nothing is read from
-/// them; but clients rely on each answer's being new.
-struct SyncTokens {
-    start: u128,
-    given: AtomicU64,
-}
-
 /// The same as `timeout`, but for what is ready at once it takes no timer: most bodies come with their heads.
 async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
     let mut work = pin!(work);
@@ -213,6 +213,13 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, 
         Poll::Ready(done) => Ok(done),
         Poll::Pending => timeout(limit, work).await,
     }
+}
+
+/// Clients send the last one back, to read what they wrote. One Redis always shows that, so nothing is read from
+/// them; but clients rely on each answer's being new.
+struct SyncTokens {
+    start: u128,
+    given: AtomicU64,
 }
 
 impl SyncTokens {

@@ -51,8 +51,7 @@ impl PrivateRedis {
             .map_err(|error| {
                 format!("cannot make a folder for the private redis-server: {error}")
             })?;
-        let knows_functions = !version(program).await.contains(" v=6.");
-        let user = user(knows_functions);
+        let user = user(version(program).await.contains(" v=6."));
         let mut shell = command(program, directory.path(), user)
             .spawn()
             .map_err(|error| {
@@ -127,9 +126,10 @@ async fn version(program: &Path) -> String {
 }
 
 /// As arguments. Redis refuses a user of whom it does not know every word.
-fn user(knows_functions: bool) -> impl Iterator<Item = &'static str> {
+fn user(is_of_redis_6: bool) -> impl Iterator<Item = &'static str> {
     let rules = ACL.split_ascii_whitespace().skip(1);
-    let rules = rules.filter(move |rule| knows_functions || !rule.contains("function"));
+    let is_newer = |rule: &str| rule.contains("function") || rule == "-lcs";
+    let rules = rules.filter(move |rule| !(is_of_redis_6 && is_newer(rule)));
     ["--user"].into_iter().chain(rules)
 }
 

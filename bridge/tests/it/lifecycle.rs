@@ -228,6 +228,7 @@ async fn help_names_every_option_and_no_secret() {
         "read-only-token",
         "max-body",
         "max-commands",
+        "max-transaction",
         "max-reply",
         "max-in-flight",
         "max-waits",

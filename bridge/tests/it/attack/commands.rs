@@ -83,7 +83,9 @@ fn as_json(command: &str) -> String {
 /// Redis carries out what it was sent, whether anybody still waits for it or not.
 #[tokio::test]
 async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    // The user for locks may not.
+    let options = ["--timeout", "1000", "--dangerous-commands"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
     let text = "x".repeat(1500);
     assert_eq!(
         bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
@@ -100,5 +102,32 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
     let calls = counts.split_once("cmdstat_lcs:calls=").expect("some").1;
     let calls = calls.split_once(',').expect("a number").0;
     assert!(calls.parse::<u32>().expect("a number") < 1000, "{calls}");
+    beside.got_all().await;
+}
+
+/// Redis serves nobody else until all of it is done, and nobody could end it.
+#[tokio::test]
+async fn a_transaction_of_slow_commands_does_not_keep_redis_from_others() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let text = "x".repeat(5000);
+    assert_eq!(
+        bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
+        200
+    );
+    let beside = Beside::of(&bridge).await;
+    let slow = |count| vec![r#"["LCS","text","text","LEN"]"#; count].join(",");
+    for (count, expected) in [
+        (many(200), (413, "too many commands")),
+        (100, (400, "NOPERM")),
+    ] {
+        let asked = bridge
+            .request(Method::POST, "/multi-exec")
+            .bearer_auth(READ_ONLY_TOKEN);
+        let (status, body) = answer(asked.body(format!("[{}]", slow(count)))).await;
+        assert!(
+            status == expected.0 && body.contains(expected.1),
+            "{count}: {status} {body}"
+        );
+    }
     beside.got_all().await;
 }

@@ -162,7 +162,8 @@ async fn a_small_key_stays_beside_what_is_large_though_it_is_read_by_the_thousan
 
 #[tokio::test]
 async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
-    let bridge = Bridge::start(["--redis", "spawn", "--max-commands", "1000"]).await;
+    let most = ["--max-commands", "1000", "--max-transaction", "1000"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(most)).await;
     let beside = Beside::of(&bridge).await;
     let pings = |count| format!("[{}]", vec![r#"["PING"]"#; count].join(","));
     let before = bridge.memory();
