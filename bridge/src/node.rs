@@ -41,6 +41,9 @@ const TRANSACTIONS: usize = 16;
 /// How many large requests, or requests for large answers, are with Redis at once. Others wait for their turn.
 const LARGE_AT_ONCE: usize = 4;
 
+/// Scripts that were not answered for so long go apart until they show that they are quick. Others' may have been in their way.
+const DOUBTFUL: Duration = Duration::from_millis(250);
+
 /// Whether a request's scripts have to show how long they last.
 #[derive(Clone, Copy)]
 enum Scripts {
@@ -107,12 +110,12 @@ impl Node {
     /// Sends the commands, and returns a reply for each.
     pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
         let load = self.pace.load(commands);
+        // Most are of the second kind, and what the others keep is kept elsewhere.
         match load {
             Load { waits: true, .. } => {
                 Box::pin(self.wait_for_replicas(commands, load.is_quick)).await
             }
             Load { is_quick: true, .. } => self.together(commands, load).await,
-        // Most are of the second kind, and what the others keep is kept elsewhere.
             _ => Box::pin(self.apart(commands, load)).await,
         }
     }
@@ -204,7 +207,7 @@ impl Node {
             false => Some(self.within_time(&self.turn, Lost::NoTurn).await?),
         };
         let connection = self.spare().await?;
-        let begun = ask(&connection, &of_one("MULTI"), 0).await?;
+        let begun = send(&connection, &of_one("MULTI"), 0).await?;
         if !matches!(begun[..], [Value::Okay]) {
             return Ok(begun);
         }
@@ -246,13 +249,14 @@ impl Node {
         let mut sent = Instant::now();
         let ends = sent + self.limits.timeout;
         let (mut pieces, mut replies, mut spent) = (Pieces::of(commands), Vec::new(), 0_usize);
+        let mut not_judged = load.scripts.iter();
         while let Some(piece) = pieces.next() {
             let under_way = self.overdue.under_way(load, sent);
             let timed = match scripts {
                 Scripts::AreTimed => Arc::new(pace::timed(&piece)),
                 Scripts::AreNot => Arc::clone(&piece),
             };
-            let asked = ask(connection, &timed, spent);
+            let asked = send(connection, &timed, spent);
             let answered = match replies.is_empty() {
                 true => asked.await,
                 false => timeout_at(ends, asked).await.unwrap_or_else(|_| {
@@ -265,12 +269,16 @@ impl Node {
                 true => lost,
                 false => lost.of_a_part(),
             })?;
-            pieces.answered(sent.elapsed());
+            let before = std::mem::replace(&mut sent, Instant::now());
+            if sent - before > DOUBTFUL {
+                self.pace.doubt(&load.scripts);
+            }
             if pieces.are_left() {
+                pieces.answered(sent - before);
                 spent = (answered.iter().map(link::cost)).fold(spent, usize::saturating_add);
             }
             replies.extend(match scripts {
-                Scripts::AreTimed => self.pace.judge(&piece, answered),
+                Scripts::AreTimed => self.pace.judge(&piece, answered, &mut not_judged),
                 Scripts::AreNot => answered,
             });
         }
@@ -312,7 +320,8 @@ fn before_and_behind_waits(commands: &Pipeline) -> Vec<Arc<Pipeline>> {
     runs.into_iter().map(|(_, run)| Arc::new(run)).collect()
 }
 
-async fn ask(
+/// In one piece.
+async fn send(
     connection: &Link,
     commands: &Arc<Pipeline>,
     spent: usize,

@@ -3,6 +3,8 @@
 //! Redis does nothing else while a script runs. Those that are known to be quick travel with all other commands; any other runs
 //! apart from them, one at a time, so that whoever waits is served between two of them.
 
+mod timed;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,6 +13,7 @@ use redis::{Arg, Cmd, Pipeline, Value};
 use sha1::{Digest as _, Sha1};
 use tokio::time::Instant;
 
+pub(crate) use self::timed::timed;
 use crate::refuse;
 
 /// By the clock of Redis. The scripts of a lock take less than a hundredth of it.
@@ -23,7 +26,7 @@ const REMEMBERED: usize = 4096;
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A script by what runs it: its SHA-1, or the name of a function.
-type Script = Vec<u8>;
+pub(crate) type Script = Vec<u8>;
 
 #[derive(Default)]
 pub(crate) struct Pace {
@@ -74,27 +77,31 @@ impl Pace {
         load
     }
 
-    /// Takes the times off the replies to the `timed` commands, and learns from them.
-    pub(crate) fn judge(&self, commands: &Pipeline, replies: Vec<Value>) -> Vec<Value> {
-        let (theirs, lasted) = taken(commands, replies);
-        self.ran(&self.load(commands).scripts, &lasted);
+    /// Takes the times off the replies to the `timed` commands, and learns from them. `scripts` are those of the request that are
+    /// not judged yet: these commands' are taken of them.
+    pub(crate) fn judge<'s>(
+        &self,
+        commands: &Pipeline,
+        replies: Vec<Value>,
+        scripts: &mut impl Iterator<Item = &'s Script>,
+    ) -> Vec<Value> {
+        let (theirs, lasted) = timed::taken(commands, replies);
+        self.ran(scripts, &lasted);
         theirs
     }
 
     /// Each ran for as long as `lasted` says. What was refused did not run, and was not quick.
-    fn ran(&self, scripts: &[Script], lasted: &[Option<Duration>]) {
+    fn ran<'s>(&self, scripts: impl IntoIterator<Item = &'s Script>, lasted: &[Option<Duration>]) {
         let mut quick = self.quick();
-        let (fast, slow): (Vec<_>, Vec<_>) = scripts
-            .iter()
-            .zip(lasted)
-            .filter_map(|(script, lasted)| Some((script, (*lasted)?)))
+        let (fast, slow): (Vec<_>, Vec<_>) = (lasted.iter().zip(scripts))
+            .filter_map(|(lasted, script)| Some((script, (*lasted)?)))
             .partition(|(_, lasted)| *lasted <= QUICK);
         fast.into_iter().for_each(|(script, _)| quick.learn(script));
         slow.into_iter()
             .for_each(|(script, _)| quick.forget(script));
     }
 
-    /// They did not end in time: they prove themselves anew.
+    /// One of them may be why others waited: they prove themselves anew.
     pub(crate) fn doubt(&self, scripts: &[Script]) {
         let mut quick = self.quick();
         scripts.iter().for_each(|script| quick.forget(script));
@@ -139,73 +146,6 @@ impl Quick {
     }
 }
 
-/// The commands, with the time before and after each script: what else a request takes says nothing of it.
-pub(crate) fn timed(commands: &Pipeline) -> Pipeline {
-    let mut timed = Pipeline::new();
-    for (command, stands) in with_places(commands) {
-        if stands.begins {
-            timed.cmd("TIME");
-        }
-        timed.add_command(command.clone());
-        if stands.ends {
-            timed.cmd("TIME");
-        }
-    }
-    timed
-}
-
-/// Takes the times off the replies to the `timed` commands: how long each script ran, if it was not refused.
-fn taken(commands: &Pipeline, replies: Vec<Value>) -> (Vec<Value>, Vec<Option<Duration>>) {
-    let mut replies = replies.into_iter();
-    let (mut theirs, mut lasted) = (Vec::with_capacity(commands.len()), Vec::new());
-    let mut before = None;
-    for (_, stands) in with_places(commands) {
-        if stands.begins {
-            before = replies.next().as_ref().and_then(time);
-        }
-        let reply = replies.next();
-        if stands.ends {
-            let after = replies.next().as_ref().and_then(time);
-            lasted.push(match reply {
-                Some(Value::ServerError(_)) => None,
-                _ => after.and_then(|after| after.checked_sub(before?)),
-            });
-        }
-        theirs.extend(reply);
-    }
-    (theirs, lasted)
-}
-
-/// Where a command stands in what is timed.
-struct Stands {
-    begins: bool,
-    ends: bool,
-}
-
-/// `ASKING` is about the very next command.
-fn with_places(commands: &Pipeline) -> impl Iterator<Item = (&Cmd, Stands)> {
-    let mut is_asking = false;
-    commands.cmd_iter().map(move |command| {
-        let name = name(command);
-        let ends = refuse::runs_script(&name);
-        let was_asking = std::mem::replace(&mut is_asking, name == b"ASKING");
-        let begins = is_asking || (ends && !was_asking);
-        (command, Stands { begins, ends })
-    })
-}
-
-/// `TIME` answers with seconds and microseconds.
-fn time(reply: &Value) -> Option<Duration> {
-    let Value::Array(parts) = reply else {
-        return None;
-    };
-    let [Value::BulkString(seconds), Value::BulkString(micros)] = &parts[..] else {
-        return None;
-    };
-    let number = |text: &[u8]| str::from_utf8(text).ok()?.parse().ok();
-    Some(Duration::from_secs(number(seconds)?) + Duration::from_micros(number(micros)?))
-}
-
 fn script(command: &Cmd) -> Option<Script> {
     let name = name(command);
     if !refuse::runs_script(&name) {
@@ -231,9 +171,15 @@ pub(crate) fn name(command: &Cmd) -> Vec<u8> {
 }
 
 pub(crate) fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
-    command.args_iter().nth(index).and_then(|word| match word {
-        Arg::Simple(word) => Some(word),
-        _ => None,
+    words(command).nth(index)
+}
+
+/// The name and the arguments.
+pub(crate) fn words(command: &Cmd) -> impl Iterator<Item = &[u8]> {
+    command.args_iter().map(|word| match word {
+        Arg::Simple(word) => word,
+        // Only of those that the library itself goes on with.
+        _ => &[],
     })
 }
 
@@ -260,31 +206,6 @@ mod tests {
             assert!(pace.quick().len() <= 2 * REMEMBERED);
             advance(KEPT).await;
         }
-    }
-
-    #[test]
-    fn the_time_is_asked_around_scripts_and_not_between_a_script_and_its_asking() {
-        let mut commands = Pipeline::new();
-        for name in ["GET", "EVAL", "ASKING", "FCALL"] {
-            commands.cmd(name);
-        }
-        let timed = timed(&commands);
-        let names: Vec<_> = timed.cmd_iter().map(name).collect();
-        let expected = "GET TIME EVAL TIME TIME ASKING FCALL TIME";
-        assert_eq!(names.join(&b' '), expected.as_bytes());
-        let at = |micros: &str| {
-            let parts = ["7", micros].map(|part| Value::BulkString(part.into()));
-            Value::Array(parts.into())
-        };
-        let replies = [Value::Nil, at("1"), Value::Int(1), at("3")];
-        let asked = [at("10"), Value::Okay, Value::Int(2), at("15")];
-        let (theirs, lasted) = taken(&commands, [replies, asked].concat());
-        assert_eq!(
-            theirs,
-            [Value::Nil, Value::Int(1), Value::Okay, Value::Int(2)]
-        );
-        let lasted: Vec<_> = lasted.into_iter().flatten().collect();
-        assert_eq!(lasted, [2, 5].map(Duration::from_micros));
     }
 
     #[test]

@@ -155,6 +155,35 @@ async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts
     assert_eq!(connection(quick).await, shared);
 }
 
+/// What it was called with first says nothing of what it is called with next.
+#[tokio::test]
+async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_again() {
+    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let lasting = |ms: u32| {
+        let clock = "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end";
+        let script = format!("{clock} local start = now() while now() < start + ARGV[1] do end");
+        serde_json::to_string(&["EVAL", &script, "0", &ms.to_string()]).expect("text")
+    };
+    let connection = async |command: &str| {
+        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
+        let (_, body) = answer(bridge.post("/pipeline", body)).await;
+        body.rsplit_once(':').map(|(_, id)| id.to_owned())
+    };
+    let shared = connection(r#"["PING"]"#).await;
+    connection(&lasting(0)).await;
+    assert_eq!(connection(&lasting(0)).await, shared);
+    // Nobody knows.
+    assert_eq!(connection(&lasting(400)).await, shared);
+    let beside = Beside::of(&bridge).await;
+    let all = join_all((0..many(14)).map(|_| async { bridge.run(&lasting(300)).await }));
+    for answer in all.await {
+        assert!(answer.0 == 200 || executed_nothing(&answer), "{answer:?}");
+    }
+    beside.got_all().await;
+    connection(&lasting(0)).await;
+    assert_eq!(connection(&lasting(0)).await, shared);
+}
+
 #[tokio::test]
 async fn a_script_without_an_end_is_ended_when_its_client_is_gone() {
     let bridge = Bridge::spawn().await;
