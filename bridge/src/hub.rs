@@ -126,6 +126,25 @@ impl Switchboard {
     /// Until the connection is lost, or nobody needs it. Then all streams end.
     async fn run(
         mut self,
+        messages: UnboundedReceiver<Message>,
+        requests: UnboundedReceiver<Request>,
+    ) {
+        self.serve(messages, requests).await;
+        let streams = self.ears().count();
+        if streams > 0 {
+            tracing::warn!(
+                streams,
+                "the connection for messages was lost, and all streams ended"
+            );
+            let comment = Bytes::from_static(b": the connection to redis was lost\n\n");
+            for ear in self.ears() {
+                ear.hear(&comment);
+            }
+        }
+    }
+
+    async fn serve(
+        &mut self,
         mut messages: UnboundedReceiver<Message>,
         mut requests: UnboundedReceiver<Request>,
     ) {
@@ -201,6 +220,10 @@ impl Switchboard {
         }
     }
 
+    fn ears(&self) -> impl Iterator<Item = &Ear> {
+        self.topics.values().flat_map(|subscribed| &subscribed.ears)
+    }
+
     fn ping(&mut self) {
         let link = self.link.clone();
         let pinged = async move { Done::Pinged(link.ask(of_one("PING")).await) };
@@ -223,7 +246,7 @@ impl Switchboard {
             // The comment tells a client that the whole way is open, not only the way to the bridge.
             Done::Pinged(Ok(_)) => {
                 let comment = Bytes::from_static(b": ping\n\n");
-                for ear in self.topics.values().flat_map(|subscribed| &subscribed.ears) {
+                for ear in self.ears() {
                     if ear.backlog.load(Ordering::Relaxed) == 0 {
                         ear.hear(&comment);
                     }
@@ -252,6 +275,9 @@ impl Switchboard {
             return;
         };
         let before = subscribed.ears.len();
+        if before == 0 {
+            return;
+        }
         // What was too large to be read has no payload.
         let event = topic.heard(message).map(|event| self.budget.carry(event));
         match event {

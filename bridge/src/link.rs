@@ -65,7 +65,8 @@ struct Awaited {
     /// What the replies cost so far, those to earlier pieces of it included.
     cost: usize,
     bytes: usize,
-    asked: Instant,
+    /// When it was asked for, or Redis was last heard of.
+    since: Instant,
     /// `None` once that was too late.
     answer: Option<oneshot::Sender<Result<Vec<Value>, Unanswered>>>,
 }
@@ -127,7 +128,7 @@ impl Link {
             came: Vec::with_capacity(commands.len()),
             cost: spent,
             bytes,
-            asked: Instant::now(),
+            since: Instant::now(),
             answer: Some(answer),
         };
         let _ = self.requests.send(Request { commands, awaited });

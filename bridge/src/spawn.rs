@@ -152,6 +152,9 @@ fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
     // How long a script may keep the others waiting. Redis 6 knows only this name of it.
     command.args(["--lua-time-limit", "1000"]);
+    // How much may wait for a reader of messages: a script publishes all that it does before any is read.
+    command.args(["--client-output-buffer-limit", "pubsub"]);
+    command.args(["256mb", "64mb", "60"]);
     command.args(user);
     for (option, value) in [
         ("--dir", ""),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use redis::Value;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::time::{Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::message::Message;
 use super::reader::{Malformed, Reader};
@@ -161,6 +161,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             Some(messages) => match Message::of(reply) {
                 Ok(message) => {
                     let _ = messages.send(message);
+                    // Answers stand behind messages, which may be many: who sends those does not hang.
+                    let now = Instant::now();
+                    self.awaited.iter_mut().for_each(|asked| asked.since = now);
                     return;
                 }
                 // In place of what was too large. A listener's own name that is larger is never confirmed.
@@ -192,7 +195,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             let Some(first) = waiting.next() else {
                 return;
             };
-            let ends = first.asked + self.timeout;
+            let ends = first.since + self.timeout;
             let alarm = (self.alarm).get_or_insert_with(|| Box::pin(sleep_until(ends)));
             if alarm.as_mut().poll(cx).is_pending() {
                 return;

@@ -117,6 +117,21 @@ async fn it_closes_when_nobody_has_it_and_no_answer_is_waited_for() {
     assert_eq!(redis.read(&mut [0; 8]).await.ok(), Some(0));
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_not_late_while_messages_come_before_it() {
+    let (ours, mut redis) = duplex(1_000);
+    let (link, _messages) = Link::of_messages(ours, &TERMS);
+    let (answered, ()) = tokio::join!(link.ask(echo(&["a"])), async {
+        take(&mut redis, 1).await;
+        for _ in 0..3 {
+            sleep(Duration::from_secs(4)).await;
+            say(&mut redis, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n").await;
+        }
+        say(&mut redis, "+PONG\r\n").await;
+    });
+    assert!(answered.is_ok());
+}
+
 #[tokio::test]
 async fn messages_and_answers_are_told_apart() {
     let (ours, mut redis) = duplex(1_000);

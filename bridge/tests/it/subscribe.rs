@@ -6,6 +6,9 @@ use tokio::time::timeout;
 
 use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, header, until};
 
+/// Clients skip comments; people who look at a stream do not.
+const LOST: &str = ": the connection to redis was lost";
+
 /// A subscription, read event by event.
 struct Events {
     response: Response,
@@ -275,7 +278,14 @@ async fn a_stream_ends_with_redis() {
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     let mut events = Events::open(&bridge, "c").await;
     redis.kill().await;
+    assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
+    until("it is told", async || {
+        bridge
+            .log()
+            .contains("the connection for messages was lost")
+    })
+    .await;
 }
 
 /// It would otherwise stay open and silent for ever.
@@ -285,6 +295,7 @@ async fn a_stream_ends_when_redis_hangs() {
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "100"]).await;
     let mut events = Events::open(&bridge, "c").await;
     redis.signal("STOP").await;
+    assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
 }
 

@@ -111,3 +111,18 @@ async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
     publish(&bridge, "other", 3).await;
     until_says(&mut other, "message,other,xxx").await;
 }
+
+/// Redis closes a connection that reads more slowly than a script publishes, however fast it reads.
+#[tokio::test]
+async fn a_script_that_publishes_much_at_once_ends_no_other_stream() {
+    let bridge = Bridge::spawn().await;
+    let mut other = listen(&bridge, "other").await;
+    let mut loud = listen(&bridge, "loud").await;
+    let script =
+        "local x = string.rep('x', 1048576) for n = 1, 90 do redis.call('PUBLISH', 'loud', x) end";
+    let command = serde_json::to_string(&["EVAL", script, "0"]).expect("text");
+    assert_eq!(bridge.run(&command).await.0, 200);
+    rest(&mut loud).await;
+    publish(&bridge, "other", 3).await;
+    until_says(&mut other, "message,other,xxx").await;
+}
