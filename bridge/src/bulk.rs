@@ -6,13 +6,14 @@
 //! so much. Of another key, or by another command, nothing is expected: else who may only read could have others' keys taken for large.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use redis::{Arg, Cmd, Pipeline, Value};
 
-use crate::pace::{name, word};
+use crate::pace::{name, word, words};
+use crate::refuse;
 
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;
@@ -29,6 +30,12 @@ const EXPECTED: Duration = Duration::from_secs(60);
 
 /// Beyond so many keys all are forgotten, and found out anew.
 const REMEMBERED: usize = 4096;
+
+/// So many keys are learned of one command at most.
+const LIKELY: usize = 64;
+
+/// The script, if one reads it, and the key.
+type Key<'c> = (Option<&'c [u8]>, Option<&'c [u8]>);
 
 #[derive(Default)]
 pub(crate) struct Bulk {
@@ -53,18 +60,20 @@ impl Bulk {
         }
         let average = sum / replies.len().max(1);
         let mut large = self.large.write().unwrap_or_else(PoisonError::into_inner);
-        for (command, (size, weight)) in commands.cmd_iter().zip(both()) {
+        let all = commands.cmd_iter().zip(replies).zip(both());
+        for ((command, reply), (size, weight)) in all {
             if size + weight < average.max(LITTLE) {
                 continue;
             }
-            if large.len() >= REMEMBERED {
+            let keys = match size > weight {
+                true => self.written(command),
+                false => self.read(command, reply),
+            };
+            if large.len() + keys.len() > REMEMBERED {
                 large.clear();
             }
-            let key = match size > weight {
-                true => self.key(command),
-                false => self.read(command),
-            };
-            large.insert(key, Instant::now() + EXPECTED);
+            let until = Instant::now() + EXPECTED;
+            large.extend(keys.into_iter().map(|key| (key, until)));
         }
     }
 
@@ -77,24 +86,78 @@ impl Bulk {
             let until = large.get(&key);
             until.is_some_and(|until| *until > Instant::now())
         };
-        commands
-            .cmd_iter()
-            .any(|command| is_large(self.key(command)) || is_large(self.read(command)))
+        commands.cmd_iter().any(|command| {
+            let name = name(command);
+            (keys(&name, command).into_iter())
+                .any(|key| is_large(self.hash(key)) || is_large(self.hash((&name, key))))
+        })
     }
 
-    /// A command and its key.
-    fn read(&self, command: &Cmd) -> u64 {
-        self.hasher.hash_one((name(command), self.key(command)))
-    }
-
-    /// Of most commands the first argument; of scripts also their first key, since one script serves many.
-    fn key(&self, command: &Cmd) -> u64 {
-        let initial = word(command, 0).and_then(|name| name.first());
-        let key = match initial.map(u8::to_ascii_uppercase) {
-            Some(b'E' | b'F') => word(command, 3),
-            _ => None,
+    /// The keys of which a command wrote much, as they are remembered.
+    fn written(&self, command: &Cmd) -> Vec<u64> {
+        let name = name(command);
+        let amounts = match name.as_slice() {
+            b"MSET" | b"MSETNX" => words(command).skip(2).step_by(2).map(<[u8]>::len).collect(),
+            _ => Vec::new(),
         };
-        self.hasher.hash_one((word(command, 1), key))
+        let keys = of_most(keys(&name, command), &amounts);
+        keys.into_iter().map(|key| self.hash(key)).collect()
+    }
+
+    /// Those of which it read much. Only this command is expected to do so again.
+    fn read(&self, command: &Cmd, reply: &Value) -> Vec<u64> {
+        let name = name(command);
+        let keys = keys(&name, command);
+        let amounts = match reply {
+            Value::Array(items) if items.len() == keys.len() => items.iter().map(weight).collect(),
+            _ => Vec::new(),
+        };
+        let keys = of_most(keys, &amounts);
+        keys.into_iter()
+            .map(|key| self.hash((&name, key)))
+            .collect()
+    }
+
+    fn hash(&self, what: impl Hash) -> u64 {
+        self.hasher.hash_one(what)
+    }
+}
+
+/// The keys of a command that may read or write much: of most the first argument. Of scripts also which script, since one serves many.
+fn keys<'c>(name: &[u8], command: &'c Cmd) -> Vec<Key<'c>> {
+    let counted = |at: usize| {
+        let count = word(command, at).and_then(|count| str::from_utf8(count).ok()?.parse().ok());
+        words(command).skip(at + 1).take(count.unwrap_or_default())
+    };
+    let plain = |key| (None, Some(key));
+    match name {
+        b"MGET" | b"SUNION" | b"SINTER" | b"SDIFF" => words(command).skip(1).map(plain).collect(),
+        b"MSET" | b"MSETNX" => words(command).skip(1).step_by(2).map(plain).collect(),
+        b"ZUNION" | b"ZINTER" | b"ZDIFF" => counted(1).map(plain).collect(),
+        _ if refuse::runs_script(name) => {
+            let script = word(command, 1);
+            let keys: Vec<_> = counted(2).map(|key| (script, Some(key))).collect();
+            match keys.is_empty() {
+                true => vec![(script, None)],
+                false => keys,
+            }
+        }
+        _ => vec![(None, word(command, 1))],
+    }
+}
+
+/// Those of which there was much by the `amounts`. All that are likely to be, where nobody knows, and the first where it was little of each.
+fn of_most<'c>(keys: Vec<Key<'c>>, amounts: &[usize]) -> Vec<Key<'c>> {
+    if amounts.len() != keys.len() {
+        return keys.into_iter().take(LIKELY).collect();
+    }
+    let average = amounts.iter().sum::<usize>() / amounts.len().max(1);
+    let is_much = |(_, amount): &(Key<'_>, &usize)| **amount >= average.max(LITTLE);
+    let first = keys.first().copied();
+    let most: Vec<_> = keys.into_iter().zip(amounts).filter(is_much).collect();
+    match most.is_empty() {
+        true => first.into_iter().collect(),
+        false => most.into_iter().take(LIKELY).map(|(key, _)| key).collect(),
     }
 }
 
@@ -163,6 +226,37 @@ mod tests {
         let both = request(&["MGET", "k", "large"]);
         bulk.answered(&both, &[Value::Array(vec![Value::Nil, text(2 * LARGE)])]);
         assert!(bulk.expects(&both) && !bulk.expects(&request(&["GET", "k"])));
+    }
+
+    #[test]
+    fn of_a_command_with_several_keys_each_is_known() {
+        let bulk = Bulk::default();
+        let half = Value::Array(vec![text(10), text(2 * LARGE), Value::Nil]);
+        bulk.answered(&request(&["MGET", "a", "large", "b"]), &[half]);
+        assert!(bulk.expects(&request(&["MGET", "new", "large"])));
+        assert!(!bulk.expects(&request(&["MGET", "a", "b"])));
+
+        let members = Value::Array(vec![text(LARGE / 100); 101]);
+        let union = |keys: [&str; 2]| request(&["ZUNION", "2", keys[0], keys[1]]);
+        bulk.answered(&union(["c", "d"]), &[members]);
+        assert!(bulk.expects(&union(["new", "d"])) && bulk.expects(&union(["c", "new"])));
+        assert!(!bulk.expects(&union(["2", "new"])));
+
+        let value = "x".repeat(LARGE);
+        bulk.answered(&request(&["MSET", "e", "x", "f", &value]), &[Value::Okay]);
+        assert!(bulk.expects(&request(&["GET", "f"])) && !bulk.expects(&request(&["GET", "e"])));
+    }
+
+    #[test]
+    fn many_values_that_are_small_each_are_known_by_the_first() {
+        let bulk = Bulk::default();
+        let mut many = vec!["MGET"];
+        many.resize(1001, "k");
+        many[1] = "first";
+        let values = Value::Array(vec![text(LITTLE / 2); 1000]);
+        bulk.answered(&request(&many), &[values]);
+        assert!(bulk.expects(&request(&["MGET", "first"])));
+        assert!(!bulk.expects(&request(&["MGET", "k"])));
     }
 
     #[test]
