@@ -26,6 +26,7 @@ impl Bridge {
         encoding: Encoding,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let mut batch = Pipeline::new();
+        let runs_script = refuse::runs_script(command.name());
         let verdict = self.admit(access, command, &mut batch).await?;
         if let Verdict::Refused(reason) = verdict {
             return Err(Failure::bad_request(reason));
@@ -33,7 +34,7 @@ impl Bridge {
         let replies = self.upstream.run(&Arc::new(batch)).await?;
         let mut out = Vec::new();
         let status = match replies.first() {
-            Some(Value::ServerError(refused)) => match reply::is_passing(refused) {
+            Some(Value::ServerError(refused)) => match reply::is_passing(refused, runs_script) {
                 true => return Err(Failure::refused_for_now(&reply::raw(refused))),
                 false => StatusCode::BAD_REQUEST,
             },

@@ -133,13 +133,14 @@ pub(crate) fn error(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Whether Redis refused a command because of the state that it is in, before it began with it. What a script says in these words,
-/// or was told inside of it, is its own: then `script:` and where it was follow.
-pub(crate) fn is_passing(refused: &ServerError) -> bool {
+/// or was told inside of it, is its own: then `script:` and where it was follow, unless it caught the error and returned it.
+pub(crate) fn is_passing(refused: &ServerError, runs_script: bool) -> bool {
     let details = refused.details().unwrap_or_default();
     let is_of_script = details.contains("script:") || details.contains("user_script");
     let passes = match refused.code() {
         "BUSY" => details.starts_with("Redis is busy running a script"),
-        "OOM" => details.starts_with("command not allowed when used memory"),
+        // Scripts run all the same: it is for what they call.
+        "OOM" => !runs_script && details.starts_with("command not allowed when used memory"),
         "LOADING" => details.starts_with("Redis is loading"),
         "NOAUTH" => details.starts_with("Authentication required"),
         "ERR" => is_full(refused),
