@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use crate::command::Command;
 
-/// The reason why `command` is refused, if it is. `longest_wait` bounds the commands that may wait for replicas.
-pub(crate) fn check(command: &Command<'_>, longest_wait: Duration) -> Result<(), String> {
+/// The reason why `command` is refused, if it is. `timeout` bounds the commands that may wait for replicas.
+pub(crate) fn check(command: &Command<'_>, timeout: Duration) -> Result<(), String> {
     let name = command.name();
     let reason = match name {
         b"BLPOP" | b"BRPOP" | b"BRPOPLPUSH" | b"BLMOVE" | b"BLMPOP" | b"BZPOPMIN" | b"BZPOPMAX"
         | b"BZMPOP" => BLOCKS,
         b"XREAD" | b"XREADGROUP" if blocks(command) => BLOCKS,
-        b"WAIT" => return bounded(command, 2, longest_wait),
-        b"WAITAOF" => return bounded(command, 3, longest_wait),
+        b"WAIT" => return bounded(command, 2, timeout),
+        b"WAITAOF" => return bounded(command, 3, timeout),
         b"SUBSCRIBE" => "use /subscribe/<channel>",
         b"PSUBSCRIBE" => "use /psubscribe/<pattern>",
         b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => STATE,
@@ -130,14 +130,17 @@ fn blocks(command: &Command<'_>) -> bool {
 }
 
 /// Redis takes 0 for "for ever". What is no number is left for Redis to refuse.
-fn bounded(command: &Command<'_>, index: usize, longest: Duration) -> Result<(), String> {
+///
+/// A tenth of the time-out is left for the answer: who waits as long as Redis may take never hears of it.
+fn bounded(command: &Command<'_>, index: usize, timeout: Duration) -> Result<(), String> {
+    let longest = timeout * 9 / 10;
     let given = command
         .arg(index)
         .and_then(|ms| str::from_utf8(ms).ok())
         .and_then(|ms| ms.parse::<u128>().ok());
     match given {
         Some(ms) if ms == 0 || ms > longest.as_millis() => Err(format!(
-            "ERR a wait for replicas must last from 1 to {} milliseconds here",
+            "ERR a wait for replicas must last from 1 to {} milliseconds here, nine tenths of --timeout",
             longest.as_millis()
         )),
         _ => Ok(()),

@@ -18,6 +18,7 @@ async fn commands_that_block_change_the_connection_or_administer_are_refused() {
         "XREADGROUP GROUP g c BLOCK 0 STREAMS s >",
         "WAIT 1 0",
         "WAIT 0 60000",
+        "WAIT 1 5000",
         "WAITAOF 0 1 0",
         "SUBSCRIBE c",
         "PSUBSCRIBE c",
@@ -129,7 +130,7 @@ async fn a_wait_for_replicas_counts_the_writes_before_it() {
 #[tokio::test]
 async fn a_wait_for_replicas_holds_up_nobody_else() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
-    let body = r#"[["SET","k","v"],["WAIT",1,600000]]"#;
+    let body = r#"[["SET","k","v"],["WAIT",1,500000]]"#;
     let waiting = tokio::spawn(answer(bridge.post("/pipeline", body)));
     let mut direct = connect(bridge.socket()).await;
     until_blocked(&mut direct).await;

@@ -18,7 +18,7 @@ async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
     let options = ["--timeout", "600000", "--max-waits", "4"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
     let beside = Beside::of(&bridge).await;
-    let wait = r#"[["SET","k","v"],["WAIT",1,600000]]"#;
+    let wait = r#"[["SET","k","v"],["WAIT",1,500000]]"#;
     let mut waits: FuturesUnordered<_> = (0..many(200))
         .map(|_| answer(bridge.post("/pipeline", wait)))
         .collect();
