@@ -5,6 +5,8 @@
 //! but what a command read of a key is expected to be as large for a while, and so is all that is read of a key that was written with
 //! so much. Of another key, or by another command, nothing is expected: else who may only read could have others' keys taken for large.
 
+mod keys;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{PoisonError, RwLock};
@@ -12,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use redis::{Arg, Cmd, Pipeline, Value};
 
-use crate::pace::{name, word, words};
-use crate::refuse;
+use self::keys::{Key, keys};
+use crate::pace::{name, words};
 
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;
@@ -33,9 +35,6 @@ const REMEMBERED: usize = 4096;
 
 /// So many keys are learned of one command at most.
 const LIKELY: usize = 64;
-
-/// The script, if one reads it, and the key.
-type Key<'c> = (Option<&'c [u8]>, Option<&'c [u8]>);
 
 #[derive(Default)]
 pub(crate) struct Bulk {
@@ -120,29 +119,6 @@ impl Bulk {
 
     fn hash(&self, what: impl Hash) -> u64 {
         self.hasher.hash_one(what)
-    }
-}
-
-/// The keys of a command that may read or write much: of most the first argument. Of scripts also which script, since one serves many.
-fn keys<'c>(name: &[u8], command: &'c Cmd) -> Vec<Key<'c>> {
-    let counted = |at: usize| {
-        let count = word(command, at).and_then(|count| str::from_utf8(count).ok()?.parse().ok());
-        words(command).skip(at + 1).take(count.unwrap_or_default())
-    };
-    let plain = |key| (None, Some(key));
-    match name {
-        b"MGET" | b"SUNION" | b"SINTER" | b"SDIFF" => words(command).skip(1).map(plain).collect(),
-        b"MSET" | b"MSETNX" => words(command).skip(1).step_by(2).map(plain).collect(),
-        b"ZUNION" | b"ZINTER" | b"ZDIFF" => counted(1).map(plain).collect(),
-        _ if refuse::runs_script(name) => {
-            let script = word(command, 1);
-            let keys: Vec<_> = counted(2).map(|key| (script, Some(key))).collect();
-            match keys.is_empty() {
-                true => vec![(script, None)],
-                false => keys,
-            }
-        }
-        _ => vec![(None, word(command, 1))],
     }
 }
 

@@ -3,6 +3,8 @@
 //! The library could do this too. Here a connection knows when it has ended, and the trusted certificates are read once rather
 //! than for each.
 
+mod enter;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -10,9 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{
-    ConnectionAddr, IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, ServerError, Value,
-};
+use redis::{ConnectionAddr, IntoConnectionInfo as _, Pipeline, RedisConnectionInfo};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,7 +22,6 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::link::{Link, Message, Terms, Unanswered};
-use crate::reply;
 
 /// Where Redis is, and what to tell it first.
 pub(crate) struct Server {
@@ -144,48 +143,6 @@ impl Server {
         }
     }
 
-    /// Says who we are, and which database is meant. A server that hangs still accepts: only an answer to `PING`, whatever it says,
-    /// shows that there is somebody.
-    async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
-        if let Some(password) = self.settings.password() {
-            self.authenticate(link, password).await?;
-        }
-        if self.settings.db() != 0 {
-            let mut select = Pipeline::new();
-            select.cmd("SELECT").arg(self.settings.db());
-            if let Some(refused) = refused(link, select).await? {
-                return Err(NoConnection::said(&refused));
-            }
-        }
-        let mut ping = Pipeline::new();
-        ping.cmd("PING");
-        match refused(link, ping).await? {
-            // It says the latter, and closes.
-            Some(refused) if refused.code() == "NOAUTH" || reply::is_full(&refused) => {
-                Err(NoConnection::said(&refused))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    async fn authenticate(&self, link: &Link, password: &str) -> Result<(), NoConnection> {
-        let asked = |name: Option<&str>| {
-            let mut asked = Pipeline::new();
-            asked.cmd("AUTH").arg(name).arg(password);
-            refused(link, asked)
-        };
-        let mut said = asked(self.settings.username()).await?;
-        // Redis 5 knows passwords, but no names.
-        if said.as_ref().is_some_and(knows_no_names) {
-            said = asked(None).await?;
-        }
-        match said {
-            None => Ok(()),
-            Some(refused) if reply::is_full(&refused) => Err(NoConnection::said(&refused)),
-            Some(_) => Err(NoConnection::WrongPassword),
-        }
-    }
-
     async fn open(&self) -> io::Result<Box<dyn Wire>> {
         Ok(match &self.address {
             Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
@@ -210,15 +167,6 @@ impl From<Unanswered> for NoConnection {
     }
 }
 
-impl NoConnection {
-    fn said(refused: &ServerError) -> Self {
-        match refused.code() {
-            "NOAUTH" => Self::NoPassword,
-            _ => Self::Other(reply::raw(refused)),
-        }
-    }
-}
-
 /// For the log.
 impl fmt::Display for NoConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -233,20 +181,6 @@ impl fmt::Display for NoConnection {
             Self::Other(reason) => f.write_str(reason),
         }
     }
-}
-
-/// What Redis says against a command, if anything.
-async fn refused(link: &Link, command: Pipeline) -> Result<Option<ServerError>, Unanswered> {
-    let mut replies = link.ask(Arc::new(command)).await?;
-    Ok(match replies.pop() {
-        Some(Value::ServerError(refused)) => Some(refused),
-        _ => None,
-    })
-}
-
-fn knows_no_names(refused: &ServerError) -> bool {
-    let said = refused.details().unwrap_or_default();
-    said.starts_with("wrong number of arguments for 'auth' command")
 }
 
 /// A command without arguments.

@@ -8,6 +8,7 @@
 //! A command is sent once. When its outcome was not learned, that is the answer: to send it again
 //! might do it twice.
 
+mod alone;
 mod health;
 mod reach;
 mod rights;
@@ -30,7 +31,6 @@ use crate::overdue::Overdue;
 use crate::pace::{self, Load, Pace};
 use crate::pieces::Pieces;
 use crate::rarely::Rarely;
-use crate::refuse;
 use crate::reply::{self, Failure};
 use crate::reused::Reused;
 use crate::subscribe::Topic;
@@ -159,66 +159,6 @@ impl Node {
         replies
     }
 
-    /// Alone; but scripts that last take turns with all others.
-    async fn wait_for_replicas(
-        &self,
-        commands: &Arc<Pipeline>,
-        is_quick: bool,
-    ) -> Result<Vec<Value>, Lost> {
-        let _place = (self.waits.try_acquire()).map_err(|_| Lost::TooManyWaits)?;
-        let connection = self.spare().await?;
-        let runs = match is_quick {
-            true => vec![Arc::clone(commands)],
-            false => before_and_behind_waits(commands),
-        };
-        let mut replies = Vec::new();
-        for run in runs {
-            let load = self.pace.load(&run);
-            let answered = match load.is_quick {
-                true => {
-                    self.ask(&connection, &run, &Load::default(), Scripts::AreNot)
-                        .await
-                }
-                // The next one may run while this one waits.
-                false => match self.within_time(&self.turn, Lost::NoTurn).await {
-                    Ok(_turn) => self.ask(&connection, &run, &load, Scripts::AreTimed).await,
-                    Err(lost) => Err(lost),
-                },
-            };
-            replies.extend(answered.map_err(|lost| match replies.is_empty() {
-                true => lost,
-                false => lost.of_a_part(),
-            })?);
-        }
-        self.keep(connection);
-        Ok(replies)
-    }
-
-    /// Runs the commands between MULTI and EXEC. The replies are those of the commands when they
-    /// were queued, then EXEC's.
-    ///
-    /// MULTI's own answer is awaited first: where Redis refuses it, to an account that may not, the
-    /// commands that follow would be carried out one by one.
-    pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, Lost> {
-        let load = self.pace.load(&commands);
-        let _place = self.within_time(&self.transactions, Lost::NoTurn).await?;
-        let _turn = match load.is_quick {
-            true => None,
-            false => Some(self.within_time(&self.turn, Lost::NoTurn).await?),
-        };
-        let connection = self.spare().await?;
-        let begun = send(&connection, &of_one("MULTI"), 0).await?;
-        if !matches!(begun[..], [Value::Okay]) {
-            return Ok(begun);
-        }
-        commands.cmd("EXEC");
-        let replies = self
-            .ask(&connection, &Arc::new(commands), &load, Scripts::AreNot)
-            .await?;
-        self.keep(connection);
-        Ok(replies)
-    }
-
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
         let opening = || async {
             let opening = self.server.messages(self.limits.timeout);
@@ -300,24 +240,6 @@ impl Node {
             _ => Err(otherwise),
         }
     }
-}
-
-/// The commands as runs of those that wait for replicas, and of those that do not.
-fn before_and_behind_waits(commands: &Pipeline) -> Vec<Arc<Pipeline>> {
-    let mut runs: Vec<(bool, Pipeline)> = Vec::new();
-    for command in commands.cmd_iter() {
-        let waits = refuse::waits_for_replicas(&pace::name(command));
-        match runs.last_mut() {
-            Some((of, run)) if *of == waits => run.add_command(command.clone()),
-            _ => {
-                let mut run = Pipeline::new();
-                run.add_command(command.clone());
-                runs.push((waits, run));
-                continue;
-            }
-        };
-    }
-    runs.into_iter().map(|(_, run)| Arc::new(run)).collect()
 }
 
 /// In one piece.

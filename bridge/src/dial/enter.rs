@@ -1,0 +1,76 @@
+//! What Redis is told first on a connection, and what it may say against it.
+
+use std::sync::Arc;
+
+use redis::{Pipeline, ServerError, Value};
+
+use super::{NoConnection, Server};
+use crate::link::{Link, Unanswered};
+use crate::reply;
+
+impl Server {
+    /// Says who we are, and which database is meant. A server that hangs still accepts: only an answer to `PING`, whatever it says,
+    /// shows that there is somebody.
+    pub(super) async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
+        if let Some(password) = self.settings.password() {
+            self.authenticate(link, password).await?;
+        }
+        if self.settings.db() != 0 {
+            let mut select = Pipeline::new();
+            select.cmd("SELECT").arg(self.settings.db());
+            if let Some(refused) = refused(link, select).await? {
+                return Err(NoConnection::said(&refused));
+            }
+        }
+        let mut ping = Pipeline::new();
+        ping.cmd("PING");
+        match refused(link, ping).await? {
+            // It says the latter, and closes.
+            Some(refused) if refused.code() == "NOAUTH" || reply::is_full(&refused) => {
+                Err(NoConnection::said(&refused))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn authenticate(&self, link: &Link, password: &str) -> Result<(), NoConnection> {
+        let asked = |name: Option<&str>| {
+            let mut asked = Pipeline::new();
+            asked.cmd("AUTH").arg(name).arg(password);
+            refused(link, asked)
+        };
+        let mut said = asked(self.settings.username()).await?;
+        // Redis 5 knows passwords, but no names.
+        if said.as_ref().is_some_and(knows_no_names) {
+            said = asked(None).await?;
+        }
+        match said {
+            None => Ok(()),
+            Some(refused) if reply::is_full(&refused) => Err(NoConnection::said(&refused)),
+            Some(_) => Err(NoConnection::WrongPassword),
+        }
+    }
+}
+
+impl NoConnection {
+    fn said(refused: &ServerError) -> Self {
+        match refused.code() {
+            "NOAUTH" => Self::NoPassword,
+            _ => Self::Other(reply::raw(refused)),
+        }
+    }
+}
+
+/// What Redis says against a command, if anything.
+async fn refused(link: &Link, command: Pipeline) -> Result<Option<ServerError>, Unanswered> {
+    let mut replies = link.ask(Arc::new(command)).await?;
+    Ok(match replies.pop() {
+        Some(Value::ServerError(refused)) => Some(refused),
+        _ => None,
+    })
+}
+
+fn knows_no_names(refused: &ServerError) -> bool {
+    let said = refused.details().unwrap_or_default();
+    said.starts_with("wrong number of arguments for 'auth' command")
+}
