@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use redis::{Pipeline, Value};
+use redis::{Pipeline, ServerError, Value};
 
 use crate::auth::Access;
 use crate::command::Command;
@@ -84,7 +84,7 @@ impl Bridge {
         let mut replies = self.upstream.transact(batch).await?;
         match replies.pop() {
             Some(Value::Array(results)) => Ok(list(verdicts, results, encoding)),
-            Some(Value::ServerError(aborted)) => Err(discarded(&replies, &reply::raw(&aborted))),
+            Some(Value::ServerError(aborted)) => Err(discarded(&replies, &aborted)),
             _ => Err(Failure::new(
                 StatusCode::BAD_GATEWAY,
                 "ERR Redis gave no answer that the bridge understands",
@@ -133,15 +133,22 @@ impl Bridge {
     }
 }
 
-/// Redis says only that there was an error; the answer it gave when the command was queued says which.
-fn discarded(queued: &[Value], aborted: &str) -> Failure {
+/// Redis says only that there was an error; the answer it gave when the command was queued says which. Nothing ran: so no script
+/// speaks here.
+fn discarded(queued: &[Value], aborted: &ServerError) -> Failure {
     let cause = queued.iter().find_map(|reply| match reply {
-        Value::ServerError(refused) => Some(reply::raw(refused)),
+        Value::ServerError(refused) => Some(refused),
         _ => None,
     });
+    if reply::is_passing(cause.unwrap_or(aborted), false) {
+        return Failure::refused_for_now(&reply::raw(cause.unwrap_or(aborted)));
+    }
     Failure::bad_request(match cause {
-        Some(cause) => format!("EXECABORT Transaction discarded because of: {cause}"),
-        None => aborted.to_owned(),
+        Some(cause) => format!(
+            "EXECABORT Transaction discarded because of: {}",
+            reply::raw(cause)
+        ),
+        None => reply::raw(aborted),
     })
 }
 
