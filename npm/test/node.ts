@@ -6,8 +6,9 @@ import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { run } from "./harness.js";
 import { javascript } from "./javascript.js";
+import { keys } from "./keys.js";
 import { limits } from "./limits.js";
 import { waiting } from "./waiting.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
-run({ url, token }, [contract, javascript, connection, fetches, limits, waiting, group, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, token }, [contract, javascript, connection, fetches, limits, keys, waiting, group, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,6 +1,7 @@
 // A Redis command as a plain array.
 import { isWellFormed } from "./check.js";
 import { invalidArgument } from "./errors.js";
+import { unmarkedKey } from "./keys.js";
 import type { RawCommands } from "./raw.js";
 
 /** A word of a command: its name first, then its arguments. A key is marked as one, `{ key: "{sku:42}:stock" }`. */
@@ -10,7 +11,8 @@ export type Word = string | number | bigint | { readonly key: string };
  * A Redis command that runs together with an operation of the lock, in the same script: `["SET", { key: "{sku:42}:stock" }, 5]`.
  *
  * Keys are marked, because a script must name all that it touches: Redis Cluster routes by it, Upstash locks by it. On a cluster
- * they must share the lock's hash tag.
+ * they must share the lock's hash tag. A key that is not marked is refused where the command is one of Redis' own; of others nobody knows
+ * which words are keys.
  */
 export type Command = readonly [name: string, ...words: Word[]];
 
@@ -19,7 +21,10 @@ export function toRaw(commands: readonly Command[]): RawCommands {
   // Unlike `map`, it does not pass over what is missing.
   return Array.from(commands, (command: Command, index) => {
     if (!Array.isArray(command) || typeof command[0] !== "string") throw invalidArgument(`command ${index} begins with its name`);
-    return Array.from(command, (word) => rawWord(word, index));
+    const words = Array.from(command, (word) => rawWord(word, index));
+    const place = unmarkedKey(words);
+    if (place !== undefined) throw invalidArgument(`word ${place} of command ${index} (${command[0]}) is a key: write it as { key: "…" }`);
+    return words;
   });
 }
 
