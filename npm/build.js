@@ -74,8 +74,18 @@ async function declare() {
     [{ filePath: path("ts/public.ts"), output: { noBanner: true, sortNodes: false, exportReferencedTypes: false } }],
     { preferredConfigPath: path("tsconfig.json") },
   );
-  const text = `/// <reference lib="esnext.disposable" />\n${types}`;
+  const text = `/// <reference lib="esnext.disposable" />\n${withOwnNames(types)}`;
   await Promise.all(["index.d.ts", "index.d.cts"].map((name) => writeFile(dist(name), text)));
+}
+
+// What is called as a global of the DOM is, the bundler calls `Lock$1`, and exports it as `Lock`. Editors would show that name.
+function withOwnNames(types) {
+  const [text, renamed = ""] = types.split(/^export \{\n([^}]*)\};\s*(?:export \{\};\s*)?$/m);
+  const names = [...renamed.matchAll(/(\w+)\$1 as \1,/g)].map(([, name]) => name);
+  return names.reduce(
+    (text, name) => text.replaceAll(new RegExp(`^(declare class|interface|type) ${name}\\$1\\b`, "gm"), `export $1 ${name}`).replaceAll(`${name}$1`, name),
+    text,
+  );
 }
 
 await rm(path("dist"), { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // What npm packs, looked at as registries and type checkers do.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, equal, runTests } from "./harness.js";
 
@@ -16,6 +16,15 @@ const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" })
   .filter(Boolean)
   .map((name) => name.replace("package/", ""))
   .sort();
+
+/** The oldest that the declarations promise to be understood by, and the newest. The one between makes the package, and builds its tests. */
+const COMPILERS = ["typescript-5.2", "typescript-7"] as const;
+const tsc = (compiler: string) => join("node_modules", compiler, "bin/tsc");
+
+function compile(compiler: string, options: readonly string[]): void {
+  const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--module", "nodenext"];
+  execFileSync("node", [tsc(compiler), ...strict, ...options], { stdio: "inherit" });
+}
 
 const tests = {
   what_is_packed_is_what_was_reviewed() {
@@ -69,12 +78,31 @@ const tests = {
     equal(read("index.d.ts"), read("index.d.cts"));
   },
 
+  async types_are_called_in_the_declarations_as_they_are_imported() {
+    const declarations = read("index.d.ts");
+    check(!declarations.includes("$"), "none has a name that the bundler made");
+    const declared = [...declarations.matchAll(/^export declare (?:abstract )?class (\w+)/gm)].map(([, name]) => name);
+    equal(declared.sort(), Object.keys(await import(join(installed, "index.js"))).sort());
+    // What linters say of a class that an interface adds to.
+    for (const name of declared) check(!declarations.includes(`interface ${name} `), `${name} is one thing`);
+  },
+
   types_need_nothing_but_what_every_project_has() {
-    const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false", "--target", "es2022"];
     const declarations = ["index.d.ts", "index.d.cts"].map((name) => join(installed, name));
     for (const host of [["--lib", "es2022,dom", "--typeRoots", installed], ["--lib", "es2022", "--types", "node"]]) {
-      execFileSync("node_modules/.bin/tsc", [...strict, ...host, "--module", "nodenext", ...declarations], { stdio: "inherit" });
+      for (const compiler of COMPILERS) compile(compiler, [...host, "--skipLibCheck", "false", ...declarations]);
     }
+  },
+
+  the_examples_compile_with_the_oldest_typescript_that_is_promised_and_with_the_newest() {
+    const examples = join(installed, "../../examples");
+    const files = readdirSync(examples).map((name) => join(examples, name));
+    const host = ["--lib", "es2022,esnext.disposable,dom", "--types", "node", "--skipLibCheck"];
+    for (const compiler of COMPILERS) compile(compiler, [...host, "--noUncheckedIndexedAccess", ...files]);
+    const { peerDependencies } = JSON.parse(read("package.json")) as { peerDependencies: Record<string, string> };
+    const version = execFileSync("node", [tsc(COMPILERS[0]), "--version"], { encoding: "utf8" }).match(/\d+\.\d+/)?.[0];
+    equal(peerDependencies, { typescript: `>=${version}` });
+    check(read("README.md").includes(`TypeScript ${version}`), "the README says so");
   },
 
   async publint_finds_nothing() {

@@ -44,7 +44,11 @@ export interface StopKeeping extends Disposable {
  * Calls may overlap, except that of `exec`, `commit` and `release` one at a time runs: the second gets a `BusyError`. Once a release
  * or a commit was sent, only these two may follow, also if its outcome `isUnknown`: nothing remains of the lease then.
  */
-export class Lease {
+export class Lease implements Disposable, AsyncDisposable {
+  /** Gives the lock back in the background: `using`. */
+  declare readonly [Symbol.dispose]: () => void;
+  /** Gives the lock back: `await using`. */
+  declare readonly [Symbol.asyncDispose]: () => Promise<void>;
   /** The lock's name. */
   readonly name: string;
   /** The lock's key in Redis: what errors call it. */
@@ -390,8 +394,6 @@ export class Lease {
     if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
   }
 }
-
-export interface Lease extends Disposable, AsyncDisposable {}
 
 Object.defineProperties(Lease.prototype, {
   [DISPOSE]: { value: Lease.prototype.giveBack },

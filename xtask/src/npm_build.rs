@@ -22,7 +22,7 @@ pub(crate) fn build() -> Result<()> {
         .args(arguments.split(' '))
         .env("CARGO_ENCODED_RUSTFLAGS", nameless_paths()?.join("\x1f")))?;
     bind("npm", "-Oz", &npm.join("build"))?;
-    run(Command::new(paths::npm_bin("tsc"))
+    run(Command::new(paths::tsc())
         .arg("--project")
         .arg(npm.join("tsconfig.json")))?;
     run(Command::new("node").arg(npm.join("build.js")))

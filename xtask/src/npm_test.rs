@@ -84,7 +84,7 @@ pub(crate) fn prepare() -> Result<()> {
         npm.join("tsconfig.json"),
         project.join("test/tsconfig.base.json"),
     )?;
-    run(Command::new(paths::npm_bin("tsc"))
+    run(Command::new(paths::tsc())
         .arg("--project")
         .arg(project.join("test")))?;
     for (name, entry, arguments) in BUNDLES {

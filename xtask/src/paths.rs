@@ -73,6 +73,11 @@ pub fn npm_bin(name: &str) -> PathBuf {
     root().join("node_modules/.bin").join(name)
 }
 
+/// The TypeScript compiler that makes the package. Not by npm's `.bin`: the others, which are there to try the package, have a `tsc` too.
+pub fn tsc() -> PathBuf {
+    root().join("node_modules/typescript/bin/tsc")
+}
+
 /// The `workerd` executable itself. npm's `.bin/workerd` may be a Node script around it, which a SIGKILL would not reach through.
 pub fn workerd() -> PathBuf {
     let system = match env::consts::OS {
