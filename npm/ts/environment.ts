@@ -28,10 +28,19 @@ export function lookUp(env: object): { readonly url: string; readonly token: str
     if (typeof url === "string") throw invalidArgument(`the environment has ${urlName}, and no ${tokenName}`);
     if (typeof token === "string") throw invalidArgument(`the environment has ${tokenName}, and no ${urlName}`);
   }
-  throw invalidArgument(`the environment has no ${NAMES.map((pair) => pair.join(" and ")).join(", no ")}`);
+  throw invalidArgument(`the environment has no ${NAMES.map((pair) => pair.join(" and ")).join(", no ")}, or does not let them be read`);
 }
 
 function reader(env: object): (name: string) => unknown {
-  if ("get" in env && typeof env.get === "function") return (name) => (env as { get(name: string): unknown }).get(name);
-  return (name) => (env as Readonly<Record<string, unknown>>)[name];
+  // Of the process it would be a variable, for which Deno asks a permission of its own.
+  const isProcess = env === (globalThis as Host).process?.env;
+  const get = !isProcess && "get" in env && typeof env.get === "function" ? env.get.bind(env) : (name: string) => (env as Readonly<Record<string, unknown>>)[name];
+  return (name) => {
+    try {
+      return get(name);
+    } catch {
+      // One who may read Upstash's variables need not be let read ours.
+      return undefined;
+    }
+  };
 }

@@ -16,7 +16,7 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 16] = [
+const BUNDLES: [(&str, &str, &str); 18] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     (
@@ -35,6 +35,8 @@ const BUNDLES: [(&str, &str, &str); 16] = [
     ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
     ("edge-runtime", "edge_runtime.ts", NODE),
+    ("deno", "deno.ts", "--platform=neutral --format=esm"),
+    ("deno-permissions", "deno_permissions.ts", NODE),
     ("browser", "browser.ts", "--platform=browser --format=esm"),
     ("chromium", "chromium.ts", NODE),
 ];
@@ -163,7 +165,10 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
     workerd
         .args(["test", "config.capnp"])
         .current_dir(project().join("workerd"));
-    let mut deno = Command::new(program("@deno/linux-x64-glibc", "deno"));
+    let deno_program = program("@deno/linux-x64-glibc", "deno");
+    let mut deno_narrow = script("node".into(), "deno-permissions");
+    deno_narrow.arg(&deno_program).arg(bundle("deno"));
+    let mut deno = Command::new(deno_program);
     deno.args([
         "run",
         "--no-prompt",
@@ -219,6 +224,7 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
             script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
         ),
         ("npm: in Deno", deno),
+        ("npm: in Deno, with few permissions", deno_narrow),
     ];
     Ok([node, node_22, others])
 }
