@@ -8,7 +8,7 @@ use edgelock::{Command, Error, Reply};
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
-use crate::plain::{commands, duration, failure, milliseconds, promise, replies};
+use crate::plain::{commands, duration, failure, promise, replies};
 
 /// A lock that is held.
 #[wasm_bindgen]
@@ -52,16 +52,18 @@ impl Lease {
     fn write<F>(
         &self,
         list: &Array,
+        aborted: Option<Promise>,
         call: impl FnOnce(Rc<Held>, Vec<Command>) -> F + 'static,
     ) -> Promise
     where
         F: Future<Output = Result<Vec<Reply>, Error>> + 'static,
     {
         let written = call(self.0.clone(), commands(list));
-        promise(None, async move { Ok(replies(&written.await?).into()) })
+        promise(aborted, async move { Ok(replies(&written.await?).into()) })
     }
 }
 
+/// Those that wait end, as if their futures were dropped, when `aborted` is settled.
 #[wasm_bindgen]
 impl Lease {
     /// Grows with every lease of the name.
@@ -78,17 +80,17 @@ impl Lease {
         token.map_or_else(|_| String::new(), |token| token.expose().to_owned())
     }
 
-    /// Milliseconds that the lease surely lasts yet.
+    /// Milliseconds that the lease surely lasts yet, to the fraction of one.
     #[wasm_bindgen(getter)]
     pub fn remaining(&self) -> f64 {
         let lease = self.0.lease();
-        lease.map_or(0.0, |lease| milliseconds(lease.remaining()))
+        lease.map_or(0.0, |lease| lease.remaining().as_secs_f64() * 1000.0)
     }
 
     /// Gives the lease its full ttl again, or `ttl_ms` this once.
-    pub fn renew(&self, ttl_ms: Option<f64>) -> Promise {
+    pub fn renew(&self, ttl_ms: Option<f64>, aborted: Option<Promise>) -> Promise {
         let held = self.0.clone();
-        promise(None, async move {
+        promise(aborted, async move {
             let lease = held.lease()?;
             match ttl_ms {
                 Some(ms) => lease.renew_for(duration(ms)?).await?,
@@ -99,23 +101,23 @@ impl Lease {
     }
 
     /// Runs commands if the lease is still held, and renews it: their replies.
-    pub fn exec(&self, commands: &Array) -> Promise {
-        self.write(commands, async |held, commands| {
+    pub fn exec(&self, commands: &Array, aborted: Option<Promise>) -> Promise {
+        self.write(commands, aborted, async |held, commands| {
             held.lease()?.exec(&commands).await
         })
     }
 
     /// Runs commands if the lease is still held, and releases it: their replies.
-    pub fn commit(&self, commands: &Array) -> Promise {
-        self.write(commands, async |held, commands| {
+    pub fn commit(&self, commands: &Array, aborted: Option<Promise>) -> Promise {
+        self.write(commands, aborted, async |held, commands| {
             held.lease()?.commit(&commands).await
         })
     }
 
     /// Gives the lock back.
-    pub fn release(&self) -> Promise {
+    pub fn release(&self, aborted: Option<Promise>) -> Promise {
         let held = self.0.clone();
-        promise(None, async move {
+        promise(aborted, async move {
             held.lease()?.release().await.map(|()| JsValue::UNDEFINED)
         })
     }

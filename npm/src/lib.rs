@@ -128,10 +128,11 @@ impl Client {
         Lock::new(lock, ttl_ms, patience.as_ref())
     }
 
-    /// Runs commands that only read, without a lock; where the lock of the name `at` lives, if that is not one place for all.
-    pub fn read(&self, reads: &Array, at: Option<String>) -> Promise {
+    /// Runs commands that only read, without a lock; where the lock of the name `at` lives, if that is not one place for all. Ends, as if
+    /// its future were dropped, when `aborted` is settled.
+    pub fn read(&self, reads: &Array, at: Option<String>, aborted: Option<Promise>) -> Promise {
         let (client, reads) = (self.0.clone(), commands(reads));
-        promise(None, async move {
+        promise(aborted, async move {
             let client = at.map_or(Ok(client.clone()), |name| client.at(&name))?;
             client.read(&reads).await.map(|read| replies(&read).into())
         })

@@ -62,8 +62,9 @@ pub(crate) fn duration(ms: f64) -> Result<Duration, Error> {
     Ok(whole + Duration::from_nanos((ms.fract() * 1e6) as u64))
 }
 
-pub(crate) const fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.0
+/// Whole ones, rounded up: who waits for so long has not come too early.
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs() as f64 * 1000.0 + f64::from(duration.subsec_nanos().div_ceil(1_000_000))
 }
 
 /// `null` stands for one without end.

@@ -349,9 +349,10 @@ export const group: Suite = {
     const held = await stack.lock("a").acquire();
     const sale = new GroupCommit(new Sale(stack));
     const stop = new AbortController();
-    const submit = (number: number, signal?: AbortSignal) => sale.submit(stack.lock("a", { wait: 20_000, signal }), order(number));
+    const submit = (number: number, signal?: AbortSignal, own?: AbortSignal) =>
+      sale.submit(stack.lock("a", { wait: 20_000, signal }), order(number), { signal: own });
     // The first drives, and its turn goes on without it.
-    const hangUp = [thrown(submit(0, stop.signal)), thrown(submit(1, stop.signal))];
+    const hangUp = [thrown(submit(0, stop.signal)), thrown(submit(1, stop.signal)), thrown(submit(3, undefined, stop.signal))];
     const third = submit(2);
     await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
     const reason = new Error("the client hung up");

@@ -79,17 +79,22 @@ export type Fate = "pass" | "lose the request" | "lose the answer" | "withhold t
 
 /** A network between client and bridge that does what it is told, and keeps what it saw. */
 export class Network {
-  readonly seen: string[][] = [];
+  readonly #seen: string[][] = [];
   readonly #fates: Fate[];
 
   constructor(...fates: Fate[]) {
     this.#fates = fates;
   }
 
+  /** Not among the settings of a client that has this network spread into them. */
+  get seen(): readonly string[][] {
+    return this.#seen;
+  }
+
   readonly fetch = async (url: string, init: FetchInit): Promise<FetchResponse> => {
     const words = toWords(init.body);
     if (words === undefined || words[0] === "SUBSCRIBE") return fetch(url, init);
-    this.seen.push(words);
+    this.#seen.push(words);
     const fate = this.#fates.shift() ?? "pass";
     if (fate === "lose the request") throw new TypeError("lost");
     const aborted = () => new Promise<never>((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));

@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { type CallOptions, Client, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, InternalError, type Lease, type Lock, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
+import { type CallOptions, Client, type Command, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, LostError, type ReentrantOptions, RefusedError, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown, unhandled } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -79,8 +79,8 @@ export const javascript: Suite = {
   async a_lease_that_was_released_says_so_whatever_is_asked_of_it(stack) {
     const lease = await stack.lock("a").acquire();
     await lease.release();
-    for (const call of ["release", "exec", "commit"] as const) await fails("released", lease[call]([]));
-    await fails("released", lease.renew());
+    for (const call of ["exec", "commit"] as const) await fails("released", lease[call]([]));
+    for (const call of ["release", "renew"] as const) await fails("released", lease[call]());
     equal(lease.remaining, 0);
     check(lease.signal.aborted, "it is over");
     check(lease.fence > 0 && lease.token.length === 22, "what it was is known yet");
@@ -226,6 +226,98 @@ export const javascript: Suite = {
     equal(await tried, "no longer");
   },
 
+  async every_call_that_sends_is_ended_by_a_signal_of_its_own(stack) {
+    const get: Command = ["GET", { key: `${stack.mark}n` }];
+    const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
+    const calls: Array<(client: Client, options: CallOptions) => Promise<unknown>> = [
+      (client, options) => client.read([get], options),
+      (client, options) => client.lock("a").tryAcquire(options),
+      (client, options) => client.lock("a").tryAcquireAndRead([get], options),
+      (client, options) => client.lock("a").acquire(options),
+      (client, options) => client.lock("a").acquireAndRead([get], options),
+      (client, options) => client.lock("a").run(() => check(false, "it is not begun"), options),
+      (client, options) => client.lock("a").inspect(options),
+      (client, options) => client.lock("a").forceRelease(options),
+      (client, options) => client.lock("a").resume("a".repeat(22)).renew(options),
+      (client, options) => client.lock("a").resume("a".repeat(22)).exec([get], options),
+      (client, options) => client.lock("a").resume("a".repeat(22)).commit([get], options),
+      (client, options) => client.lock("a").resume("a".repeat(22)).release(options),
+      (client, options) => group.submit(client.lock("a"), 7, options),
+    ];
+    for (const call of calls) {
+      const network = new Network("hang");
+      const stop = new AbortController();
+      const ended = thrown(call(stack.client(network), { signal: stop.signal }));
+      await eventually(() => network.seen.length === 1);
+      const reason = new Error("no longer");
+      stop.abort(reason);
+      check((await ended) === reason, `${call}`);
+      const unused = new Network();
+      check((await thrown(call(stack.client(unused), { signal: stop.signal }))) === reason, `${call}: at once`);
+      equal(unused.seen.length, 0);
+    }
+  },
+
+  async a_write_that_is_aborted_leaves_the_lease_and_a_release_leaves_nothing_but_another(stack) {
+    const network = new Network("pass", "hang", "hang", "pass", "hang");
+    const lease = await stack.client(network).lock("a", LONG).acquire();
+    const abort = async (call: (options: CallOptions) => Promise<unknown>) => {
+      const [stop, sent] = [new AbortController(), network.seen.length];
+      const ended = thrown(call({ signal: stop.signal }));
+      await eventually(() => network.seen.length > sent);
+      stop.abort("no longer");
+      equal(await ended, "no longer");
+    };
+    await abort((options) => lease.exec([], options));
+    await abort((options) => lease.renew(options));
+    check(lease.remaining > 0 && !lease.signal.aborted, "it is held");
+    await lease.exec([]);
+    equal(await thrown(lease.release({ signal: AbortSignal.abort("early") })), "early");
+    check(lease.remaining > 0 && !lease.signal.aborted, "nothing was sent");
+    await abort((options) => lease.release(options));
+    check(lease.remaining === 0 && lease.signal.aborted && lease.signal.reason.isUnknown, "nobody knows");
+    await fails("released", lease.renew());
+    equal(await stack.redis("EXISTS ~a"), 1);
+    await lease.release();
+    equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
+  async what_keeps_a_lease_alive_is_ended_by_its_signal_which_then_is_listened_to_no_more(stack) {
+    const lease = await stack.lock("a", LONG).acquire();
+    const stop = new AbortController();
+    lease.keepAlive({ signal: stop.signal });
+    await fails("busy", () => lease.keepAlive());
+    stop.abort("no longer");
+    equal(await thrown(() => lease.keepAlive({ signal: stop.signal })), "no longer");
+    check(lease.remaining > 0 && !lease.signal.aborted, "nothing is released");
+    lease.keepAlive()();
+    await lease.release();
+  },
+
+  async durations_are_told_in_whole_milliseconds_and_never_fewer_than_they_were(stack) {
+    const events: LockEvent[] = [];
+    const network = new Network("lose the request");
+    const client = stack.client({ ...network, push: false, onEvent: (event) => events.push(event) });
+    const { now } = performance;
+    let at = Math.ceil(now.call(performance));
+    let error;
+    try {
+      performance.now = () => (at += 0.125);
+      const lease = await client.lock("a").acquire();
+      await lease.renew();
+      error = (await fails("held", client.lock("a", { wait: 100, maxRequests: 2 }).acquire())) as unknown as HeldError;
+      await lease.release();
+      await eventually(() => events.some(({ type }) => type === "released"));
+    } finally {
+      performance.now = now;
+    }
+    const numbers = [error, ...events].flatMap((one) => Object.entries(one).filter(([, value]) => typeof value === "number"));
+    for (const [name, value] of numbers) check(Number.isInteger(value), `${name}: ${String(value)}`);
+    equal([...new Set(events.map(({ type }) => type))].sort(), ["acquired", "contended", "gave_up", "released", "renewed", "retried"]);
+    // Some eighths of a millisecond.
+    for (const event of events) if ("took" in event) check(event.took >= 1, JSON.stringify(event));
+  },
+
   async a_signal_that_outlives_a_call_is_not_listened_to_any_more(stack) {
     const { signal } = new AbortController();
     let listeners = 0;
@@ -237,7 +329,11 @@ export const javascript: Suite = {
     const lease = await lock.acquire({ signal });
     await fails("held", lock.acquire({ signal }));
     equal(await lock.tryAcquire({ signal }), null);
+    lease.keepAlive({ signal })();
+    await lease.exec([], { signal });
     await thrown(lease.keep(() => Promise.reject(new Error("odd")), { signal }));
+    const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
+    equal(await group.submit(lock, 7, { signal }), 7);
     equal(listeners, 0);
   },
 

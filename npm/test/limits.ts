@@ -1,5 +1,5 @@
 // Numbers and text at the limits of what can be meant: a clear error, or what the documentation says, and never a module that fails.
-import { Client, type ClientOptions, type Command, type LockOptions } from "edgelock";
+import { Client, type ClientOptions, type Command, GroupCommit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
 
 const NO_NUMBERS: readonly unknown[] = [NaN, -1, -0.5, -5e-324, -Infinity, "7", "", 7n, null, true, {}, [7], Symbol("7"), new Date(7)];
@@ -53,6 +53,48 @@ export const limits: Suite = {
       await refuses(() => client.lock("b", { ttl: fraction }));
     }
     await lease.release();
+  },
+
+  async an_option_that_nobody_knows_is_refused_by_its_name_and_the_one_that_was_meant_is_named(stack) {
+    const { url, token } = stack.bridge;
+    const client = stack.client();
+    const [lock, lease] = [client.lock("a"), client.lock("a").resume("a".repeat(22))];
+    const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
+    const bad = { signl: undefined } as never;
+    const places: Array<readonly [call: () => unknown, unknown: string, meant: string]> = [
+      [() => client.lock("a", { tll: 5 } as never), "tll", "ttl"],
+      [() => client.reentrant("a", "owner", { waits: 5 } as never), "waits", "wait"],
+      [() => client.reentrant("a", "owner", { fair: true } as never), "fair", ""],
+      [() => client.lock("a", { replicas: { count: 1, withn: 5 } as never }), "withn", "within"],
+      [() => new Client({ url, token, onevent: () => {} } as never), "onevent", "onEvent"],
+      [() => new Client({ url, token, quarantine: 5 } as never), "quarantine", ""],
+      [() => new Client({ url, webdis: { user: "", pasword: "" } } as never), "pasword", "password"],
+      [() => new Client({ quorum: [{ url, token }], quarantin: 5 } as never), "quarantin", "quarantine"],
+      [() => new Client({ quorum: [{ url, token, toke: 5 } as never] }), "toke", "token"],
+      [() => new Client({ shards: { a: { url, token, timeout: 5 } } } as never), "timeout", ""],
+      [() => Client.fromEnv({}, { prefx: "" } as never), "prefx", "prefix"],
+      [() => new GroupCommit({ reads: () => [], decide: () => ({ answer: 7 }) }, { maxItem: 5 } as never), "maxItem", "maxItems"],
+      [() => client.read([], bad), "signl", "signal"],
+      [() => lock.tryAcquire(bad), "signl", "signal"],
+      [() => lock.tryAcquireAndRead([], bad), "signl", "signal"],
+      [() => lock.acquire(bad), "signl", "signal"],
+      [() => lock.acquireAndRead([], bad), "signl", "signal"],
+      [() => lock.run(() => 7, bad), "signl", "signal"],
+      [() => lock.inspect(bad), "signl", "signal"],
+      [() => lock.forceRelease(bad), "signl", "signal"],
+      [() => lease.renew(bad), "signl", "signal"],
+      [() => lease.exec([], bad), "signl", "signal"],
+      [() => lease.commit([], bad), "signl", "signal"],
+      [() => lease.release(bad), "signl", "signal"],
+      [() => lease.keep(() => 7, bad), "signl", "signal"],
+      [() => lease.keepAlive(bad), "signl", "signal"],
+      [() => group.submit(lock, 7, bad), "signl", "signal"],
+    ];
+    for (const [call, unknown, meant] of places) {
+      const { message } = await fails("invalid_argument", async () => call());
+      check(message.includes(`"${unknown}" is no option of `) && message.endsWith(meant && `did you mean ${meant}?`), message);
+      if (!meant) check(message.includes(": there are "), message);
+    }
   },
 
   async what_is_missing_in_an_array_is_refused(stack) {

@@ -1,5 +1,5 @@
 // What TypeScript checks for some callers, for all callers: wasm would make something of whatever it gets.
-import { invalidArgument } from "./errors.js";
+import { invalidArgument, quoted } from "./errors.js";
 
 export function text(value: unknown, what: string): string {
   if (typeof value !== "string") throw invalidArgument(`${what} is a string`);
@@ -42,9 +42,32 @@ export function callable<F>(value: F, what: string): F {
   throw invalidArgument(`${what} is a function`);
 }
 
-export function object<O>(value: O, what: string): O {
-  if (typeof value !== "object" || value === null) throw invalidArgument(`${what} are an object`);
-  return value;
+/** What options may be called: the compiler sees to it that none of a type is missing. */
+export type Names<O> = Readonly<Record<keyof O & string, 1>>;
+
+/** Options, all of which are known: one that is misspelt would be its default without a word. */
+export function options<O extends object>(value: O, names: Readonly<Record<string, 1>>, what: string): O {
+  if (typeof value !== "object" || value === null) throw invalidArgument(`the options of ${what} are an object`);
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(names, name));
+  if (unknown === undefined) return value;
+  throw invalidArgument(`${quoted(unknown)} is no option of ${what}: ${meant(unknown, Object.keys(names))}`);
+}
+
+function meant(unknown: string, names: readonly string[]): string {
+  const far = (name: string) => distance(unknown.slice(0, 40), name);
+  const nearest = names.reduce((one, other) => (far(other) < far(one) ? other : one));
+  return far(nearest) < nearest.length / 2 ? `did you mean ${nearest}?` : `there are ${names.join(", ")}`;
+}
+
+/** How many letters make the difference: Levenshtein's. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (let to = 0; to < other.length; to++) next.push(Math.min(row[to + 1]! + 1, next[to]! + 1, row[to]! + (other[to] === letter ? 0 : 1)));
+    row = next;
+  }
+  return row[other.length]!;
 }
 
 /** Not by `instanceof`: on some hosts a request's signal is of another realm. */

@@ -1,5 +1,6 @@
 // Where the bridge is, and how to reach it.
-import { abortSignal, callable, count, flag, milliseconds, object, text, timeout } from "./check.js";
+import { abortable, type CallOptions } from "./abort.js";
+import { abortSignal, callable, count, flag, milliseconds, type Names, options as known, text, timeout } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
@@ -103,6 +104,12 @@ export interface ShardOptions {
   readonly shards: Readonly<Record<string, BridgeOptions>>;
 }
 
+/** How to read without a lock. */
+export interface ReadOptions extends CallOptions {
+  /** With `shards`, the name of the lock that lives where is to be read. */
+  readonly at?: string | undefined;
+}
+
 /** A client's settings, and its bridge, or bridges. */
 export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | ShardOptions);
 
@@ -118,6 +125,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, token }");
+    known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
     const roads = toRoads(options);
     const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.quarantine, "quarantine") : undefined };
     this.#prefix = settings.prefix ?? "";
@@ -133,13 +141,13 @@ export class Client {
    */
   static fromEnv(env: object = environment(), settings: ClientSettings = {}): Client {
     if (typeof env !== "object" || env === null) throw invalidArgument("an environment is an object");
-    return new this({ ...settings, ...lookUp(env) });
+    return new this({ ...known(settings, SETTINGS, "a client"), ...lookUp(env) });
   }
 
   /** The lock called `name`, 1 to 512 bytes with the prefix. Sends nothing. The lock is the Redis key of that name. */
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
-    const { ttl, patience } = checked(options);
+    const { ttl, patience } = checked(options, OF_A_LOCK, "a lock");
     const raw = new Remade(() => this.#raw.get().value.lock(name, ttl, patience));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
@@ -151,20 +159,20 @@ export class Client {
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
     text(name, "a lock's name");
     text(owner, "an owner");
-    const { ttl, patience } = checked(options);
+    const { ttl, patience } = checked(options, OF_A_REENTRANT, "a reentrant lock");
     const raw = new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
   }
 
-  /**
-   * Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. With `shards`, `at`
-   * is the name of the lock that lives where is to be read.
-   */
-  async read(reads: readonly Command[], { at }: { readonly at?: string | undefined } = {}): Promise<Reply[]> {
+  /** Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. */
+  async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
+    const { at, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
     if (at !== undefined) text(at, "at");
-    const { instance, value: client } = this.#raw.get();
-    return instance.wait(() => client.read(commands, at));
+    return abortable([abortSignal(signal, "signal")], async (aborted) => {
+      const { instance, value: client } = this.#raw.get();
+      return instance.wait(() => client.read(commands, at, aborted));
+    });
   }
 
   #maker(name: string, again: (options: LockOptions) => Lock): Maker {
@@ -179,22 +187,49 @@ export class Client {
   }
 }
 
+const SETTINGS: Names<ClientSettings> = {
+  prefix: 1,
+  requestTimeout: 1,
+  attempts: 1,
+  push: 1,
+  scriptCache: 1,
+  keyLocking: 1,
+  plainHttp: 1,
+  fetch: 1,
+  waitUntil: 1,
+  onEvent: 1,
+};
+const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, token: 1, webdis: 1 };
+const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
+const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
+const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, quarantine: 1, ...SETTINGS };
+const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
+const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, replicas: 1, signal: 1 };
+const OF_A_LOCK: Names<LockOptions> = { ...OF_A_REENTRANT, fair: 1, signalList: 1, label: 1 };
+const REPLICAS: Names<NonNullable<LockOptions["replicas"]>> = { count: 1, within: 1 };
+const OF_A_READ: Names<ReadOptions> = { at: 1, signal: 1 };
+
 function toRoads(options: ClientOptions): RawRoad[] {
   if ("quorum" in options) {
     if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, token }");
-    return Array.from(options.quorum, toRoad);
+    return Array.from(options.quorum, toOneOfSeveral);
   }
   if ("shards" in options) {
     if (typeof options.shards !== "object" || options.shards === null) throw invalidArgument("shards is an object of bridges by their ids");
-    return Object.entries(options.shards).map(([id, bridge]) => ({ id: text(id, "a shard's id"), ...toRoad(bridge) }));
+    return Object.entries(options.shards).map(([id, bridge]) => ({ id: text(id, "a shard's id"), ...toOneOfSeveral(bridge) }));
   }
   return [toRoad(options)];
 }
 
-function toRoad(bridge: BridgeOptions): RawRoad {
+function toOneOfSeveral(bridge: BridgeOptions): RawRoad {
   if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, token }");
+  return toRoad(known(bridge, BRIDGE, "a bridge"));
+}
+
+function toRoad(bridge: BridgeOptions): RawRoad {
   const { webdis } = bridge;
   const url = text(bridge.url, "url");
+  if (webdis) known(webdis, WEBDIS, "webdis");
   if (webdis) return { url, secret: text(webdis.password, "webdis.password"), user: text(webdis.user, "webdis.user") };
   return { url, secret: text(bridge.token, "token") };
 }
@@ -221,14 +256,15 @@ function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
   void Promise.resolve(event).then(onEvent).catch(() => {});
 }
 
-function checked(options: LockOptions): { readonly ttl: number | undefined; readonly patience: RawPatience } {
-  object(options, "a lock's options");
+function checked(options: LockOptions, names: Names<LockOptions> | Names<ReentrantOptions>, what: string): { readonly ttl: number | undefined; readonly patience: RawPatience } {
+  known(options, names, what);
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   const { replicas } = options;
   if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
     throw invalidArgument("replicas are { count, within }");
   }
+  if (replicas) known(replicas, REPLICAS, "replicas");
   const patience = {
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),

@@ -61,13 +61,13 @@ export class NoRandomnessError extends EdgelockError {
 export class HeldError extends EdgelockError {
   override readonly name = "HeldError";
   readonly code = "held";
-  /** Milliseconds that the holder has left unless it renews; `null` if it holds without end. */
+  /** Whole milliseconds, rounded up, that the holder has left unless it renews; `null` if it holds without end. */
   readonly remaining: number | null;
   /** How many others were waiting before this call when it last asked. */
   readonly ahead: number;
   /** What the holder lets others know of itself, by the option `label`; `null` if it has none. */
   readonly label: string | null;
-  /** Milliseconds to stay away: an estimate of when it would be this call's turn. */
+  /** Whole milliseconds to stay away: an estimate of when it would be this call's turn. */
   readonly retryAfter: number;
   /** How many requests the call cost, with the one that leaves the queue. */
   readonly requests: number;
@@ -90,7 +90,7 @@ export class HeldError extends EdgelockError {
 export class QuarantinedError extends EdgelockError {
   override readonly name = "QuarantinedError";
   readonly code = "quarantined";
-  /** Milliseconds until a majority may have a say again, at least. */
+  /** Whole milliseconds until a majority may have a say again, at least. */
   readonly retryAfter: number;
 
   /** @internal */
@@ -189,7 +189,7 @@ export class RefusedError extends EdgelockError {
 export class UnavailableError extends EdgelockError {
   override readonly name = "UnavailableError";
   readonly code = "unavailable";
-  /** Milliseconds until the bridge wants to be asked again, as far as the call did not wait for that; `null` if it did not say. */
+  /** Whole milliseconds until the bridge wants to be asked again, as far as the call did not wait for that; `null` if it did not say. */
   readonly retryAfter: number | null;
 
   /** @internal */
@@ -363,7 +363,7 @@ export function expired(lock: string): LostError {
 /** So many callers of the same process are ahead: more than there may be, or for longer than one is willing to wait. */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
   const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
-  return new HeldError({ code: "held", message, isUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.min(ttl, wait) });
+  return new HeldError({ code: "held", message, isUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, wait)) });
 }
 
 export function unavailable(message: string, isUnknown: boolean, cause?: unknown): UnavailableError {
@@ -380,7 +380,7 @@ export function indexed(error: CommandFailedError, index: number): CommandFailed
 const LONGEST_NAME = 100;
 
 /** As src/quoted.rs does it: cut short, and without what would change how the text around it looks. */
-function quoted(name: string): string {
+export function quoted(name: string): string {
   const chars = [...name];
   const shown = chars.slice(0, LONGEST_NAME).join("");
   const plain = shown

@@ -2,7 +2,7 @@
 import { type AnyEdgelockError, toError } from "./errors.js";
 import type { RawEvent } from "./raw.js";
 
-/** Something that happened to a lock; `lock` is its key. Durations are milliseconds by the host's clock. */
+/** Something that happened to a lock; `lock` is its key. Durations are whole milliseconds by the host's clock, rounded up. */
 export type LockEvent = { readonly lock: string } & (
   | {
       /** Another holds the lock, and this acquisition begins to wait. */

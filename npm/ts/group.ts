@@ -1,5 +1,6 @@
 // Many callers, one turn of the lock.
-import { callable, count } from "./check.js";
+import { type CallOptions, signalOf } from "./abort.js";
+import { callable, count, type Names, options as known } from "./check.js";
 import { bytesOf, checkSize, type Command, isSame, toRaw } from "./command.js";
 import { CommandFailedError, EdgelockError, HeldError, indexed, invalidArgument, unavailable } from "./errors.js";
 import type { Bound, Outcome } from "./gather.js";
@@ -51,6 +52,8 @@ export interface GroupCommitOptions {
   readonly maxWaiting?: number | undefined;
 }
 
+const GROUP: Names<GroupCommitOptions> = { maxItems: 1, maxBytes: 1, maxWaiting: 1 };
+
 interface Asked<Item> {
   readonly item: Item;
   readonly reads: readonly Command[];
@@ -76,6 +79,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     for (const name of ["reads", "decide"] as const) if (typeof section[name] !== "function") throw invalidArgument(`${name} is a function`);
     for (const name of ["begin", "end", "peek"] as const) callable(section[name], name);
     this.#section = section;
+    known(options, GROUP, "a group commit");
     const bound = {
       items: count(options.maxItems, "maxItems") ?? 256,
       bytes: count(options.maxBytes, "maxBytes") ?? 256 * 1024,
@@ -88,7 +92,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
 
   /**
    * What comes of `item` in the next turn of `lock` that has room for it. It waits for the lock's `wait` at most until its turn has
-   * the lock; the lock's `signal` takes it out, unless its turn has begun.
+   * the lock; the lock's `signal`, or that of the call, takes it out, unless its turn has begun.
    *
    * A turn is driven by one of its callers, and goes on by that one's `waitUntil` when it is gone. One that is gone with all its host
    * is passed over after a request's time-out at most, and whoever drives next goes on with what it had, the lock or its place in the
@@ -97,7 +101,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * An error of the turn is thrown to each of its items. It `isUnknown` for exactly those whose answers rest on a commit that cannot
    * be learned; they are not decided again.
    */
-  async submit(lock: Lock, item: Item): Promise<Answer> {
+  async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
+    const signal = signalOf(options, "a call");
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
     const reads = said(this.#section.reads(item), "reads");
     // One's bad reads must not fail the others.
@@ -106,10 +111,10 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const bytes = bytesOf(reads);
     const giveUp = performance.now() + lock.home.wait;
     if (this.#section.peek) {
-      const seen = await this.#looks.submit(lock, asked, bytes, giveUp);
+      const seen = await this.#looks.submit(lock, asked, bytes, giveUp, signal);
       if (seen) return seen.answer;
     }
-    return this.#turns.submit(lock, asked, bytes, giveUp);
+    return this.#turns.submit(lock, asked, bytes, giveUp, signal);
   }
 
   async #look({ line, turn, home }: Driven<Asked<Item>, { readonly answer: Answer } | undefined>): Promise<void> {
@@ -169,7 +174,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
         if (committed !== behind) lease.giveBack();
         line.end(turn, committed);
       }
-      home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: performance.now() - begunAt });
+      home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
     } finally {
       if (!isOver) lease.giveBack();
     }

@@ -1,7 +1,8 @@
 // A lock that is held, until a deadline.
-import { abortSignal, milliseconds, object } from "./check.js";
+import { abortable, type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
+import { abortSignal, milliseconds, type Names, options as known } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, type UnreplicatedError } from "./errors.js";
+import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, unavailable, type UnreplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
 import type { RawLease, Reply } from "./raw.js";
 
@@ -13,7 +14,7 @@ const DISPOSE = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
 /** For how long a lease is renewed. */
-export interface RenewOptions {
+export interface RenewOptions extends CallOptions {
   /**
    * Milliseconds from now: 4 ms to 366 days, whole ones. By default what the lease was acquired for. Over several bridges it is no longer
    * than the lock's ttl, or the client's `quarantine`.
@@ -27,6 +28,25 @@ export interface KeepOptions {
   readonly maxHold?: number | undefined;
   /** Has the work told that it is to stop: the lease's own signal is aborted with the same reason, while the lease is kept on. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** How a lease is kept beside work that is in no one function. */
+export interface KeepAliveOptions extends Pick<KeepOptions, "maxHold"> {
+  /** Ends it when it is aborted; nothing is released then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
+const KEEP: Names<KeepOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
+const KEPT = "a lease that is kept";
+
+/** What keeps a lease, or did last. */
+interface Kept {
+  isOn: boolean;
+  /** Ends it, if that is not for its work to do. */
+  readonly stop: () => void;
+  /** Settled when it has ended in the module too, which is a moment after it was stopped. */
+  ended: Promise<void> | undefined;
 }
 
 /** Ends what {@link Lease.keepAlive} began; `using` does so at the end of its block. To call it again does nothing. */
@@ -69,11 +89,7 @@ export class Lease implements Disposable, AsyncDisposable {
   /** How many releases and commits are under way. */
   #endings = 0;
   #fence: number;
-  #isKept = false;
-  /** Ends what keeps it alive. */
-  #stop: (() => void) | undefined;
-  /** Settled when what kept it alive last has ended in the module too, which is a moment after it was stopped. */
-  #wasKept: Promise<void> | undefined;
+  #kept: Kept | undefined;
 
   private constructor(name: string, key: string, instance: Instance, raw: RawLease, isResumed: boolean) {
     this.name = name;
@@ -141,8 +157,9 @@ export class Lease implements Disposable, AsyncDisposable {
    * after any other error it is as it was. While a release or a commit is under way this is `busy`, and then `released`.
    */
   async renew(options: RenewOptions = {}): Promise<void> {
-    const ttl = milliseconds(object(options, "the options of a renewal").ttl, "ttl");
-    await this.#call(() => this.#raw.renew(ttl));
+    const { ttl, signal } = known(options, RENEW, "a renewal");
+    const ms = milliseconds(ttl, "ttl");
+    await this.#call((aborted) => this.#raw.renew(ms, aborted), abortSignal(signal, "signal"));
     this.#hasDeadline = true;
     this.#watch();
   }
@@ -151,23 +168,23 @@ export class Lease implements Disposable, AsyncDisposable {
    * Runs commands if the lease is still held, and renews it, in one request. They are applied exactly once, or not at all; only an
    * error that `isUnknown` leaves that open. After an {@link UnreplicatedError} they are applied.
    */
-  async exec(commands: readonly Command[]): Promise<Reply[]> {
+  async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
-    const replies = await this.#call(() => this.#raw.exec(raw));
+    const replies = await this.#call((aborted) => this.#raw.exec(raw, aborted), signalOf(options, "a call"));
     this.#hasDeadline = true;
     this.#watch();
     return replies;
   }
 
   /** Runs commands if the lease is still held, and releases it, in one request. As with {@link Lease.exec}, exactly once or not. */
-  async commit(commands: readonly Command[]): Promise<Reply[]> {
+  async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
-    return this.#finish(() => this.#raw.commit(raw));
+    return this.#finish((aborted) => this.#raw.commit(raw, aborted), signalOf(options, "a call"));
   }
 
   /** Gives the lock back. After an error that is neither `lost` nor `released`, releasing again is safe, and worth trying. */
-  async release(): Promise<void> {
-    await this.#finish(() => this.#raw.release());
+  async release(options: CallOptions = {}): Promise<void> {
+    await this.#finish((aborted) => this.#raw.release(aborted), signalOf(options, "a call"));
   }
 
   /**
@@ -180,7 +197,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * with the reason once the work has ended, or with what the work throws; before the work has begun, it is not called.
    */
   async keep<T>(work: (lease: this) => T | PromiseLike<T>, options: KeepOptions = {}): Promise<T> {
-    const { maxHold, signal } = object(options, "the options of a lease that is kept");
+    const { maxHold, signal } = known(options, KEEP, KEPT);
     const maxHoldMs = milliseconds(maxHold, "maxHold");
     abortSignal(signal, "signal");
     let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
@@ -201,16 +218,17 @@ export class Lease implements Disposable, AsyncDisposable {
       this.#endings++;
     };
     let failure: { readonly error: unknown } | undefined;
-    const isFirst = !this.#isKept;
-    this.#isKept = true;
+    if (this.#kept?.isOn) throw this.#over ? this.#gone() : busy(this.#key);
+    const kept: Kept = { isOn: true, stop: () => {}, ended: this.#kept?.ended };
+    this.#kept = kept;
     try {
-      if (isFirst && this.#wasKept) await this.#wasKept;
+      await kept.ended;
       await this.#call(() => this.#raw.keep(begin, maxHoldMs));
     } catch (error) {
       if (!hasBegun) throw error;
       failure = { error };
     } finally {
-      if (isFirst) this.#isKept = false;
+      kept.isOn = false;
     }
     const why = failure?.error;
     this.#end(why instanceof EdgelockError ? () => why : released);
@@ -230,29 +248,33 @@ export class Lease implements Disposable, AsyncDisposable {
    * One that was resumed is renewed at once. If the lease is known to be over this throws why, and `busy` if it is kept already. Nothing of it
    * goes on when its host is stopped: in a Worker that is with the response.
    */
-  keepAlive(options: Pick<KeepOptions, "maxHold"> = {}): StopKeeping {
-    const maxHold = milliseconds(object(options, "the options of a lease that is kept").maxHold, "maxHold");
+  keepAlive(options: KeepAliveOptions = {}): StopKeeping {
+    const { signal, ...limit } = known(options, KEEP, KEPT);
+    const maxHold = milliseconds(limit.maxHold, "maxHold");
+    throwIfAborted([abortSignal(signal, "signal")]);
     if (this.#isGone || this.#over) throw this.#gone();
-    if (this.#isKept || this.#endings > 0) throw busy(this.#key);
+    if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#key);
     if (this.#hasDeadline && this.#left === 0) throw expired(this.#key);
     let settle!: () => void;
     const stopped = new Promise<void>((resolve) => (settle = resolve));
     const stop = () => {
-      if (this.#stop !== stop) return;
-      this.#stop = undefined;
-      this.#isKept = false;
+      if (!kept.isOn) return;
+      kept.isOn = false;
+      quiet();
       settle();
       // A resumed lease was renewed for it.
       this.#hasDeadline ||= this.remaining > 0;
       this.#watch();
     };
-    this.#stop = stop;
-    this.#isKept = true;
-    const begin = async () => {
-      if (this.#stop === stop) await this.#instance.wait(() => this.#raw.keepAlive(stopped, maxHold), this.#key);
+    const quiet = onAbort([signal], stop);
+    const before = this.#kept?.ended;
+    const kept: Kept = { isOn: true, stop, ended: undefined };
+    this.#kept = kept;
+    const keep = async () => {
+      if (before) await before;
+      if (kept.isOn) await this.#instance.wait(() => this.#raw.keepAlive(stopped, maxHold), this.#key);
     };
-    const kept = this.#wasKept ? this.#wasKept.then(begin) : begin();
-    this.#wasKept = kept.catch((error: unknown) => {
+    kept.ended = keep().catch((error: unknown) => {
       // Nothing is thrown where it was stopped. Where a release or a commit came before, that one's end is the lease's.
       if (error === undefined || error instanceof BusyError) return stop();
       this.#end(error instanceof EdgelockError ? () => error : released);
@@ -315,10 +337,10 @@ export class Lease implements Disposable, AsyncDisposable {
     return this.#instance.call(() => this.#raw.remaining);
   }
 
-  async #call<T>(call: () => Promise<T>): Promise<T> {
+  async #call<T>(call: (aborted?: Promise<void>) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#isGone) throw this.#gone();
     try {
-      return await this.#instance.wait(call, this.#key);
+      return await abortable([signal], (aborted) => this.#instance.wait(() => call(aborted), this.#key));
     } catch (error) {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
@@ -330,15 +352,17 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /** A release or a commit. While it is under way nothing remains, and the signal waits for what becomes of it. */
-  async #finish<T>(call: () => Promise<T>): Promise<T> {
+  async #finish<T>(call: (aborted?: Promise<void>) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    throwIfAborted([signal]);
     this.#endings++;
     try {
-      const value = await this.#call(call);
+      const value = await this.#call(call, signal);
       this.#free();
       return value;
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
       else if (error instanceof EdgelockError && error.isUnknown) this.#end(() => error);
+      else if (signal?.aborted && error === signal.reason) this.#end(() => unavailable("the call that ended the lease was aborted", true, error));
       throw error;
     } finally {
       this.#endings--;
@@ -367,7 +391,7 @@ export class Lease implements Disposable, AsyncDisposable {
 
   #end(why: (lock: string) => EdgelockError): void {
     this.#over ??= why;
-    this.#stop?.();
+    this.#kept?.stop();
     clearTimeout(this.#timer);
     this.#controller?.abort(this.#over(this.#key));
   }

@@ -1,4 +1,5 @@
 // All names that are asked for, and the callers that wait for each.
+import { onAbort, throwIfAborted } from "./abort.js";
 import { heldBehind, unavailable } from "./errors.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
 import { LONGEST_TIMER } from "./lease.js";
@@ -27,10 +28,11 @@ export class Lines<Item, Answer> {
     this.#work = work;
   }
 
-  /** What comes of `item` in the name of `lock`, whose turn must begin before `giveUp`. */
-  async submit(lock: Lock, item: Item, bytes: number, giveUp: number): Promise<Answer> {
+  /** What comes of `item` in the name of `lock`, whose turn must begin before `giveUp`, unless `signal` takes it out before. */
+  async submit(lock: Lock, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
     const { home } = lock;
-    const { key, signal } = home;
+    const { key } = home;
+    const signals = [home.signal, signal];
     let isCalled = false;
     let wake = () => {};
     const entry: Entry<Item, Answer> = {
@@ -44,14 +46,14 @@ export class Lines<Item, Answer> {
     const line = this.#line(key);
     if (!line.isIdle && line.waiting >= this.#bound.waiting) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
-    signal?.addEventListener("abort", entry.call, { once: true });
+    const deafen = onAbort(signals, entry.call);
     const { look } = pace(home);
     try {
       // For how long there was no sign of life.
       for (let signs = -1, quiet = 0, hasWaited = false; ; hasWaited = true) {
         line.passOver(signs, quiet);
         if (entry.outcome) return settled(entry.outcome);
-        if (signal?.aborted) throw signal.reason;
+        throwIfAborted(signals);
         const left = Math.max(giveUp - performance.now(), 0);
         const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
@@ -75,7 +77,7 @@ export class Lines<Item, Answer> {
         isCalled = false;
       }
     } finally {
-      signal?.removeEventListener("abort", entry.call);
+      deafen();
       line.leave(entry);
       if (line.isIdle) this.#forget(key, line);
     }

@@ -1,7 +1,8 @@
 // A name that can be locked.
+import { abortable, type CallOptions, signalOf } from "./abort.js";
+import { text } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import type { LockEvent } from "./event.js";
-import { abortSignal, object, text } from "./check.js";
 import { type Instance, instance, Remade } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, Reply } from "./raw.js";
@@ -50,12 +51,6 @@ export interface LockOptions {
    * It counts for all calls of the lock, and each may have one of its own besides: {@link CallOptions}. Work that {@link Lock.run} has
    * begun is told of that call's only.
    */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What one call of a lock is told besides. */
-export interface CallOptions {
-  /** Ends what this call waits for, as {@link LockOptions.signal} does: whichever of the two is aborted first. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -153,9 +148,9 @@ export class Lock {
    * As {@link Lock.tryAcquire}, and reads in the same request, whether it takes the lock or finds that another has it: then there is no
    * lease, and no error. Which of the two, and what the reads found, are of one instant.
    */
-  async tryAcquireAndRead(reads: readonly Command[]): Promise<[lease: Lease | null, replies: Reply[]]> {
+  async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
     const commands = toRaw(reads);
-    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquireAndRead(commands, aborted));
+    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquireAndRead(commands, aborted), options);
     const [lease, replies] = value;
     return [lease && this.#lease({ instance, value: lease }), replies];
   }
@@ -199,16 +194,16 @@ export class Lock {
   }
 
   /** Who holds the lock, for how long yet, and the last fence. For people and for monitoring: to decide by, acquire. */
-  async inspect(): Promise<Inspection> {
-    const { value } = await this.#wait((lock, aborted) => lock.inspect(aborted));
+  async inspect(options: CallOptions = {}): Promise<Inspection> {
+    const { value } = await this.#wait((lock, aborted) => lock.inspect(aborted), options);
     // Whoever has the token can release the lock: it must not get into a log by itself.
     if (value.holder) Object.defineProperty(value.holder, "token", { enumerable: false });
     return value;
   }
 
   /** Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call. For operators. */
-  async forceRelease(): Promise<boolean> {
-    return (await this.#wait((lock, aborted) => lock.forceRelease(aborted))).value;
+  async forceRelease(options: CallOptions = {}): Promise<boolean> {
+    return (await this.#wait((lock, aborted) => lock.forceRelease(aborted), options)).value;
   }
 
   /**
@@ -234,28 +229,14 @@ export class Lock {
     return Lease.of(this.name, this.#key, instance, value);
   }
 
-  /** Not by `AbortSignal.any`, which some hosts lack: who listens by hand can also stop listening to a signal that outlives the call. */
   async #wait<T>(
     call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>,
     options: CallOptions = {},
   ): Promise<{ instance: Instance; value: T }> {
-    const own = abortSignal(object(options, "a call's options").signal, "signal");
-    const signals = [this.#options.signal, own].filter((signal) => signal !== undefined);
-    const aborted = () => signals.find((signal) => signal.aborted);
-    const early = aborted();
-    if (early) throw early.reason;
-    const { instance, value: lock } = this.#raw.get();
-    if (signals.length === 0) return { instance, value: await instance.wait(() => call(lock), this.#key) };
-    let settle!: () => void;
-    const ended = new Promise<void>((resolve) => (settle = resolve));
-    for (const signal of signals) signal.addEventListener("abort", settle, { once: true });
-    try {
-      return { instance, value: await instance.wait(() => call(lock, ended), this.#key) };
-    } catch (error) {
-      throw error === undefined ? aborted()?.reason : error;
-    } finally {
-      for (const signal of signals) signal.removeEventListener("abort", settle);
-      settle();
-    }
+    const signals = [this.#options.signal, signalOf(options, "a call")];
+    return abortable(signals, async (aborted) => {
+      const { instance, value: lock } = this.#raw.get();
+      return { instance, value: await instance.wait(() => call(lock, aborted), this.#key) };
+    });
   }
 }

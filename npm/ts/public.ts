@@ -1,4 +1,5 @@
 // The contents page of the package.
+export type { CallOptions } from "./abort.js";
 export {
   type BridgeOptions,
   Client,
@@ -7,6 +8,7 @@ export {
   type FetchInit,
   type FetchResponse,
   type QuorumOptions,
+  type ReadOptions,
   type ShardOptions,
   type UpstashOptions,
   type WebdisOptions,
@@ -34,6 +36,6 @@ export {
 } from "./errors.js";
 export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
-export { type KeepOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
-export { type CallOptions, Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
+export { type KeepAliveOptions, type KeepOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
+export { Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
 export type { Holder, Inspection, Reply } from "./raw.js";

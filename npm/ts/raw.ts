@@ -16,7 +16,7 @@ export interface Inspection {
   /** How many stand in the queue, those included that died there a short while ago. */
   readonly waiters: number;
   /**
-   * Milliseconds for which no majority of a quorum's servers has a say yet, at least: too many were started lately, and may have forgotten who
+   * Whole milliseconds for which no majority of a quorum's servers has a say yet, at least: too many were started lately, and may have forgotten who
    * holds the lock. `null` if a majority has, or names a holder, and where there is one server.
    */
   readonly quarantine: number | null;
@@ -28,7 +28,7 @@ export interface Holder {
   readonly token: string;
   /** How often the owner of a reentrant lock entered it; else 1. */
   readonly count: number;
-  /** Milliseconds that it has left, by Redis's clock; `null` without end. */
+  /** Whole milliseconds that it has left, by Redis's clock; `null` without end. */
   readonly remaining: number | null;
   /** What it lets others know of itself, by the option `label`. */
   readonly label: string | null;
@@ -72,7 +72,7 @@ export interface RawPatience {
 export interface RawClient {
   lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
-  read(reads: RawCommands, at?: string): Promise<Reply[]>;
+  read(reads: RawCommands, at?: string, aborted?: Promise<void>): Promise<Reply[]>;
 }
 
 export interface RawLock {
@@ -97,10 +97,10 @@ export interface RawLease {
   readonly fence: number;
   readonly token: string;
   readonly remaining: number;
-  renew(ttlMs?: number): Promise<void>;
-  exec(commands: RawCommands): Promise<Reply[]>;
-  commit(commands: RawCommands): Promise<Reply[]>;
-  release(): Promise<void>;
+  renew(ttlMs?: number, aborted?: Promise<void>): Promise<void>;
+  exec(commands: RawCommands, aborted?: Promise<void>): Promise<Reply[]>;
+  commit(commands: RawCommands, aborted?: Promise<void>): Promise<Reply[]>;
+  release(aborted?: Promise<void>): Promise<void>;
   keep(begin: () => Promise<void>, maxHoldMs?: number): Promise<void>;
   keepAlive(stopped: Promise<void>, maxHoldMs?: number): Promise<never>;
   handOver(): string;
