@@ -11,7 +11,7 @@ export async function handler(event: { readonly campaign: string; readonly user:
   const { campaign, user } = event;
   const [left, users] = [{ key: `coupons:{${campaign}}:left` }, { key: `coupons:{${campaign}}:users` }];
   // One try and five more, with the time between them chosen by what the holder has left.
-  const options = { ttl: 8_000, wait: 20_000, maxRequests: 6 };
+  const options = { ttl: 8_000, wait: 4_000, maxRequests: 6 };
   try {
     const lock = Client.fromEnv(process.env, { push: false }).lock(`coupons:{${campaign}}`, options);
     const [lease, [has, stock]] = await lock.acquireAndRead([["SISMEMBER", users, user], ["GET", left]]);

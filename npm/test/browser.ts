@@ -1,5 +1,6 @@
 // The suites in a browser, whose page asks for them. The examples are for servers.
 import { contract } from "./contract.js";
+import { deadlines } from "./deadlines.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { type Bridge, run } from "./harness.js";
@@ -9,6 +10,6 @@ import { waiting } from "./waiting.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, javascript, fetches, limits, waiting, group], print);
+    return run(bridge, [contract, javascript, fetches, limits, waiting, group], print, deadlines);
   },
 });

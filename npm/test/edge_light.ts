@@ -1,5 +1,6 @@
 // The suites as a handler of Vercel's edge runtime.
 import { contract } from "./contract.js";
+import { deadlines } from "./deadlines.js";
 import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
@@ -16,7 +17,7 @@ addEventListener("fetch", (event) => {
   const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, token }, [contract, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line));
+    const passed = await run({ url, token }, [contract, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

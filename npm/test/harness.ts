@@ -16,20 +16,23 @@ export interface Bridge {
 
 const LIMIT_MS = 60_000;
 
-/** Runs the suites' tests against a bridge; whether all passed. */
-export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void): Promise<boolean> {
-  const tests = suites.flatMap((suite) => Object.entries(suite));
-  return runTests(tests.map(([name, test]) => [name, () => test(new Stack(bridge))]), print);
+type Test = readonly [name: string, test: () => void | Promise<void>];
+
+/** Runs the suites' tests against a bridge, those of `beside` at once, and then the others one after the other; whether all passed. */
+export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void, beside: Suite = {}): Promise<boolean> {
+  const tests = (suite: Suite) => Object.entries(suite).map(([name, test]): Test => [name, () => test(new Stack(bridge))]);
+  return runTests(suites.flatMap(tests), print, LIMIT_MS, tests(beside));
 }
 
-/** Runs tests one after the other; whether all passed. */
+/** Runs tests one after the other, behind those that run at once; whether all passed. */
 export async function runTests(
-  tests: ReadonlyArray<[name: string, test: () => void | Promise<void>]>,
+  tests: readonly Test[],
   print: (line: string) => void,
   limitMs = LIMIT_MS,
+  beside: readonly Test[] = [],
 ): Promise<boolean> {
   let failed = 0;
-  for (const [name, test] of tests) {
+  const runOne = async ([name, test]: Test): Promise<void> => {
     try {
       await within(limitMs, test());
       print(`test ${name} ... ok`);
@@ -38,8 +41,11 @@ export async function runTests(
       print(`test ${name} ... FAILED`);
       print(error instanceof Error ? `${error.stack}` : `thrown: ${String(error)}`);
     }
-  }
-  print(`test result: ${failed === 0 ? "ok" : "FAILED"}. ${tests.length - failed} passed; ${failed} failed; 0 ignored`);
+  };
+  await Promise.all(beside.map(runOne));
+  for (const test of tests) await runOne(test);
+  const passed = beside.length + tests.length - failed;
+  print(`test result: ${failed === 0 ? "ok" : "FAILED"}. ${passed} passed; ${failed} failed; 0 ignored`);
   return failed === 0;
 }
 

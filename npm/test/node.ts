@@ -1,6 +1,7 @@
 // The suites in Node, Bun and Deno.
 import { connection } from "./connection.js";
 import { contract } from "./contract.js";
+import { deadlines } from "./deadlines.js";
 import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
@@ -11,4 +12,4 @@ import { limits } from "./limits.js";
 import { waiting } from "./waiting.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
-run({ url, token }, [contract, javascript, connection, fetches, limits, keys, waiting, group, examples], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, token }, [contract, javascript, connection, fetches, limits, keys, waiting, group, examples], console.log, deadlines).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,5 +1,6 @@
 // The suites in workerd, as `workerd test` runs them.
 import { contract } from "./contract.js";
+import { deadlines } from "./deadlines.js";
 import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
@@ -16,6 +17,6 @@ interface Env {
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
     const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
-    if (!(await run(bridge, [contract, javascript, fetches, limits, waiting, group, examples], console.log))) throw new Error("some tests failed");
+    if (!(await run(bridge, [contract, javascript, fetches, limits, waiting, group, examples], console.log, deadlines))) throw new Error("some tests failed");
   },
 };

@@ -1,0 +1,154 @@
+// What happens when time has passed: leases that are kept, that run out, and that are over. Each test waits for most of its time, so all are run side
+// by side; none changes what the others have in common.
+import { type ErrorCode, type Lease, LostError, RefusedError, ReleasedError } from "edgelock";
+import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
+
+/** A third of it, after which it is renewed, and as much again are more than a busy host loses at once. */
+const SHORT = { ttl: 2_000 };
+
+export const deadlines: Suite = {
+  async a_lease_whose_release_was_turned_away_goes_on(stack) {
+    const network = new Network("pass", "turn away");
+    const lease = await stack.client(network).lock("a", SHORT).acquire();
+    const releasing = thrown(lease.release());
+    const { signal } = lease;
+    check((await releasing) instanceof RefusedError, "it was turned away");
+    check(lease.remaining > 0 && !signal.aborted, "all is as it was");
+    await eventually(() => signal.aborted);
+    equal(signal.reason.code, "expired");
+  },
+
+  async the_signal_of_a_run_tells_the_work_and_the_lock_is_kept_until_that_has_ended(stack) {
+    const lock = stack.lock("a", SHORT);
+    const stop = new AbortController();
+    const reason = new Error("the client hung up");
+    let ended = false;
+    const work = async (lease: Lease) => {
+      const { signal } = lease;
+      equal(signal.aborted, false);
+      const told = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      stop.abort(reason);
+      await told;
+      check(signal.reason === reason, "it is told why");
+      // It has as long as it takes to leave all in order.
+      await sleep(SHORT.ttl + 500);
+      await lease.exec([["SET", { key: `${stack.mark}n` }, 1]]);
+      check(lease.remaining > 0, "it is held");
+      ended = true;
+    };
+    check((await thrown(lock.run(work, { signal: stop.signal }))) === reason, "though the work returned");
+    equal([ended, await stack.redis("EXISTS ~a"), await stack.redis("GET ~n")], [true, 0, "1"]);
+  },
+
+  async the_signal_of_a_lease_fires_at_its_deadline_and_not_before(stack) {
+    const lease = await stack.lock("a", SHORT).acquire();
+    const { signal } = lease;
+    await sleep(100);
+    const renewed = performance.now();
+    await lease.renew();
+    await eventually(() => signal.aborted);
+    // ttl less 1 % and 2 ms.
+    check(performance.now() - renewed >= SHORT.ttl * 0.99 - 2, "it waits for the deadline that it has now");
+    check(signal.reason instanceof LostError && signal.reason.code === "expired", `${signal.reason}`);
+    equal(lease.remaining, 0);
+  },
+
+  async the_signal_of_a_resumed_lease_fires_once_its_deadline_is_known(stack) {
+    const lock = stack.lock("a", SHORT);
+    const lease = lock.resume((await lock.acquire()).handOver());
+    const { signal } = lease;
+    check(!signal.aborted, "nobody knows yet");
+    await lease.renew();
+    await eventually(() => signal.aborted);
+    equal(signal.reason.code, "expired");
+  },
+
+  async work_is_kept_under_the_lock_until_it_is_done(stack) {
+    const lock = stack.lock("a", SHORT);
+    const result = await lock.run(async (lease) => {
+      await sleep(SHORT.ttl + 500);
+      await lease.exec([]);
+      return lease.signal.aborted ? "over" : "held";
+    });
+    equal(result, "held");
+    equal((await lock.inspect()).holder, null);
+  },
+
+  async work_is_not_begun_under_a_lease_that_is_over_or_was_handed_over(stack) {
+    const lock = stack.lock("a", SHORT);
+    const overs: Record<string, (lease: Lease) => unknown> = {
+      released: (lease) => lease.release(),
+      lost: (lease) => lock.forceRelease().then(() => thrown(lease.renew())),
+      expired: (lease) => eventually(() => lease.signal.aborted),
+    };
+    let begun = 0;
+    for (const [code, over] of Object.entries(overs)) {
+      const lease = await lock.acquire();
+      await over(lease);
+      await fails(code as ErrorCode, lease.keep(() => begun++));
+    }
+    const lease = await lock.acquire();
+    lease.handOver();
+    await fails("released", lease.keep(() => begun++));
+    equal(begun, 0);
+  },
+
+  async a_resumed_lease_is_renewed_before_its_work_begins_and_while_it_goes_on(stack) {
+    const lock = stack.lock("a", SHORT);
+    const lease = lock.resume((await lock.acquire()).handOver());
+    const { signal } = lease;
+    const remaining = await lease.keep(async () => {
+      const before = lease.remaining;
+      await sleep(SHORT.ttl + 500);
+      await lease.exec([]);
+      return before;
+    });
+    check(remaining > 0, "it was renewed before");
+    check(signal.aborted && signal.reason instanceof ReleasedError, "it is over");
+    const lost = lock.resume((await lock.acquire()).handOver());
+    await lock.forceRelease();
+    await fails("lost", lost.keep(() => check(false, "it is not begun")));
+  },
+
+  async a_lease_is_kept_alive_until_that_is_stopped_and_not_released_then(stack) {
+    const lock = stack.lock("a", SHORT);
+    const first = await lock.acquire();
+    const resumed = lock.resume(first.handOver());
+    const { signal } = resumed;
+    {
+      using _alive = resumed.keepAlive();
+      await sleep(SHORT.ttl + 500);
+      check(resumed.remaining > 0 && !signal.aborted, "it is held");
+      await fails("busy", () => resumed.keepAlive());
+      await fails("busy", resumed.keep(() => check(false, "it is not begun")));
+    }
+    equal(await stack.redis("GET ~a"), resumed.token);
+    // It may be kept again at once, and then is left to its deadline.
+    const stop = resumed.keepAlive();
+    stop();
+    stop();
+    await eventually(() => signal.aborted);
+    equal([signal.reason.code, resumed.remaining], ["expired", 0]);
+    const lease = await lock.acquire();
+    lease.keepAlive()();
+    equal(await lease.keep(async () => fails("busy", () => lease.keepAlive()).then(() => 7)), 7);
+  },
+
+  async work_is_told_when_its_lock_is_lost(stack) {
+    const lock = stack.lock("a", SHORT);
+    let told: unknown;
+    const run = lock.run(async ({ signal }) => {
+      await lock.forceRelease();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      told = signal.reason;
+    });
+    const error = await fails("lost", run);
+    check(told === error, "both are told the same");
+  },
+
+  async work_is_stopped_when_it_holds_for_too_long(stack) {
+    const lock = stack.lock("a", { ...SHORT, maxHold: 400 });
+    await fails("held_too_long", lock.run(() => new Promise<never>(() => {})));
+    equal((await lock.inspect()).holder, null);
+  },
+};
