@@ -1,55 +1,74 @@
-// A Worker that sells a limited stock: `POST /sales/{sku}/orders?order=…&quantity=…`. However many come at once, no unit too many
-// is sold; and an order that is sent again gets the answer that it got before. Orders of one moment share turns of the lock, and
-// what is sold out needs no lock at all.
+// A Worker that sells a limited stock: `POST /sales/{sku}/orders?order=…&buyer=…&quantity=…`. However many come at once, no unit too many
+// is sold, and no buyer has more than two; and an order that is sent again gets the answer that it got before. Orders of one moment
+// share turns of the lock, and what is sold out needs no lock at all.
 import { Client, GroupCommit, HeldError, type Reply } from "edgelock";
+
+/** How many one buyer may have. Whoever `buyer` is must be known from elsewhere: a session, say. */
+const LIMIT = 2;
 
 interface Order {
   readonly sku: string;
   readonly order: string;
+  readonly buyer: string;
   readonly quantity: number;
 }
 
 interface Sold {
   readonly order: string;
+  /** 0 if it was refused. */
   readonly quantity: number;
   readonly left: number;
+  readonly refused?: "not enough left" | "limit reached";
 }
 
 const orders = new GroupCommit({
-  reads: ({ sku, order }: Order) => [["GET", { key: `sale:{${sku}}:stock` }], ["HGET", { key: `sale:{${sku}}:orders` }, order]],
-  // What the orders of one turn share.
-  begin: () => ({ left: undefined as number | undefined, sold: new Map<string, Sold>() }),
-  decide({ sku, order, quantity }, [stock, known], turn) {
+  reads: ({ sku, order, buyer }: Order) => [
+    ["GET", { key: `sale:{${sku}}:stock` }],
+    ["HGET", { key: `sale:{${sku}}:orders` }, order],
+    ["HGET", { key: `sale:{${sku}}:buyers` }, buyer],
+  ],
+  // What the orders of one turn share: what is left, what was sold, and how many each buyer has.
+  begin: () => ({ left: undefined as number | undefined, sold: new Map<string, Sold>(), bought: new Map<string, number>() }),
+  decide({ sku, order, buyer, quantity }, [stock, known, has], turn) {
     const before = turn.sold.get(order) ?? parse(known);
     if (before) return { answer: before };
     turn.left ??= Number(stock ?? 0);
-    if (quantity > turn.left) return { answer: { order, quantity: 0, left: turn.left } };
+    const bought = (turn.bought.get(buyer) ?? Number(has ?? 0)) + quantity;
+    const refused = refusal(order, quantity, turn.left, bought);
+    if (refused) return { answer: refused };
     turn.left -= quantity;
     const sold: Sold = { order, quantity, left: turn.left };
     turn.sold.set(order, sold);
+    turn.bought.set(buyer, bought);
     const record = ["HSET", { key: `sale:{${sku}}:orders` }, order, JSON.stringify(sold)] as const;
     // The record first: by it the order is known again, whatever becomes of the rest.
-    return { answer: sold, writes: [record, ["SET", { key: `sale:{${sku}}:stock` }, turn.left]] };
+    return { answer: sold, writes: [record, ["HSET", { key: `sale:{${sku}}:buyers` }, buyer, bought], ["SET", { key: `sale:{${sku}}:stock` }, turn.left]] };
   },
-  peek({ order }, [stock, known]) {
-    const answer = parse(known) ?? (Number(stock ?? 0) === 0 ? { order, quantity: 0, left: 0 } : undefined);
+  // What is refused now stays refused: nothing is ever given back.
+  peek({ order, quantity }, [stock, known, has]) {
+    const answer = parse(known) ?? refusal(order, quantity, Number(stock ?? 0), Number(has ?? 0) + quantity);
     return answer && { answer };
   },
 });
 
 const parse = (known: Reply | undefined) => (typeof known === "string" ? (JSON.parse(known) as Sold) : undefined);
 
+function refusal(order: string, quantity: number, left: number, bought: number): Sold | undefined {
+  if (quantity > left) return { order, quantity: 0, left, refused: "not enough left" };
+  return bought > LIMIT ? { order, quantity: 0, left, refused: "limit reached" } : undefined;
+}
+
 export default {
   async fetch(request: Request, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     const sku = pathname.match(/^\/sales\/(\w+)\/orders$/)?.[1];
-    const order = searchParams.get("order");
+    const [order, buyer] = [searchParams.get("order"), searchParams.get("buyer")];
     const quantity = Number(searchParams.get("quantity"));
     if (sku === undefined || request.method !== "POST") return new Response("no such route", { status: 404 });
-    if (!order || !Number.isInteger(quantity) || quantity < 1) return new Response("what order?", { status: 400 });
+    if (!order || !buyer || !Number.isInteger(quantity) || quantity < 1) return new Response("what order?", { status: 400 });
     const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
     try {
-      const sold = await orders.submit(client.lock(`sale:{${sku}}:lock`, { ttl: 3_000 }), { sku, order, quantity });
+      const sold = await orders.submit(client.lock(`sale:{${sku}}:lock`, { ttl: 3_000 }), { sku, order, buyer, quantity });
       return Response.json(sold, { status: sold.quantity === 0 ? 409 : 200 });
     } catch (error) {
       if (!(error instanceof HeldError)) throw error;

@@ -17,6 +17,12 @@ function env({ bridge }: Stack): Record<string, string> {
 
 const times = <T>(count: number, make: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, i) => make(i)));
 
+/** Orders at the flash sale. */
+function place(stack: Stack, sku: string, order: string, buyer: string, quantity: number): Promise<Response> {
+  const url = `http://shop/sales/${sku}/orders?order=${order}&buyer=${buyer}&quantity=${quantity}`;
+  return flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context);
+}
+
 export const examples: Suite = {
   async a_first_lock_sells_five_and_no_more(stack) {
     await stack.redis("DEL {sku:42}:stock sku:42");
@@ -28,10 +34,7 @@ export const examples: Suite = {
   async a_flash_sale_sells_its_stock_and_answers_an_order_once(stack) {
     const sku = stack.mark.slice(0, 8);
     await stack.redis(`SET sale:{${sku}}:stock 10`);
-    const buy = async (order: string, quantity: number) => {
-      const url = `http://shop/sales/${sku}/orders?order=${order}&quantity=${quantity}`;
-      return flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context);
-    };
+    const buy = (order: string, quantity: number) => place(stack, sku, order, order, quantity);
     // Each order comes twice.
     const answers = await times(24, async (i) => (await buy(`order-${i % 12}`, 1)).json() as Promise<{ order: string; quantity: number }>);
     const sold = new Map(answers.map(({ order, quantity }) => [order, quantity]));
@@ -44,11 +47,22 @@ export const examples: Suite = {
   async two_of_a_hair_dryer_are_not_sold_as_three(stack) {
     const sku = stack.mark.slice(0, 8);
     await stack.redis(`SET sale:{${sku}}:stock 2`);
-    const statuses = await times(2, async (i) => {
-      const url = `http://shop/sales/${sku}/orders?order=${i}&quantity=${i + 1}`;
-      return (await flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context)).status;
-    });
+    const statuses = await times(2, async (i) => (await place(stack, sku, `${i}`, `${i}`, i + 1)).status);
     equal(statuses.sort(), [200, 409]);
+  },
+
+  async a_customer_of_the_flash_sale_gets_two_and_no_more_however_many_orders_come_at_once(stack) {
+    const sku = stack.mark.slice(0, 8);
+    await stack.redis(`SET sale:{${sku}}:stock 10`);
+    const answers = await times(6, async (i) => place(stack, sku, `order-${i}`, i < 5 ? "ann" : "bob", 1));
+    equal(answers.map(({ status }) => status).sort(), [200, 200, 200, 409, 409, 409]);
+    // Later too, and known by a look; and what she had she is told again.
+    const late = await place(stack, sku, "late", "ann", 1);
+    equal([late.status, await late.json()], [409, { order: "late", quantity: 0, left: 7, refused: "limit reached" }]);
+    const [had] = answers.filter(({ status }, i) => status === 200 && i < 5);
+    const { order } = (await had!.json()) as { order: string };
+    equal((await place(stack, sku, order, "ann", 1)).status, 200);
+    equal([await stack.redis(`HGET sale:{${sku}}:buyers ann`), await stack.redis(`GET sale:{${sku}}:stock`)], ["2", "7"]);
   },
 
   async a_cart_is_paid_once_however_often_its_button_is_pressed(stack) {
