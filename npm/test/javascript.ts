@@ -577,6 +577,26 @@ export const javascript: Suite = {
     await fails("timed_out", stack.client({ ...new Network("hang"), attempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
   },
 
+  async an_error_of_a_wrong_path_or_of_a_permission_says_what_to_do(stack) {
+    const { url, token } = stack.bridge;
+    for (const path of ["/wrong", "/api/redis", "/pipeline", "/get"]) {
+      const error = await thrown(new Client({ url: url + path, token, attempts: 1 }).lock(`${stack.mark}a`).tryAcquire());
+      check(error instanceof EdgelockError && /\bpath\b/.test(error.advice), `${path}: ${error} ${(error as EdgelockError).advice}`);
+    }
+    // As Redis 7.0 and later versions say it.
+    for (const [said, advice] of [
+      ["NOPERM this user has no permissions to access one of the keys used as arguments", "~pattern"],
+      ["NOPERM User app has no permissions to access the 'a' key", "~pattern"],
+      ["NOPERM this user has no permissions to run the 'eval' command", "+command"],
+      ["NOPERM User app has no permissions to run the 'eval' command", "+command"],
+      ["WRONGPASS invalid username-password pair", "Check the credential"],
+    ] as const) {
+      const fetch = async () => new Response(JSON.stringify({ error: said }), { status: 400 });
+      const error = await fails("unauthorized", stack.client({ fetch }).lock("a").tryAcquire());
+      check(error.advice.includes(advice), `${said}: ${error.advice}`);
+    }
+  },
+
   async a_bridge_that_says_to_come_back_tomorrow_is_not_waited_for_and_what_it_said_is_handed_on(stack) {
     const busy = async () => new Response("{}", { status: 429, headers: { "retry-after": "86400" } });
     const client = stack.client({ fetch: busy });

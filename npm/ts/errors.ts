@@ -40,7 +40,7 @@ export abstract class EdgelockError extends Error {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
     this.isUnknown = failure.isUnknown;
     this.lock = failure.lock;
-    const advice = ADVICE[failure.code as ErrorCode];
+    const advice = adviceOn(failure);
     this.advice = failure.isUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
   }
 }
@@ -274,7 +274,7 @@ export type ErrorCode =
 const COME_AGAIN = "Try again later.";
 const MAY_HAVE_RUN =
   "It may have been done: a lock that was taken frees itself after its ttl, and of writes, read what they change before you write again.";
-const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, and what lies between.";
+const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without a path unless it wants one, and what lies between.";
 
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
   invalid_argument: "Correct the argument; the same call fails again.",
@@ -300,6 +300,18 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   unexpected_reply: LOOK_AT_THE_ADDRESS,
   internal: "Please report it, with its `cause`.",
 };
+
+/** What Redis or a bridge says, of which more is known than by its code. */
+const KNOWN: ReadonlyArray<readonly [code: ErrorCode, said: RegExp, advice: string]> = [
+  ["unauthorized", /NOPERM.* keys?\b/, "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."],
+  ["unauthorized", /NOPERM.* command/, "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."],
+  ["refused", /unknown command|body must be/, "Look at the path of the address, which the bridge takes for a command: most bridges want none."],
+];
+
+function adviceOn({ code, message }: Failure): string {
+  const known = KNOWN.find(([of, said]) => of === code && said.test(message));
+  return known ? known[2] : ADVICE[code as ErrorCode];
+}
 
 /** The error that a failure stands for. */
 export function toError(failure: Failure): AnyEdgelockError {
