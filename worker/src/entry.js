@@ -55,7 +55,7 @@ async function answerTo(request, env, context) {
     }
     if (body === undefined) return guarded(() => without_body(BODY_LIMIT));
   }
-  return guarded(() => answer(method, url, authorization, body, env, context));
+  return guarded(() => answer(method, url, authorization, body, env, context, request));
 }
 
 export default {

@@ -1,7 +1,10 @@
 //! The host's request, clock, variables and answer, as `entry.js` asks for them. The only room that knows JavaScript.
 
 use std::cell::OnceCell;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::task::Poll;
 
 use edgelock::web;
 use js_sys::{Promise, Reflect};
@@ -25,6 +28,7 @@ thread_local! {
 #[wasm_bindgen(module = "/src/host.js")]
 extern "C" {
     fn parts(status: u16, text: Option<&str>, content_type: &str, headers: Vec<String>) -> JsValue;
+    fn gone(request: &JsValue) -> Promise;
 }
 
 #[wasm_bindgen]
@@ -58,13 +62,14 @@ pub fn answer(
     body: Option<Vec<u8>>,
     env: &JsValue,
     context: Context,
+    request: JsValue,
 ) -> JsValue {
     let timing = Rc::default();
     let shop = shop(env, host(context, &timing));
     let head = head(method, url, authorization);
     web::begin(async move {
         let is_head = head.method == "HEAD";
-        let answer = answered(shop, &head, &body.unwrap_or_default()).await;
+        let answer = answered(shop, &head, &body.unwrap_or_default(), &request).await;
         told(answer, timing.header(), is_head)
     })
 }
@@ -99,10 +104,32 @@ async fn answered(
     shop: Result<HostedShop, Problem>,
     head: &Head,
     body: &[u8],
+    request: &JsValue,
 ) -> Result<Response, Problem> {
     let shop = shop?;
     let admitted = shop.admit(head)?;
-    shop.answer(admitted, body).await
+    if !admitted.ends_with_its_caller() {
+        return shop.answer(admitted, body).await;
+    }
+    unless_gone(shop.answer(admitted, body), request).await
+}
+
+/// What comes of `answer`, which is dropped when whoever sent the request hangs up. That is asked of the host only where there is
+/// something to wait for: what is known at once is to cost no more.
+async fn unless_gone(
+    answer: impl Future<Output = Result<Response, Problem>>,
+    request: &JsValue,
+) -> Result<Response, Problem> {
+    let mut answer = pin!(answer);
+    let mut hung_up = None;
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+            return Poll::Ready(answer);
+        }
+        let hung_up = hung_up.get_or_insert_with(|| web::settled(&gone(request)));
+        Pin::new(hung_up).poll(cx).map(|()| Err(Problem::hung_up()))
+    })
+    .await
 }
 
 async fn drawn(shop: Result<HostedShop, Problem>, scheduled_ms: i64) -> Result<Draw, Problem> {

@@ -1,4 +1,4 @@
-// An answer on its way from Rust: entry.js makes the response of it.
+// What Rust asks of the host: an answer on its way, of which entry.js makes the response, and whether anybody waits for it.
 
 /** `headers` are names and values in turn. Without `text` it has no body. */
 export function parts(status, text, contentType, headers) {
@@ -9,4 +9,12 @@ export function parts(status, text, contentType, headers) {
   ];
   for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at], headers[at + 1]]);
   return { text, init: { status, headers: pairs } };
+}
+
+/** Is settled once whoever sent the request has hung up. */
+export function gone({ signal }) {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", resolve, { once: true });
+  });
 }

@@ -94,6 +94,12 @@ impl Problem {
         self.0.code == SOLD_OUT
     }
 
+    /// Nobody reads it.
+    #[cfg(target_family = "wasm")]
+    pub(crate) fn hung_up() -> Self {
+        Self::new(499, "hung_up", "whoever asked has hung up")
+    }
+
     /// This Worker cannot work as it is set up; `cause` says why, to the log.
     pub(crate) fn not_configured(cause: String) -> Self {
         let told = "this Worker is not set up; its log says why";
@@ -260,6 +266,7 @@ fn title(status: u16) -> &'static str {
         410 => "Gone",
         413 => "Content Too Large",
         422 => "Unprocessable Content",
+        499 => "Client Closed Request",
         502 => "Bad Gateway",
         503 => "Service Unavailable",
         _ => "Internal Server Error",

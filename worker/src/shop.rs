@@ -25,6 +25,12 @@ impl Admitted {
     pub const fn has_body(&self) -> bool {
         self.0.has_body()
     }
+
+    /// Whether the answer may be dropped half-way, as nothing is half done by that: an order that waits for its turn is taken out of
+    /// the line, and one whose turn has begun is placed.
+    pub const fn ends_with_its_caller(&self) -> bool {
+        matches!(self.0, Route::PlaceOrder(_))
+    }
 }
 
 /// What all requests to one isolate share.

@@ -1,13 +1,16 @@
 //! What an anonymous customer can do to the others, and to Redis.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderMap;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::Stack;
+use crate::support::{Stack, until};
 
 /// So many, or as many times more as `cargo xtask attack` says.
 fn many(count: u32) -> u32 {
@@ -82,6 +85,84 @@ async fn orders_that_cannot_succeed_keep_nobody_from_buying() {
     );
 }
 
+/// It is out of the line with its buyer: nothing is sold to nobody.
+#[tokio::test]
+async fn an_order_whose_buyer_hangs_up_before_its_turn_begins_is_not_placed() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    shop.open("42", 1_000, 1).await.answers(201);
+    let mut redis = stack.redis();
+    redis.run::<()>("SET sale:{42}:lock another PX 3600000");
+    let first = tokio::spawn({
+        let shop = shop.clone();
+        async move { shop.order("42", "first", "first", 1).await }
+    });
+    until("it waits for the lock", || {
+        let waits = |line: &Value| line["event"] == "contended";
+        let waits = stack.logged().iter().any(waits);
+        async move { waits }
+    })
+    .await;
+    let mut ordered = Vec::new();
+    for n in 0..many(100) {
+        ordered.push(shop.order_to_hang_up("42", &format!("a{n}")).await);
+    }
+    drop(ordered);
+    // What they said, and that they are gone, the Worker knows once it has answered those who came behind.
+    for _ in 0..20 {
+        shop.sale("42").await.answers(200);
+    }
+    redis.run::<()>("DEL sale:{42}:lock");
+    first.await.expect("no panic").answers(201);
+    shop.order("42", "last", "last", 1).await.answers(201);
+    let mut placed: Vec<String> = redis.run("HKEYS sale:{42}:orders");
+    placed.sort();
+    assert_eq!(placed, ["first", "last"]);
+}
+
+/// Ten of them, as fast as they can.
+#[tokio::test]
+async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    shop.open("42", 1_000_000, 1).await.answers(201);
+    let mut attack = JoinSet::new();
+    let hung_up = Arc::new(AtomicU64::new(0));
+    for customer in 0..10 {
+        let (shop, hung_up) = (shop.clone(), hung_up.clone());
+        attack.spawn(async move {
+            for n in 0.. {
+                let id = format!("a{customer}-{n}");
+                let order = shop.order_to_hang_up("42", &id).await;
+                // Until it is in the line.
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                drop(order);
+                hung_up.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    let mut took = Vec::new();
+    let (honest, mut refusals) = (many(10), 0);
+    for n in 0..honest {
+        let began = Instant::now();
+        // Refused, it comes again, as Workers ask and the machine that is attacked may make necessary.
+        while !shop.is_placed("42", &format!("h{n}")).await {
+            refusals += 1;
+        }
+        took.push(began.elapsed());
+    }
+    drop(attack);
+    let placed: u32 = stack.redis().run("HLEN sale:{42}:orders");
+    took.sort();
+    println!(
+        "{} orders, refused {refusals} times, beside {hung_up:?} that were hung up on, of which {} were placed: median {:.1?}, longest {:.1?}",
+        took.len(),
+        placed.saturating_sub(honest),
+        took[took.len() / 2],
+        took[took.len() - 1]
+    );
+}
+
 /// Its lock is somebody else's, so no turn comes.
 #[tokio::test]
 async fn orders_of_a_sku_whose_turn_does_not_come_hold_up_no_other_sku() {
@@ -132,7 +213,7 @@ async fn a_body_is_read_after_the_route_and_the_credential() {
         stream.write_all(head.as_bytes()).await.expect("sent");
         let mut first = [0; 12];
         let read = stream.read_exact(&mut first);
-        let read = tokio::time::timeout(std::time::Duration::from_secs(20), read).await;
+        let read = tokio::time::timeout(Duration::from_secs(20), read).await;
         read.expect("an answer before the body").expect("an answer");
         assert_eq!(
             first,

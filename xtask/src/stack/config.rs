@@ -117,11 +117,13 @@ fn worker<'a>(
         r#"const worker :Workerd.Worker = (
   modules = [{}],
   compatibilityDate = "{}",
+  compatibilityFlags = {},
   bindings = [{}]{objects}
 );
 "#,
         modules.join(", "),
         compatibility_date()?,
+        compatibility_flags()?,
         bindings.join(", ")
     ))
 }
@@ -155,16 +157,28 @@ fn collect(folder: &Path, prefix: &str, modules: &mut Vec<String>) -> Result<()>
     Ok(())
 }
 
-/// The same as for people: what wrangler.toml says.
 fn compatibility_date() -> Result<String> {
+    let value = in_wrangler_toml("compatibility_date")?;
+    let date = value.split('"').nth(1);
+    Ok(date.context("that is no date")?.to_owned())
+}
+
+/// As a list, which looks the same in both languages.
+fn compatibility_flags() -> Result<String> {
+    let value = in_wrangler_toml("compatibility_flags")?;
+    let list = value
+        .find('[')
+        .zip(value.find(']'))
+        .map(|(from, to)| &value[from..=to]);
+    Ok(list.context("these are no flags")?.to_owned())
+}
+
+/// The same as for people: what wrangler.toml says.
+fn in_wrangler_toml(name: &str) -> Result<String> {
     let path = paths::root().join("wrangler.toml");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix("compatibility_date"));
-    let date = value
-        .and_then(|value| value.split('"').nth(1))
-        .context("wrangler.toml has no compatibility_date")?;
-    Ok(date.to_owned())
+    let value = text.lines().find_map(|line| line.strip_prefix(name));
+    let value = value.with_context(|| format!("wrangler.toml has no {name}"))?;
+    Ok(value.to_owned())
 }

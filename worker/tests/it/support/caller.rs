@@ -2,6 +2,8 @@
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use xtask::stack::{Worker, WorkerConfig};
 
 use super::now_ms;
@@ -66,6 +68,30 @@ impl Caller {
         let order = json!({"order_id": order, "buyer": buyer, "quantity": quantity});
         let path = format!("/sales/{sku}/orders");
         self.send("POST", &path, None, &order.to_string()).await
+    }
+
+    /// Whether an order is placed, now or before; whatever else it is answered, it may come again.
+    pub(crate) async fn is_placed(&self, sku: &str, order: &str) -> bool {
+        let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
+        let order = self.http.post(format!("{}/sales/{sku}/orders", self.url));
+        let answer = order.body(body).send().await;
+        answer.is_ok_and(|answer| answer.status().is_success())
+    }
+
+    /// Places an order on a connection of its own, which is reset when what this returns is dropped: workerd takes one that is merely
+    /// closed for one that has no more to say.
+    pub(crate) async fn order_to_hang_up(&self, sku: &str, order: &str) -> TcpStream {
+        let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
+        let mut stream = TcpStream::connect(self.address())
+            .await
+            .expect("a connection");
+        stream.set_zero_linger().expect("an option of sockets");
+        let length = body.len();
+        let request = format!(
+            "POST /sales/{sku}/orders HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        stream
     }
 
     pub(crate) async fn enter(&self, lottery: &str, entrant: &str) -> Answer {
