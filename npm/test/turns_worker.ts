@@ -8,6 +8,8 @@ export interface Asked {
   readonly prefix: string;
   /** Whether a turn may go on when its request is gone. */
   readonly background: boolean;
+  /** Whether an order is taken out when its caller hangs up before its turn begins. */
+  readonly heeds: boolean;
 }
 
 export type Told = { readonly left: number; readonly fence: number } | { readonly code: string; readonly isUnknown: boolean };
@@ -32,12 +34,12 @@ let arrived = 0;
 export default {
   async fetch(request: Request, _env: unknown, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
     if (request.method === "GET") return new Response(`${arrived}`);
-    const { url, token, prefix, background } = (await request.json()) as Asked;
+    const { url, token, prefix, background, heeds } = (await request.json()) as Asked;
     const waitUntil = background ? { waitUntil: (promise: Promise<unknown>) => context.waitUntil(promise) } : {};
-    // Who is gone is found out by it, and nobody else.
-    const requestTimeout = background ? 30_000 : 3_000;
+    // Who is gone is found out by it, and nobody else. Where turns go on, nobody is to be found out by it.
+    const requestTimeout = background ? 600_000 : 3_000;
     const client = new Client({ url, token, prefix, push: false, requestTimeout, ...waitUntil });
-    const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix });
+    const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix }, heeds ? { signal: request.signal } : {});
     arrived++;
     try {
       return Response.json(await submitted);

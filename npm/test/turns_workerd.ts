@@ -67,9 +67,9 @@ class Sale {
   }
 
   /** Places an order, and waits until the Worker has it. What comes of it. */
-  async place(order: number, background: boolean, signal?: AbortSignal): Promise<{ readonly told: Promise<Told> }> {
+  async place(order: number, background: boolean, signal?: AbortSignal, heeds = false): Promise<{ readonly told: Promise<Told> }> {
     const before = await arrived();
-    const asked: Asked = { url: this.#url, token, prefix: this.stack.mark, background };
+    const asked: Asked = { url: this.#url, token, prefix: this.stack.mark, background, heeds };
     const told = post(`${worker}${order}`, JSON.stringify(asked), signal);
     told.catch(() => {});
     await eventually(async () => (await arrived()) > before);
@@ -77,9 +77,9 @@ class Sale {
   }
 
   /** Places orders one after the other, of which the first drives the first turn and the second the next, with all others in it. */
-  async placeAll(count: number, background: boolean, signals: ReadonlyMap<number, AbortSignal> = new Map()): Promise<Array<Promise<Told>>> {
+  async placeAll(count: number, background: boolean, signals: ReadonlyMap<number, AbortSignal> = new Map(), heeds = false): Promise<Array<Promise<Told>>> {
     const told: Array<Promise<Told>> = [];
-    for (let order = 0; order < count; order++) told.push((await this.place(order, background, signals.get(order))).told);
+    for (let order = 0; order < count; order++) told.push((await this.place(order, background, signals.get(order), heeds)).told);
     return told;
   }
 
@@ -131,6 +131,37 @@ async function callers_that_hang_up_while_they_wait_cost_the_others_nothing(): P
   const answers = await Promise.all(told.filter((_, order) => stays(order)));
   check(answers.every((told) => "left" in told), JSON.stringify(answers));
   await sale.check(20);
+}
+
+/** The first nine that wait are gone. Whoever drove calls the first of those, and then others, until somebody comes. */
+async function whoever_waits_behind_callers_that_hung_up_is_called_to_drive(): Promise<void> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(2);
+  const stop = new AbortController();
+  const signals = new Map(Array.from({ length: 9 }, (_, at) => [at + 1, stop.signal]));
+  const told = await sale.placeAll(14, true, signals);
+  stop.abort();
+  sale.gate.open();
+  // Their own looks are further apart than they wait.
+  const answers = await Promise.all([told[0]!, ...told.slice(10)]);
+  check(answers.every((told) => "left" in told), JSON.stringify(answers));
+  await sale.check(5);
+}
+
+async function an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_placed(): Promise<void> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(2);
+  const stop = new AbortController();
+  const signals = new Map(Array.from({ length: 5 }, (_, at) => [at + 2, stop.signal]));
+  const told = await sale.placeAll(10, true, signals, true);
+  stop.abort();
+  // What comes behind that, workerd tells behind it.
+  for (let requests = 0; requests < 20; requests++) await arrived();
+  sale.gate.open();
+  const answers = await Promise.all(told.filter((_, order) => !signals.has(order)));
+  equal(lefts(answers), [999, 998, 997, 996, 995]);
+  equal(await sale.stack.redis("HLEN ~orders"), 5);
+  await sale.check(5);
 }
 
 /** Has the caller that drives the second turn, of 9, hang up while that turn's first or second request is on its way, and stays there. */
@@ -193,6 +224,8 @@ async function a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_
 const tests = {
   a_hundred_requests_at_once_share_two_turns,
   callers_that_hang_up_while_they_wait_cost_the_others_nothing,
+  whoever_waits_behind_callers_that_hung_up_is_called_to_drive,
+  an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_placed,
   a_driver_that_hangs_up_goes_on_in_the_background,
   a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next,
   a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next,
