@@ -8,7 +8,7 @@ use xtask::paths;
 pub(crate) fn run(seeds: u64, from: Option<u64>) -> Result<bool> {
     let mut tests = paths::cargo();
     tests
-        .args(["test", "--quiet", "--package", "edgelock", "--test", "sim"])
+        .args(["test", "--quiet", "--workspace", "--test", "sim"])
         .args(["--", "--nocapture", "no_promise_breaks"])
         .env("EDGELOCK_SIM_SEEDS", seeds.to_string())
         .env("RUST_BACKTRACE", "0");
