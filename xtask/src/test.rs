@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that has to hold, from formatting to the Worker in `workerd`.
 
+mod native;
 mod report;
 
 use std::env;
@@ -15,11 +16,15 @@ use xtask::paths;
 use xtask::setup::{self, tool};
 use xtask::stack::{Bridge, Webdis, build_bridge};
 
+use self::native::Tests;
 use self::report::{Counts, Report, Step};
 use crate::{faulty, interrupt, npm_test, workerd_tests};
 
 /// The crates that run at the edge, as the edge runs them.
 const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
+
+/// Names the bridge that tests start.
+const BRIDGE_BIN: &str = "EDGELOCK_BRIDGE_BIN";
 
 /// Whether everything holds.
 pub(crate) fn run() -> Result<bool> {
@@ -76,42 +81,84 @@ async fn steps(xtask: &Path) -> Report {
     tokio::join!(meanwhile.run(worker), checks(&mut report));
     report.append(meanwhile);
 
-    report
-        .run(check(
-            "native tests, built",
-            15,
-            "test --workspace --no-run",
-        ))
-        .await;
+    const BUILT: &str = "native tests, built";
+    if !report.run(check(BUILT, 15, native::BUILD)).await {
+        return report;
+    }
+    let tests = match Tests::built() {
+        Ok(tests) => tests,
+        Err(error) => {
+            report.failed(BUILT, &error);
+            return report;
+        }
+    };
     let bridge = paths::target().join("debug/edgelock-bridge");
-    let mut native = cargo("test --workspace --no-fail-fast -- --skip attack::");
-    native.env("EDGELOCK_BRIDGE_BIN", &bridge);
-    // Most of them wait for servers and for time.
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    native.env("RUST_TEST_THREADS", (2 * cores).to_string());
+    let (simulated, others): (Vec<_>, Vec<_>) = tests.into_iter().partition(Tests::are_simulated);
+
+    // Only the simulation needs a core all the time, so it takes what the others leave of it.
+    let mut meanwhile = Report::default();
+    let simulation = native_tests("the simulation", 20, &simulated, &[], &bridge)
+        .giving_way()
+        .quiet();
+    tokio::join!(
+        meanwhile.run(simulation),
+        on_real_parts(xtask, &others, &bridge, &mut report)
+    );
+    report.append(meanwhile);
     report
-        .run(tests(
-            "native tests: client, bridge, Worker in workerd",
-            15,
-            native,
-        ))
-        .await;
-    // One after the other, so that what a client beside gets is due to one attack. Of all targets, since fewer of them would be
-    // built anew, with other features.
-    let mut attacks = cargo("test --workspace --no-fail-fast -- --test-threads=1 attack::");
-    attacks.env("EDGELOCK_BRIDGE_BIN", &bridge);
+}
+
+async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &mut Report) {
+    // One after the other, and beside no other test, so that what a client beside gets is due to one attack.
+    let arguments = ["--test-threads=1", "attack::"];
+    let name = "attacks on the bridge and the Worker, in short";
     report
-        .run(tests(
-            "attacks on the bridge and the Worker, in short",
-            10,
-            attacks,
-        ))
+        .run(native_tests(name, 10, native, &arguments, bridge))
         .await;
 
-    wasm(xtask, &bridge, &mut report).await;
-    npm(xtask, &bridge, &mut report).await;
-    report.run(ours("the demo", 10, xtask, "demo")).await;
-    report
+    let mut meanwhile = Report::default();
+    tokio::join!(npm(xtask, bridge, &mut meanwhile), async {
+        let name = "native tests: client, bridge, Worker in workerd";
+        report
+            .run(native_tests(
+                name,
+                15,
+                native,
+                &["--skip", "attack::"],
+                bridge,
+            ))
+            .await;
+        let documented = cargo("test --workspace --doc");
+        report
+            .run(tests("documentation tests", 5, documented))
+            .await;
+        wasm(xtask, bridge, report).await;
+    });
+    report.append(meanwhile);
+
+    let mut demo = Command::new(xtask);
+    demo.arg("demo").env(BRIDGE_BIN, bridge);
+    report.run(Step::new("the demo", 10, demo)).await;
+}
+
+/// Tests that cargo built, one target after the other.
+fn native_tests(
+    name: &'static str,
+    minutes: u64,
+    tests: &[Tests],
+    arguments: &[&str],
+    bridge: &Path,
+) -> Step {
+    // Most of them wait for servers and for time.
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let commands = tests.iter().map(|tests| {
+        let mut command = tests.command(arguments);
+        command
+            .env(BRIDGE_BIN, bridge)
+            .env("RUST_TEST_THREADS", (2 * cores).to_string());
+        command
+    });
+    Step::of(name, minutes, commands.collect()).counts(Counts::Tests)
 }
 
 async fn checks(report: &mut Report) {
@@ -187,7 +234,7 @@ const PREPARED: &str = "npm: package, installed and its tests built";
 async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
     let built = ours("npm: package, built", 10, xtask, "build-npm");
     let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
-    report.run(built).await && report.run(prepared).await
+    report.run(built.quiet()).await && report.run(prepared.quiet()).await
 }
 
 /// The npm package on its hosts, against one bridge.

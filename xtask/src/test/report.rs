@@ -8,10 +8,11 @@ use anyhow::Error;
 
 use crate::group;
 
+/// Commands that run one after the other, whatever becomes of each, within one time limit.
 pub(crate) struct Step {
     name: &'static str,
     limit: Duration,
-    command: Command,
+    commands: Vec<Command>,
     counts: Counts,
     quiet: bool,
 }
@@ -46,10 +47,14 @@ struct Tally {
 
 impl Step {
     pub(crate) fn new(name: &'static str, minutes: u64, command: Command) -> Self {
+        Self::of(name, minutes, vec![command])
+    }
+
+    pub(crate) fn of(name: &'static str, minutes: u64, commands: Vec<Command>) -> Self {
         Self {
             name,
             limit: Duration::from_secs(60 * minutes),
-            command,
+            commands,
             counts: Counts::One,
             quiet: false,
         }
@@ -62,25 +67,38 @@ impl Step {
 
     /// Runs beside other steps: its output appears only when it failed.
     pub(crate) fn quiet(self) -> Self {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", r#"exec "$0" "$@" 2>&1"#])
-            .arg(self.command.get_program())
-            .args(self.command.get_args());
-        for (name, value) in self.command.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        if let Some(folder) = self.command.get_current_dir() {
-            command.current_dir(folder);
-        }
         Self {
-            command,
             quiet: true,
-            ..self
+            ..self.through(&["sh", "-c", r#"exec "$0" "$@" 2>&1"#])
         }
+    }
+
+    /// Gives way to the steps beside it, so that those find a core when what they waited for has come. It still gets a tenth of what one of
+    /// them gets, so that the servers of its own start in time.
+    pub(crate) fn giving_way(self) -> Self {
+        self.through(&["nice", "-n", "10"])
+    }
+
+    /// Has another program run the commands.
+    fn through(mut self, runner: &[&str]) -> Self {
+        for command in &mut self.commands {
+            let mut outer = Command::new(runner[0]);
+            outer
+                .args(&runner[1..])
+                .arg(command.get_program())
+                .args(command.get_args());
+            for (name, value) in command.get_envs() {
+                match value {
+                    Some(value) => outer.env(name, value),
+                    None => outer.env_remove(name),
+                };
+            }
+            if let Some(folder) = command.get_current_dir() {
+                outer.current_dir(folder);
+            }
+            *command = outer;
+        }
+        self
     }
 }
 
@@ -95,15 +113,24 @@ impl Report {
         let start = Instant::now();
         let mut tally = Tally::default();
         let mut kept = String::new();
-        let ended = group::run(step.command, step.limit, |line| {
-            tally.add(line);
-            if step.quiet {
-                kept.extend([line, "\n"]);
-            } else {
-                println!("{line}");
+        let mut error = None;
+        for command in step.commands {
+            let left = step.limit.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                break;
             }
-        });
-        let error = ended.await.err().map(|error| format!("{error:#}"));
+            let ended = group::run(command, left, |line| {
+                tally.add(line);
+                if step.quiet {
+                    kept.extend([line, "\n"]);
+                } else {
+                    println!("{line}");
+                }
+            });
+            if let Err(failed) = ended.await {
+                error.get_or_insert_with(|| format!("{failed:#}"));
+            }
+        }
         if error.is_some() {
             eprint!("{kept}");
         }
@@ -288,6 +315,57 @@ mod tests {
                 failed: 2,
                 skipped: 4
             }
+        );
+    }
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[tokio::test]
+    async fn each_command_of_a_step_runs_though_one_before_it_failed() {
+        let says = |passed, then| {
+            shell(&format!(
+                "echo 'test result: ok. {passed} passed; 0 failed'; {then}"
+            ))
+        };
+        let commands = vec![says(3, "exit 1"), says(4, "exit 0")];
+        let mut report = Report::default();
+        assert!(
+            !report
+                .run(Step::of("both", 1, commands).counts(Counts::Tests))
+                .await
+        );
+        let tally = report.outcomes[0].tally;
+        assert_eq!((tally.passed, tally.failed), (7, 1));
+    }
+
+    #[tokio::test]
+    async fn the_commands_of_a_step_share_its_limit() {
+        let late = shell("echo 'test result: ok. 1 passed; 0 failed'");
+        let mut step = Step::of("both", 1, vec![shell("sleep 60"), late]);
+        step.limit = Duration::from_millis(200);
+        let mut report = Report::default();
+        assert!(!report.run(step.counts(Counts::Tests)).await);
+        assert_eq!(report.outcomes[0].tally.passed, 0);
+    }
+
+    #[tokio::test]
+    async fn a_step_that_gives_way_has_its_folder_and_its_variables() {
+        let mut command = shell(
+            r#"test "$(nice)" -ge 10 && test "$PWD" = / && test "$GIVEN" = a && test -z "$HOME""#,
+        );
+        command
+            .current_dir("/")
+            .env("GIVEN", "a")
+            .env_remove("HOME");
+        let mut report = Report::default();
+        assert!(
+            report
+                .run(Step::new("gives way", 1, command).giving_way().quiet())
+                .await
         );
     }
 
