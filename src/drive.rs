@@ -9,11 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::bridge::Post;
 use crate::command::Command;
-use crate::operation::{Background, Cx, Id, Input, Operation, Wish};
+use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::{Runtime, SendOutsideWasm};
-use crate::topology::Topology;
 use crate::transport::{Response, Transport, TransportError};
 
 /// What operations are driven on.
@@ -83,28 +81,17 @@ type Ended = Result<u16, TransportError>;
 /// What was heard and not told yet: the transport puts it in.
 type Heard = Arc<Mutex<Vec<u8>>>;
 
-async fn sending<T: Transport, R>(
-    host: Arc<Host<T, R>>,
-    topology: Topology,
-    node: usize,
-    mut post: Post,
-) -> Answer {
-    let body = std::mem::take(&mut post.body);
-    let bridge = &topology.nodes()[node].bridge;
-    host.transport.send(bridge.request(&post, body)).await
+async fn sending<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail) -> Answer {
+    let body = std::mem::take(&mut mail.post.body);
+    host.transport
+        .send(mail.bridge().request(&mail.post, body))
+        .await
 }
 
-async fn listening<T: Transport, R>(
-    host: Arc<Host<T, R>>,
-    topology: Topology,
-    node: usize,
-    mut post: Post,
-    heard: Heard,
-) -> Ended {
-    let body = std::mem::take(&mut post.body);
-    let bridge = &topology.nodes()[node].bridge;
+async fn listening<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail, heard: Heard) -> Ended {
+    let body = std::mem::take(&mut mail.post.body);
     let mut hear = |piece: &[u8]| locked(&heard).extend_from_slice(piece);
-    let request = bridge.request(&post, body);
+    let request = mail.bridge().request(&mail.post, body);
     host.transport.listen(request, &mut hear).await
 }
 
@@ -128,9 +115,9 @@ where
     /// The last that was given to something it waits for.
     ids: u32,
     host: Arc<Host<T, R>>,
-    send: fn(Arc<Host<T, R>>, Topology, usize, Post) -> A,
+    send: fn(Arc<Host<T, R>>, Mail) -> A,
     sleep: fn(Arc<Host<T, R>>, Duration) -> S,
-    listen: fn(Arc<Host<T, R>>, Topology, usize, Post, Heard) -> L,
+    listen: fn(Arc<Host<T, R>>, Mail, Heard) -> L,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -187,17 +174,17 @@ where
     fn grant(&mut self, wish: Wish, waker: Option<&Waker>) {
         let host = self.host.clone();
         match wish {
-            Wish::Send(id, topology, node, post) => {
-                let answer = (self.send)(host, topology, node, post);
+            Wish::Send(id, mail) => {
+                let answer = (self.send)(host, mail);
                 self.flights.answers.push((id, Box::pin(answer)));
             }
             Wish::Wake(id, time) => {
                 let timer = (self.sleep)(host, time);
                 self.flights.timers.push((id, Box::pin(timer)));
             }
-            Wish::Listen(id, topology, node, post) => {
+            Wish::Listen(id, mail) => {
                 let heard = Heard::default();
-                let ended = (self.listen)(host, topology, node, post, heard.clone());
+                let ended = (self.listen)(host, mail, heard.clone());
                 let stream = Stream {
                     heard,
                     has_ended: None,

@@ -18,7 +18,7 @@ mod several;
 
 use std::time::Duration;
 
-use crate::bridge::Post;
+use crate::bridge::{Bridge, Post};
 use crate::command::Command;
 use crate::event::{Event, EventKind};
 use crate::runtime::{Moment, Surroundings};
@@ -80,15 +80,36 @@ pub(crate) type Background = Box<dyn Operation<Outcome = ()> + Send>;
 /// What an operation wants of its driver.
 pub(crate) enum Wish {
     /// To be told what comes of a request.
-    Send(Id, Topology, usize, Post),
+    Send(Id, Mail),
     /// To be woken after this long.
     Wake(Id, Duration),
     /// To be told what a response says that goes on.
-    Listen(Id, Topology, usize, Post),
+    Listen(Id, Mail),
     /// Not to wait for this any more.
     Stop(Id),
     /// To have another go on in the background, with what it waits for, or from its beginning if it waits for nothing.
     Detach(Background, Vec<Id>),
+}
+
+/// What is to be sent, and to which bridge.
+pub(crate) struct Mail {
+    topology: Topology,
+    node: usize,
+    pub(crate) post: Post,
+}
+
+impl Mail {
+    fn new(topology: &Topology, node: usize, post: Post) -> Self {
+        Self {
+            topology: topology.clone(),
+            node,
+            post,
+        }
+    }
+
+    pub(crate) fn bridge(&self) -> &Bridge {
+        &self.topology.nodes()[self.node].bridge
+    }
 }
 
 /// What an operation sees of its driver, and what it says to it.
@@ -121,8 +142,8 @@ impl<'a> Cx<'a> {
     /// Sends `post` once, to one of the bridges.
     pub(crate) fn send(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
         let id = self.id();
-        let wish = Wish::Send(id, topology.clone(), node, post);
-        self.wishes.push(wish);
+        let mail = Mail::new(topology, node, post);
+        self.wishes.push(Wish::Send(id, mail));
         id
     }
 
@@ -140,8 +161,8 @@ impl<'a> Cx<'a> {
     /// Hears what is said on a response that goes on.
     pub(crate) fn listen(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
         let id = self.id();
-        let wish = Wish::Listen(id, topology.clone(), node, post);
-        self.wishes.push(wish);
+        let mail = Mail::new(topology, node, post);
+        self.wishes.push(Wish::Listen(id, mail));
         id
     }
 

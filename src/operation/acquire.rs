@@ -41,7 +41,7 @@ pub(crate) struct Acquire {
 
 enum Phase {
     /// For the first time.
-    Asking(Asking),
+    Asking(Box<Asking>),
     Waiting(Box<Waiting>),
 }
 
@@ -50,7 +50,7 @@ impl Acquire {
     pub(crate) fn reading(claim: Claim, patience: Patience, reads: &[Command]) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, Some(reads)),
-            phase: Phase::Asking(Asking::new()),
+            phase: Phase::Asking(Box::new(Asking::new())),
         }
     }
 
@@ -58,7 +58,7 @@ impl Acquire {
     pub(crate) fn inquiring(claim: Claim, patience: Patience) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, None),
-            phase: Phase::Asking(Asking::new()),
+            phase: Phase::Asking(Box::new(Asking::new())),
         }
     }
 
@@ -79,7 +79,7 @@ impl Acquire {
         asked: Result<Asked, Error>,
     ) -> Option<Result<Granted, Error>> {
         let last = match asked {
-            Ok(Asked::Granted(granted)) => return Some(Ok(granted)),
+            Ok(Asked::Granted(granted)) => return Some(Ok(*granted)),
             Ok(Asked::Held(found)) => Ok(found),
             Err(error) => Err(error),
         };
@@ -135,7 +135,7 @@ impl Operation for TryAcquire {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.asking.on(&mut self.candidate, cx, input)?;
         Some(match asked {
-            Ok(Asked::Granted(granted)) => Ok(Ok(granted)),
+            Ok(Asked::Granted(granted)) => Ok(Ok(*granted)),
             Ok(Asked::Held(found)) => {
                 self.candidate.give_up(cx);
                 Ok(Err(found.contended.replies))

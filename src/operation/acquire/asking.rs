@@ -46,7 +46,7 @@ struct Question(Ask<Acquired>, bool);
 
 /// What came of it.
 pub(super) enum Asked {
-    Granted(Granted),
+    Granted(Box<Granted>),
     Held(Found),
 }
 
@@ -183,7 +183,7 @@ impl Asking {
     fn raise(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
         let raise = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
         let Some(call) = raise else {
-            return Some(Ok(Asked::Granted(who.granted(cx, grant))));
+            return Some(Ok(Asked::Granted(Box::new(who.granted(cx, grant)))));
         };
         let ask = who.claim.ask(&call, Until::Deadline(grant.deadline));
         self.step = Step::Raise(ask, grant);
@@ -283,7 +283,7 @@ fn may_have_run(error: &Error) -> bool {
 impl Answer {
     fn settle(self, who: &mut Candidate, cx: &Cx<'_>) -> Asked {
         match self {
-            Self::Granted(grant) => Asked::Granted(who.granted(cx, grant)),
+            Self::Granted(grant) => Asked::Granted(Box::new(who.granted(cx, grant))),
             Self::Held(found) => Asked::Held(found),
         }
     }
@@ -303,7 +303,7 @@ fn raised(
     if grant.deadline <= cx.now {
         return Err(Error::Expired { lock: lock() });
     }
-    Ok(Asked::Granted(who.granted(cx, grant)))
+    Ok(Asked::Granted(Box::new(who.granted(cx, grant))))
 }
 
 fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Error> {

@@ -45,7 +45,7 @@ pub(super) struct Waiting {
 enum Step {
     Pausing(Pause),
     Asking {
-        asking: Asking,
+        asking: Box<Asking>,
         /// What was heard meanwhile, and may have come after the answer.
         message: Option<String>,
         is_confirmed: bool,
@@ -255,7 +255,7 @@ impl Waiting {
     }
 
     fn ask_now(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
-        let mut asking = Asking::new();
+        let mut asking = Box::new(Asking::new());
         if let Some(asked) = asking.on(who, cx, Input::Started) {
             return self.asked(who, cx, asked, None, false);
         }
@@ -277,7 +277,7 @@ impl Waiting {
         is_confirmed: bool,
     ) -> Outcome {
         let last = match asked {
-            Ok(Asked::Granted(granted)) => return Some(Ok(granted)),
+            Ok(Asked::Granted(granted)) => return Some(Ok(*granted)),
             Ok(Asked::Held(found)) => {
                 self.found = Some(found.clone());
                 Ok(found)
@@ -363,7 +363,7 @@ impl Waiting {
     /// What to say when the wait is over: by its last request, which failed like this or as the one before.
     fn in_vain(&mut self, who: &Candidate, cx: &Cx<'_>, failed: Option<Error>) -> Outcome {
         let last = std::mem::replace(&mut self.last, Ok(()));
-        Some(Err(match (failed.or(last.err()), &self.found) {
+        Some(Err(match (failed.or_else(|| last.err()), &self.found) {
             (Some(error), _) => match self.unknown.take() {
                 Some(unknown) => error.behind(unknown),
                 None => error,
