@@ -14,6 +14,7 @@ mod reach;
 mod rights;
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ const TRANSACTIONS: usize = 16;
 /// How many large requests, or requests for large answers, are with Redis at once. Others wait for their turn.
 const LARGE_AT_ONCE: usize = 4;
 
-/// Scripts that were not answered for so long go apart until they show that they are quick. Others' may have been in their way.
+/// Scripts that were not answered for so much longer than Redis is away go apart until they show that they are quick. Others' may have been in their way.
 const DOUBTFUL: Duration = Duration::from_millis(250);
 
 /// Whether a request's scripts have to show how long they last.
@@ -79,6 +80,8 @@ pub(crate) struct Node {
     pace: Pace,
     bulk: Bulk,
     overdue: Overdue,
+    /// The shortest time, in microseconds, in which Redis answered.
+    shortest_us: AtomicU64,
     /// Why Redis cannot be reached, if it cannot.
     away: Mutex<Option<String>>,
     read_only: RwLock<HashSet<Vec<u8>>>,
@@ -102,6 +105,7 @@ impl Node {
             pace: Pace::default(),
             bulk: Bulk::default(),
             overdue: Overdue::default(),
+            shortest_us: AtomicU64::new(u64::MAX),
             away: Mutex::default(),
             read_only: RwLock::default(),
         }
@@ -210,7 +214,7 @@ impl Node {
                 false => lost.of_a_part(),
             })?;
             let before = std::mem::replace(&mut sent, Instant::now());
-            if sent - before > DOUBTFUL {
+            if sent - before > DOUBTFUL + self.distance(sent - before) {
                 self.pace.doubt(&load.scripts);
             }
             if pieces.are_left() {
@@ -223,6 +227,13 @@ impl Node {
             });
         }
         Ok(replies)
+    }
+
+    /// How far away Redis is, by the shortest time in which it answered so far, `took` included.
+    fn distance(&self, took: Duration) -> Duration {
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let shortest = self.shortest_us.fetch_min(took, Ordering::Relaxed);
+        Duration::from_micros(shortest.min(took))
     }
 
     /// A connection that fails at this is let go, and the next one to ask opens a new one.

@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use reqwest::Method;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, UnixStream};
+use tokio::time::sleep;
 
 use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, header, until};
@@ -182,6 +185,48 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
     beside.got_all().await;
     connection(&lasting(0)).await;
     assert_eq!(connection(&lasting(0)).await, shared);
+}
+
+/// Or each script would take turns with all others there.
+#[tokio::test]
+async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
+    let redis = Redis::start().await;
+    let far = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = far.local_addr().expect("an address").port();
+    let socket = redis.socket();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = far.accept().await {
+            let redis = UnixStream::connect(&socket).await.expect("redis listens");
+            let ((here, back), (there, answers)) = (stream.into_split(), redis.into_split());
+            tokio::spawn(late(here, answers));
+            tokio::spawn(late(there, back));
+        }
+    });
+    let url = format!("redis://127.0.0.1:{port}");
+    let bridge = Bridge::start(["--redis", &url]).await;
+    let connection = async |command: &str| {
+        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
+        let (status, body) = answer(bridge.post("/pipeline", body)).await;
+        assert_eq!(status, 200, "{body}");
+        body.rsplit_once(':').map(|(_, id)| id.to_owned())
+    };
+    let (ping, script) = (r#"["PING"]"#, r#"["EVAL","return 1",0]"#);
+    let shared = connection(ping).await;
+    assert_ne!(connection(script).await, shared);
+    for _ in 0..3 {
+        assert_eq!(connection(script).await, shared);
+    }
+}
+
+/// What is read from the one arrives at the other a while later.
+async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+    let mut chunk = vec![0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut chunk).await {
+        sleep(Duration::from_millis(200)).await;
+        if to.write_all(&chunk[..read]).await.is_err() {
+            return;
+        }
+    }
 }
 
 #[tokio::test]
