@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use super::{Beside, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal};
 
-/// The Redis library gives a connection up on which it reads one.
+/// Most that read replies give a connection up on which they read one.
 #[tokio::test]
 async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
@@ -85,6 +85,7 @@ async fn a_reply_that_is_too_large_is_not_held_and_costs_nobody_else_anything() 
         "return string.rep(string.rep('x', 10000), 2000)",
         "return {ok = string.rep(string.rep('x', 10000), 500)}",
         "local t = {} for n = 1, 100000 do t[n] = n end return t",
+        "local x = {ok = string.rep('x', 100000)} local t = {} for n = 1, 500 do t[n] = x end return t",
     ] {
         let (status, body) = bridge.run(&format!(r#"["EVAL","{script}",0]"#)).await;
         let said = &body[..body.len().min(200)];

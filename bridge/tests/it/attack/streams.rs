@@ -100,7 +100,7 @@ async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
     until_says(&mut reads, "message,loud,xxxxxxxxxx").await;
 }
 
-/// The Redis library gives up a connection on which it reads an error that it does not expect.
+/// Nobody asked for it: what stands in its place must not be taken for an answer.
 #[tokio::test]
 async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
     let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
