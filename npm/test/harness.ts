@@ -60,8 +60,9 @@ export class Stack {
   }
 
   client(settings: ClientSettings = {}): Client {
-    const { url, token, webdis } = this.bridge;
-    const bridge = webdis ? { url: webdis.url, webdis } : { url, token };
+    const { token } = this.bridge;
+    const { url, ...webdis } = this.bridge.webdis ?? this.bridge;
+    const bridge = "user" in webdis ? { url, webdis } : { url, token };
     return new Client({ ...bridge, prefix: this.mark, ...settings });
   }
 

@@ -222,7 +222,7 @@ export class Lease implements Disposable, AsyncDisposable {
     const kept: Kept = { isOn: true, stop: () => {}, ended: this.#kept?.ended };
     this.#kept = kept;
     try {
-      await kept.ended;
+      if (kept.ended) await kept.ended;
       await this.#call(() => this.#raw.keep(begin, maxHoldMs));
     } catch (error) {
       if (!hasBegun) throw error;
