@@ -206,14 +206,14 @@ export class TimedOutError extends EdgelockError {
 }
 
 /** What answers is no bridge, or something on the way spoils its answers. `cause` is what broke off the answer, if that did. */
-export class BadAnswerError extends EdgelockError {
-  override readonly name = "BadAnswerError";
+export class BadResponseError extends EdgelockError {
+  override readonly name = "BadResponseError";
   readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
 
   /** @internal */
   constructor(failure: Failure) {
     super(failure);
-    this.code = failure.code as BadAnswerError["code"];
+    this.code = failure.code as BadResponseError["code"];
   }
 }
 
@@ -243,7 +243,7 @@ export type AnyEdgelockError =
   | RefusedError
   | UnavailableError
   | TimedOutError
-  | BadAnswerError
+  | BadResponseError
   | InternalError;
 
 /** The names of the kinds of errors. They do not change between versions. */
@@ -350,7 +350,7 @@ export function toError(failure: Failure): AnyEdgelockError {
     case "truncated":
     case "too_large":
     case "unexpected_reply":
-      return new BadAnswerError(failure);
+      return new BadResponseError(failure);
     default:
       return new InternalError(failure.message, failure);
   }

@@ -16,7 +16,7 @@ export {
 export type { Command, Word } from "./command.js";
 export {
   type AnyEdgelockError,
-  BadAnswerError,
+  BadResponseError,
   BusyError,
   CommandFailedError,
   EdgelockError,
