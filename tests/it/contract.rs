@@ -63,7 +63,7 @@ fn a_free_lock_is_the_token_under_its_name_for_the_ttl(spawn: Spawn) {
         let lock = stack.lock("sku:42").ttl(ms(30_000)).unwrap();
         let lease = lock.try_acquire().await.unwrap();
         assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
-        assert!((29_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
+        assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
         // ttl less 1 % and 2 ms, less the time that the answer took.
         assert!(lease.remaining() <= ms(30_000 - 300 - 2) && lease.remaining() > ms(20_000));
         lease.release().await.unwrap();
