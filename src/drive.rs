@@ -62,11 +62,7 @@ fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
     Driven {
         operation,
         state: State::New,
-        flights: Flights {
-            answers: Vec::new(),
-            timers: Vec::new(),
-            streams: Vec::new(),
-        },
+        flights: Flights::none(),
         ids: 0,
         send: sending::<T, R>,
         sleep: sleeping::<T, R>,
@@ -231,6 +227,8 @@ where
 {
     fn drop(&mut self) {
         if self.state == State::Begun {
+            // First of all, what was sent is aborted.
+            self.flights = Flights::none();
             self.tell(None, &mut Vec::new, O::cancel);
         }
     }
@@ -248,6 +246,16 @@ struct Stream<L> {
     /// Once it has, as soon as what was heard before is told.
     has_ended: Option<Ended>,
     ended: Pin<Box<L>>,
+}
+
+impl<A, S, L> Flights<A, S, L> {
+    const fn none() -> Self {
+        Self {
+            answers: Vec::new(),
+            timers: Vec::new(),
+            streams: Vec::new(),
+        }
+    }
 }
 
 impl<A, S, L> Flights<A, S, L>

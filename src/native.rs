@@ -11,6 +11,7 @@
 //! }
 //! ```
 
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use reqwest::redirect;
@@ -45,6 +46,8 @@ impl Default for Http {
         // `retry::never`, since `send` promises to send once.
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
+            // One that the environment names would see the credential of a bridge on this machine, which is spoken to in plain HTTP.
+            .no_proxy()
             .retry(reqwest::retry::never());
         Self(client.build().expect("an HTTP client"))
     }
@@ -127,19 +130,39 @@ fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -
     }
 }
 
-/// tokio as [`Runtime`].
+/// tokio as [`Runtime`]. Its background is that of the runtime in which it first waits or is asked for background work, so that a lease
+/// may be dropped on any thread.
 #[derive(Clone)]
-pub struct Tokio(Instant);
+pub struct Tokio {
+    began: Instant,
+    home: Arc<OnceLock<Handle>>,
+}
 
 impl Default for Tokio {
     fn default() -> Self {
-        Self(Instant::now())
+        let tokio = Self {
+            began: Instant::now(),
+            home: Arc::default(),
+        };
+        tokio.home();
+        tokio
+    }
+}
+
+impl Tokio {
+    fn home(&self) -> Option<&Handle> {
+        if let (None, Ok(here)) = (self.home.get(), Handle::try_current()) {
+            let _ = self.home.set(here);
+        }
+        self.home.get()
     }
 }
 
 impl Runtime for Tokio {
     fn now(&self) -> Moment {
-        Moment::from_origin(self.0.elapsed())
+        // Whoever asks for the time is about to wait, in a runtime.
+        self.home();
+        Moment::from_origin(self.began.elapsed())
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -151,8 +174,9 @@ impl Runtime for Tokio {
     }
 
     fn spawn(&self, task: Task) {
-        // Outside of a runtime there is nobody to run it: then it is as if the process had ended.
-        if let Ok(runtime) = Handle::try_current() {
+        // Without a runtime there is nobody to run it: then it is as if the process had ended.
+        let here = Handle::try_current().ok();
+        if let Some(runtime) = here.as_ref().or_else(|| self.home()) {
             runtime.spawn(task);
         }
     }

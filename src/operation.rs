@@ -56,7 +56,7 @@ pub(crate) trait Operation {
     /// Goes on by what happened, to where it waits for something else, or is done. What it does not wait for changes nothing.
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome>;
 
-    /// Nobody waits for its outcome any more, and nothing more is told to it.
+    /// Nobody waits for its outcome any more, and nothing more is told to it. What it waited for is aborted.
     fn cancel(&mut self, cx: &mut Cx<'_>) {
         let _ = cx;
     }

@@ -76,7 +76,8 @@ pub struct NoRandomness;
 
 /// The clock, the timer, the random source and the background of the host.
 ///
-/// On the edge `edgelock::web::Host` is the implementation; natively it is a few lines over the async runtime in use.
+/// On the edge `edgelock::web::Host` is the implementation; natively `edgelock::native::Tokio`, or a few lines over the
+/// async runtime in use.
 pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// The present on a clock that never goes back. Deadlines are computed from it, so its rate must be within 1 % of
     /// Redis's; it may stand still while the handler computes, as it does in deployed Workers.

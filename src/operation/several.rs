@@ -127,18 +127,18 @@ impl Operation for Several {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Answers>> {
         if let Input::Started = input {
             self.begin(cx);
-            let mut at = 0;
-            while let Some(delivery) = self.asked.get_mut(at) {
-                let Some(settled) = delivery.on(cx, Input::Started) else {
-                    at += 1;
-                    continue;
-                };
-                self.asked.swap_remove(at);
-                if let Some(settled) = self.heard(cx, settled) {
-                    return Some(settled);
-                }
-            }
-            return self.give_up_if_all_answered(cx);
+            // All are asked before what one of them comes to at once is judged.
+            let mut settled = Vec::new();
+            self.asked.retain_mut(|delivery| {
+                let answer = delivery.on(cx, Input::Started);
+                let waits = answer.is_none();
+                settled.extend(answer);
+                waits
+            });
+            let mut all = settled.into_iter();
+            return all
+                .find_map(|settled| self.heard(cx, settled))
+                .or_else(|| self.give_up_if_all_answered(cx));
         }
         let settled = pass_on(&mut self.asked, cx, input)?;
         self.heard(cx, settled)

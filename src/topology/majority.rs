@@ -119,6 +119,13 @@ impl Judged for Option<Vec<Reply>> {
     }
 }
 
+/// Of reads without a lock, which one server is asked for.
+impl Judged for Vec<Reply> {
+    fn judge(_: &[Self], _: Count) -> Option<Self> {
+        None
+    }
+}
+
 /// For as long as each that said so has it; under the fence that one of any majority knows.
 impl Judged for Option<Renewed> {
     fn judge(answers: &[Self], count: Count) -> Option<Self> {

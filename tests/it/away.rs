@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use edgelock::Error;
 use xtask::stack::{self, RedisServer};
 
-use crate::support::faulty::{json, serve};
+use crate::support::faulty::Fault::LoseRequest;
+use crate::support::faulty::{Proxy, json, serve};
 use crate::support::watched::watch;
 use crate::support::{Stack, client, client_of, eventually, ms, run};
 use crate::waiting::{LONG, acquire, meanwhile};
@@ -43,6 +44,28 @@ fn a_wait_asks_again_when_the_bridge_said() {
             let asked = asked.borrow();
             assert_eq!(asked.len(), 3);
             assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= ms(1_000)));
+        }
+    });
+}
+
+#[test]
+fn a_waiter_whose_first_request_gets_lost_listens_as_others_do() {
+    run(async {
+        let stack = Stack::spawn();
+        let _held = stack.lock("a").try_acquire().await.unwrap();
+        let route = |url: &str| stack.route_by(url).push(true);
+        let proxy = Proxy::to(&stack.url(), route, [LoseRequest]).await;
+        let lock = proxy
+            .client
+            .clone()
+            .attempts(1)
+            .lock("a")
+            .unwrap()
+            .wait(LONG);
+        let listens = || proxy.seen().iter().any(|words| words[0] == "SUBSCRIBE");
+        tokio::select! {
+            got = lock.acquire() => panic!("{got:?}"),
+            () = eventually(listens) => {}
         }
     });
 }

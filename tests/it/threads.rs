@@ -95,18 +95,25 @@ async fn one_holder_at_a_time_on_several_threads() {
     assert_eq!(stack.redis::<u64>("GET {a}:n"), 8);
 }
 
-#[test]
-fn a_lease_that_is_dropped_outside_of_a_runtime_is_left_to_its_ttl() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_may_be_dropped_on_a_thread_that_is_not_of_the_runtime() {
     let mut stack = Stack::spawn();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let lock = native::client(stack.route()).lock("a").expect("a lock");
+    let lease = lock.acquire().await.expect("a lease");
+    std::thread::spawn(|| drop(lease)).join().expect("no panic");
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+}
+
+#[test]
+fn a_lease_that_is_dropped_when_its_runtime_is_gone_is_left_to_its_ttl() {
+    let mut stack = Stack::spawn();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let bridge: Bridge = stack.route();
     let lease = runtime.block_on(async {
         let lock = native::client(bridge).lock("a")?.ttl(ms(60_000))?;
         lock.acquire().await
     });
+    drop(runtime);
     drop(lease.expect("a lease"));
     assert!(stack.redis::<bool>("EXISTS a"));
 }

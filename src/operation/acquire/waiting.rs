@@ -33,6 +33,8 @@ pub(super) struct Waiting {
     connected_by: Moment,
     /// When to listen again after the stream has ended.
     listen_at: Option<Moment>,
+    /// It was told that another holds the lock, and has begun to wait for that.
+    has_begun: bool,
     /// What the last answer said of the lock.
     found: Option<Found>,
     /// How the last request got lost of which nobody knows what became.
@@ -77,6 +79,7 @@ impl Waiting {
             subscription: Subscription::new(who.claim.topology.clone(), who.channel.take()),
             connected_by: end,
             listen_at: None,
+            has_begun: false,
             found: None,
             unknown: None,
             last: Ok(()),
@@ -124,8 +127,9 @@ impl Waiting {
             Ok(found) => {
                 self.unknown = None;
                 self.last = Ok(());
-                let is_first = self.found.replace(found).is_none();
-                if is_first && cx.now < self.end && who.tries_left() > 0 {
+                self.found = Some(found);
+                if !self.has_begun && cx.now < self.end && who.tries_left() > 0 {
+                    self.has_begun = true;
                     self.begin(who, cx);
                 }
                 None
