@@ -1,11 +1,8 @@
 //! A mutex at each of several servers, of which a majority decides. Nobody queues, and what is given back is barred at once.
 
 use super::lua::{Script, Scripts, part};
-use super::mutex::{ACQUIRED, EXTEND, HAND_OVER, STORAGE};
-use super::shared::{
-    ANOTHER, BURY, FENCE, FORCE_RELEASE, HOLD, INSPECT, KEYS, LOST, PROLONG, QUEUE, RECEIPT, RENEW,
-    RESP,
-};
+use super::mutex::{FORCING, RENEWING, STORAGE};
+use super::shared::{FENCE, HOLD, INSPECT, KEYS, PROLONG, RESP};
 use super::{Refusals, Row, Waking};
 
 const ACQUIRE: &str = part!("quorum/acquire.lua");
@@ -17,11 +14,11 @@ const RAISE: &str = part!("quorum/raise.lua");
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
         acquire: Script::of(&[KEYS, FENCE, HOLD, UPTIME, PROLONG, ACQUIRE]),
-        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW]),
+        renew: Script::of(RENEWING),
         release: Script::of(&[KEYS, STORAGE, WITHDRAW]),
         abandon: Script::of(&[KEYS, STORAGE, WITHDRAW]),
         inspect: Script::of(&[KEYS, RESP, STORAGE, UPTIME, INSPECT]),
-        force_release: Script::of(&[KEYS, FENCE, BURY, QUEUE, HAND_OVER, FORCE_RELEASE]),
+        force_release: Script::of(FORCING),
     },
     signalling: None,
     keys: |_, _| Vec::new(),
