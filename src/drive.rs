@@ -51,14 +51,7 @@ pub(crate) fn drive_in_background<T: Transport, R: Runtime>(
 fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
     host: Arc<Host<T, R>>,
     operation: O,
-) -> Driven<
-    O,
-    T,
-    R,
-    impl Future<Output = Answer> + SendOutsideWasm,
-    impl Future<Output = ()> + SendOutsideWasm,
-    impl Future<Output = Ended> + SendOutsideWasm,
-> {
+) -> Driven<O, T, R, impl Flight<Answer>, impl Flight<()>, impl Flight<Ended>> {
     Driven {
         operation,
         state: State::New,
@@ -74,21 +67,21 @@ fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
 type Answer = Result<Response, TransportError>;
 type Ended = Result<u16, TransportError>;
 
+/// Something that an operation waits for, on its way.
+trait Flight<O>: Future<Output = O> + SendOutsideWasm + 'static {}
+
+impl<O, F: Future<Output = O> + SendOutsideWasm + 'static> Flight<O> for F {}
+
 /// What was heard and not told yet: the transport puts it in.
 type Heard = Arc<Mutex<Vec<u8>>>;
 
 async fn sending<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail) -> Answer {
-    let body = std::mem::take(&mut mail.post.body);
-    host.transport
-        .send(mail.bridge().request(&mail.post, body))
-        .await
+    host.transport.send(mail.request()).await
 }
 
 async fn listening<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail, heard: Heard) -> Ended {
-    let body = std::mem::take(&mut mail.post.body);
     let mut hear = |piece: &[u8]| locked(&heard).extend_from_slice(piece);
-    let request = mail.bridge().request(&mail.post, body);
-    host.transport.listen(request, &mut hear).await
+    host.transport.listen(mail.request(), &mut hear).await
 }
 
 async fn sleeping<T, R: Runtime>(host: Arc<Host<T, R>>, time: Duration) {
@@ -101,9 +94,9 @@ where
     O: Operation,
     T: Transport,
     R: Runtime,
-    A: Future<Output = Answer> + SendOutsideWasm + 'static,
-    S: Future<Output = ()> + SendOutsideWasm + 'static,
-    L: Future<Output = Ended> + SendOutsideWasm + 'static,
+    A: Flight<Answer>,
+    S: Flight<()>,
+    L: Flight<Ended>,
 {
     operation: O,
     state: State,
@@ -128,9 +121,9 @@ where
     O: Operation,
     T: Transport,
     R: Runtime,
-    A: Future<Output = Answer> + SendOutsideWasm + 'static,
-    S: Future<Output = ()> + SendOutsideWasm + 'static,
-    L: Future<Output = Ended> + SendOutsideWasm + 'static,
+    A: Flight<Answer>,
+    S: Flight<()>,
+    L: Flight<Ended>,
 {
     fn poll(
         &mut self,
@@ -221,9 +214,9 @@ where
     O: Operation,
     T: Transport,
     R: Runtime,
-    A: Future<Output = Answer> + SendOutsideWasm + 'static,
-    S: Future<Output = ()> + SendOutsideWasm + 'static,
-    L: Future<Output = Ended> + SendOutsideWasm + 'static,
+    A: Flight<Answer>,
+    S: Flight<()>,
+    L: Flight<Ended>,
 {
     fn drop(&mut self) {
         if self.state == State::Begun {

@@ -200,8 +200,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// Has a call executed that belongs to no acquisition.
-    async fn ask<O: Judged>(&self, call: &Call, session: &Session) -> Result<O, Error> {
-        let ask = Ask::new(&self.topology, call, session, Until::Timeout);
+    async fn ask<O: Judged>(&self, call: Call, session: &Session) -> Result<O, Error> {
+        let ask = Ask::new(&self.topology, call.into(), session, Until::Timeout);
         drive(&self.host, ask).await.outcome
     }
 
@@ -250,7 +250,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let session = Session::random(self.runtime())?;
         let uptime = uptime(&self.kind, &self.topology, self.lasts());
         let call = Call::inspect(&self.name, &self.kind, &session, uptime);
-        self.ask(&call, &session).await
+        self.ask(call, &session).await
     }
 
     /// Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call.
@@ -262,7 +262,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub async fn force_release(&self) -> Result<bool, Error> {
         let session = Session::random(self.runtime())?;
         let call = Call::force_release(&self.name, &self.kind, &session);
-        self.ask(&call, &session).await
+        self.ask(call, &session).await
     }
 }
 

@@ -18,12 +18,12 @@ mod several;
 
 use std::time::Duration;
 
-use crate::bridge::{Bridge, Post};
+use crate::bridge::Post;
 use crate::command::Command;
 use crate::event::{Event, EventKind};
 use crate::runtime::{Moment, Surroundings};
 use crate::topology::Topology;
-use crate::transport::{Response, TransportError};
+use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, Granted, Patience, TryAcquire};
 pub(crate) use ask::Ask;
@@ -95,7 +95,7 @@ pub(crate) enum Wish {
 pub(crate) struct Mail {
     topology: Topology,
     node: usize,
-    pub(crate) post: Post,
+    post: Post,
 }
 
 impl Mail {
@@ -107,8 +107,11 @@ impl Mail {
         }
     }
 
-    pub(crate) fn bridge(&self) -> &Bridge {
-        &self.topology.nodes()[self.node].bridge
+    /// As a transport sends it. Once: its body goes along.
+    pub(crate) fn request(&mut self) -> Request<'_> {
+        let body = std::mem::take(&mut self.post.body);
+        let bridge = &self.topology.node(self.node).bridge;
+        bridge.request(&self.post, body)
     }
 }
 

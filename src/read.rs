@@ -28,6 +28,6 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
         ));
     };
     let session = Session::random(&host.runtime)?;
-    let ask = Ask::new(topology, &Call::read(reads), &session, Until::Timeout);
+    let ask = Ask::new(topology, Call::read(reads).into(), &session, Until::Timeout);
     drive(host, ask).await.outcome
 }

@@ -70,6 +70,11 @@ impl Topology {
         &self.shared.nodes
     }
 
+    /// `node` is a place among them.
+    pub(crate) fn node(&self, node: usize) -> &Node {
+        &self.shared.nodes[node]
+    }
+
     /// A number that no other request has.
     pub(crate) fn count_request(&self) -> u64 {
         self.shared.requests.fetch_add(1, Ordering::Relaxed)
@@ -100,7 +105,7 @@ impl Topology {
     /// The bridge that pushes to waiters, if there is one.
     pub(crate) fn speaker(&self) -> Option<usize> {
         self.single()
-            .filter(|node| self.nodes()[*node].pushes() == Some(true))
+            .filter(|node| self.node(*node).pushes() == Some(true))
     }
 
     /// Whether waiters listen.
@@ -111,7 +116,7 @@ impl Topology {
     /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
         self.single()
-            .is_some_and(|node| self.nodes()[node].pushes() != Some(false))
+            .is_some_and(|node| self.node(node).pushes() != Some(false))
     }
 
     fn single(&self) -> Option<usize> {
@@ -153,7 +158,7 @@ impl Node {
     }
 
     /// It has no subscriptions.
-    pub(crate) fn is_mute(&self) {
+    pub(crate) fn found_mute(&self) {
         self.mute.store(true, Ordering::Relaxed);
     }
 }

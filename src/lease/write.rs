@@ -36,7 +36,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let call = Call::release(self.claim.subject(), &write);
         let Settled {
             outcome, asked_at, ..
-        } = self.call(&call, until).await;
+        } = self.call(call, until).await;
         let told = writing.settle(outcome);
         match &told {
             Ok(_) | Err(Error::CommandFailed { .. }) => {
@@ -65,7 +65,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             begun_at,
             asked_at,
             ..
-        } = self.call::<Option<Renewed>>(&call, until).await;
+        } = self.call::<Option<Renewed>>(call, until).await;
         // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
         let renewed_at = if write.number == 0 {
             asked_at
@@ -115,7 +115,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         }
     }
 
-    async fn call<O: Judged>(&self, call: &Call, until: Until) -> Settled<O> {
-        drive(&self.host, self.claim.ask(call, until)).await
+    async fn call<O: Judged>(&self, call: Call, until: Until) -> Settled<O> {
+        drive(&self.host, self.claim.ask(call.into(), until)).await
     }
 }

@@ -66,14 +66,14 @@ impl Acquire {
         match &mut self.phase {
             Phase::Asking(asking) => {
                 let asked = asking.on(&mut self.candidate, cx, input)?;
-                self.has_asked(cx, asked)
+                self.first_answer(cx, asked)
             }
             Phase::Waiting(waiting) => waiting.on(&mut self.candidate, cx, input),
         }
     }
 
     /// The first time with all that an acquisition without a wait has: a wait is for another holder, not for the way to the bridge.
-    fn has_asked(
+    fn first_answer(
         &mut self,
         cx: &mut Cx<'_>,
         asked: Result<Asked, Error>,

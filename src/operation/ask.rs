@@ -1,6 +1,7 @@
 //! One call where the lock lives, and its outcome.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::delivery::Delivery;
 use super::several::Several;
@@ -20,7 +21,12 @@ enum Whom {
 
 impl<O: Judged> Ask<O> {
     /// Where the lock lives.
-    pub(crate) fn new(topology: &Topology, call: &Call, session: &Session, until: Until) -> Self {
+    pub(crate) fn new(
+        topology: &Topology,
+        call: Arc<Call>,
+        session: &Session,
+        until: Until,
+    ) -> Self {
         let whom = match topology.reach {
             Reach::One(node) => Whom::One(Delivery::new(
                 topology,

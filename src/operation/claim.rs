@@ -1,5 +1,6 @@
 //! One token's claim to one lock: what an acquisition asks with, and its lease then holds.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Ask, Cx, Input, Operation, Settled, Until};
@@ -62,7 +63,7 @@ impl Claim {
     }
 
     /// What has `call` executed where the lock lives.
-    pub(crate) fn ask<O: Judged>(&self, call: &Call, until: Until) -> Ask<O> {
+    pub(crate) fn ask<O: Judged>(&self, call: Arc<Call>, until: Until) -> Ask<O> {
         Ask::new(&self.topology, call, &self.session, until)
     }
 
@@ -119,7 +120,7 @@ pub(crate) fn check_commands(kind: &Kind, commands: &[Command]) -> Result<(), Er
 /// of it; what could not be given up ends with its ttl.
 pub(crate) struct GiveBack {
     claim: Claim,
-    call: Call,
+    call: Arc<Call>,
     ask: Option<Ask<Option<Vec<Reply>>>>,
     /// Of a lease: whether it is news that it is lost.
     lease: Option<bool>,
@@ -127,20 +128,20 @@ pub(crate) struct GiveBack {
 
 impl GiveBack {
     /// What a token that never had the lock, or may have had it, asked for.
-    pub(crate) const fn asked_for(claim: Claim, call: Call) -> Self {
+    pub(crate) fn asked_for(claim: Claim, call: Call) -> Self {
         Self {
             claim,
-            call,
+            call: call.into(),
             ask: None,
             lease: None,
         }
     }
 
     /// A lease that nobody has any more.
-    pub(crate) const fn lease(claim: Claim, call: Call, tells_loss: bool) -> Self {
+    pub(crate) fn lease(claim: Claim, call: Call, tells_loss: bool) -> Self {
         Self {
             claim,
-            call,
+            call: call.into(),
             ask: None,
             lease: Some(tells_loss),
         }
@@ -173,7 +174,7 @@ impl Operation for GiveBack {
             if !self.claim.use_up() {
                 return Some(());
             }
-            self.ask = Some(self.claim.ask(&self.call, Until::Timeout));
+            self.ask = Some(self.claim.ask(self.call.clone(), Until::Timeout));
         }
         let settled = self.ask.as_mut()?.on(cx, input)?;
         self.tell(cx, &settled);

@@ -8,6 +8,7 @@
 //!                  Pausing ─── Woken ─────────┘
 //! ```
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::repeats::Repeats;
@@ -27,7 +28,7 @@ use crate::transport::{Response, TransportError};
 pub(super) struct Delivery {
     topology: Topology,
     node: usize,
-    call: Call,
+    call: Arc<Call>,
     session: Session,
     check: Check,
     repeats: Repeats,
@@ -64,7 +65,7 @@ impl Delivery {
     pub(super) fn new(
         topology: &Topology,
         node: usize,
-        call: &Call,
+        call: Arc<Call>,
         session: &Session,
         until: Until,
         check: Check,
@@ -72,10 +73,10 @@ impl Delivery {
         let origin = Moment::from_origin(Duration::ZERO);
         Self {
             node,
-            call: call.clone(),
             session: session.clone(),
             check,
-            repeats: Repeats::new(call, until, topology.attempts, topology.request_timeout),
+            repeats: Repeats::new(&call, until, topology.attempts, topology.request_timeout),
+            call,
             begun_at: origin,
             asked_at: origin,
             requests: 0,
@@ -218,7 +219,7 @@ impl Delivery {
     }
 
     fn place(&self) -> &Node {
-        &self.topology.nodes()[self.node]
+        self.topology.node(self.node)
     }
 
     fn bridge(&self) -> &Bridge {

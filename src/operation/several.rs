@@ -1,5 +1,7 @@
 //! One call to several bridges at once, for what a majority says.
 
+use std::sync::Arc;
+
 use super::delivery::{Check, Delivery};
 use super::{Cx, Id, Input, Operation, Settled, Until};
 use crate::error::Error;
@@ -11,7 +13,7 @@ use crate::topology::{Count, Topology};
 /// Is done as soon as the answers amount to something.
 pub(super) struct Several {
     topology: Topology,
-    call: Call,
+    call: Arc<Call>,
     session: Session,
     until: Until,
     check: Check,
@@ -34,7 +36,7 @@ const NO_BRIDGES: Error = Error::UnexpectedReply("no bridge was asked");
 impl Several {
     pub(super) fn new(
         topology: &Topology,
-        call: &Call,
+        call: Arc<Call>,
         session: &Session,
         until: Until,
         check: Check,
@@ -42,7 +44,7 @@ impl Several {
     ) -> Self {
         Self {
             topology: topology.clone(),
-            call: call.clone(),
+            call,
             session: session.clone(),
             until,
             check,
@@ -65,7 +67,7 @@ impl Several {
             self.asked.push(Delivery::new(
                 &alone,
                 node,
-                &self.call,
+                self.call.clone(),
                 &self.session,
                 until,
                 self.check,

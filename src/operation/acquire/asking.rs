@@ -172,7 +172,7 @@ impl Asking {
         step: fn(Question) -> Step,
     ) -> Outcome {
         let was_exposed = std::mem::replace(&mut who.exposed, true);
-        let ask = Ask::new(topology, &who.call, &who.claim.session, until);
+        let ask = Ask::new(topology, who.call.clone(), &who.claim.session, until);
         self.step = step(Question(ask, was_exposed));
         // It may be refused before it was sent.
         self.on(who, cx, Input::Started)
@@ -185,7 +185,7 @@ impl Asking {
         let Some(call) = raise else {
             return Some(Ok(Asked::Granted(Box::new(who.granted(cx, grant)))));
         };
-        let ask = who.claim.ask(&call, Until::Deadline(grant.deadline));
+        let ask = who.claim.ask(call.into(), Until::Deadline(grant.deadline));
         self.step = Step::Raise(ask, grant);
         self.on(who, cx, Input::Started)
     }
@@ -313,6 +313,6 @@ fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Error> {
     who.claim.session = session;
     who.claim.token = token;
     let (subject, ttl) = (who.claim.subject(), who.claim.ttl);
-    who.call = Call::acquire(subject, ttl, None, false, Reads::NONE);
+    who.call = Call::acquire(subject, ttl, None, false, Reads::NONE).into();
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Who asks for a lock: with what, how patiently, and what it has to give back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::schedule;
@@ -24,7 +25,7 @@ pub(crate) struct Patience {
 
 pub(super) struct Candidate {
     pub(super) claim: Claim,
-    pub(super) call: Call,
+    pub(super) call: Arc<Call>,
     pub(super) patience: Patience,
     /// What is to be read is asked for anew before each request.
     inquires: bool,
@@ -206,7 +207,12 @@ fn own_place(claim: &Claim, patience: &Patience) -> Place {
     }
 }
 
-fn call(claim: &Claim, patience: &Patience, waiter: Option<&Waiter>, reads: &[Command]) -> Call {
+fn call(
+    claim: &Claim,
+    patience: &Patience,
+    waiter: Option<&Waiter>,
+    reads: &[Command],
+) -> Arc<Call> {
     let subject = claim.subject();
     let reads = Reads {
         commands: reads,
@@ -214,6 +220,7 @@ fn call(claim: &Claim, patience: &Patience, waiter: Option<&Waiter>, reads: &[Co
     };
     Call::acquire(subject, claim.ttl, waiter, patience.fair, reads)
         .replicated(claim.replicas.as_ref())
+        .into()
 }
 
 fn takes_over(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {

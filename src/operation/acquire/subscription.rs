@@ -55,7 +55,7 @@ impl Subscription {
             self.state = State::Closed;
             return;
         };
-        let bridge = &self.topology.nodes()[node].bridge;
+        let bridge = &self.topology.node(node).bridge;
         let (post, stream) = bridge.listen(channel, limit);
         self.state = State::Open {
             id: cx.listen(&self.topology, node, post),
@@ -110,7 +110,7 @@ impl Subscription {
                         .is_ok_and(|status| Bridge::never_pushes(*status)),
                     self.topology.speaker(),
                 ) {
-                    self.topology.nodes()[node].is_mute();
+                    self.topology.node(node).found_mute();
                 }
                 self.state = State::Closed;
                 Some(Heard::Closed)
