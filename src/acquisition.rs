@@ -161,19 +161,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::runtime::{Moment, NoRandomness, Task};
+    use crate::runtime::{EntropyUnavailable, Instant, Task};
 
     #[derive(Default)]
     struct Counts(AtomicU8);
 
     impl Runtime for Counts {
-        fn now(&self) -> Moment {
-            Moment::from_origin(Duration::ZERO)
+        fn now(&self) -> Instant {
+            Instant::from_origin(Duration::ZERO)
         }
 
         async fn sleep(&self, _: Duration) {}
 
-        fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
             bytes.fill(self.0.fetch_add(1, Relaxed) + 1);
             Ok(())
         }

@@ -76,7 +76,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// same token, and a write its number. A write is not sent again later than half a minute after
     /// the first time: Redis knows no longer that it is the same.
     #[must_use]
-    pub const fn attempts(mut self, attempts: u32) -> Self {
+    pub const fn max_attempts(mut self, attempts: u32) -> Self {
         self.topology.attempts = attempts;
         self
     }
@@ -128,7 +128,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a command may write, or there are several bridges to read from: see [`Client::at`].
+    /// [`Error::InvalidArgument`] if a command may write, or there are several bridges to read from: see [`Client::shard_of`].
     /// [`Error::CommandFailed`] if one failed; those of the bridge.
     ///
     /// # Cancel safety

@@ -65,7 +65,7 @@ pub enum Reply {
     /// A number. A script passes it through a double, so it is exact below 2^53.
     Int(i64),
     /// A string, or a status such as `OK`. Exactly the bytes that Redis has.
-    Text(Vec<u8>),
+    Bytes(Vec<u8>),
     /// Several replies.
     Array(Vec<Self>),
     /// An error, as Redis spells it. Never at the top of what a lease returns: there it is [`crate::Error::CommandFailed`].
@@ -78,27 +78,27 @@ impl Reply {
     /// ```
     /// use edgelock::Reply;
     ///
-    /// assert_eq!(Reply::Int(7).int(), Some(7));
-    /// assert_eq!(Reply::Text(b"7".to_vec()).int(), Some(7));
-    /// assert_eq!(Reply::Nil.int(), None);
+    /// assert_eq!(Reply::Int(7).as_i64(), Some(7));
+    /// assert_eq!(Reply::Bytes(b"7".to_vec()).as_i64(), Some(7));
+    /// assert_eq!(Reply::Nil.as_i64(), None);
     /// ```
-    pub fn int(&self) -> Option<i64> {
+    pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(number) => Some(*number),
-            _ => self.text()?.parse().ok(),
+            _ => self.as_str()?.parse().ok(),
         }
     }
 
     /// The text, if it is text, and valid UTF-8.
-    pub fn text(&self) -> Option<&str> {
+    pub fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(bytes) => std::str::from_utf8(bytes).ok(),
+            Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
     }
 
     /// The elements, if there are several.
-    pub fn array(&self) -> Option<&[Self]> {
+    pub fn as_array(&self) -> Option<&[Self]> {
         match self {
             Self::Array(replies) => Some(replies),
             _ => None,

@@ -7,7 +7,7 @@ use crate::quoted::Named;
 /// An operation's failure.
 ///
 /// Three things that other clients mix up are different here: the lock is [held by another](Error::Held), the lease is
-/// [lost](Error::Lost), and it [could not be learned](Error::is_unknown) what happened.
+/// [lost](Error::Lost), and it [could not be learned](Error::is_outcome_unknown) what happened.
 ///
 /// No message holds a token or a credential; what a bridge or Redis said is quoted up to 200 characters, with both cut out.
 /// A `lock` is the Redis key of the lock that the error is about, with the client's prefix, in full. A message shows up to
@@ -21,7 +21,7 @@ pub enum Error {
 
     /// The host gave no random bytes for a token. Workers give them only inside a request handler.
     #[error("the host gives no random bytes here; acquire inside a request handler")]
-    NoRandomness,
+    EntropyUnavailable,
 
     /// Another holder has the lock, and had it for as long as this call was willing to wait.
     #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref()), left(*remaining))]
@@ -55,14 +55,14 @@ pub enum Error {
         retry_after: Duration,
     },
 
-    /// Fewer replicas than [`crate::Lock::replicas`] asks for have acknowledged in time, so that the lock might not survive a
+    /// Fewer replicas than [`crate::Lock::wait_for_replicas`] asks for have acknowledged in time, so that the lock might not survive a
     /// fail-over. An acquisition is given back. A lease goes on as it was, its deadline not moved; the commands of
     /// [`crate::Lease::exec`] were executed, though not so safely.
     #[error(
         "{acknowledged} of {asked} replicas acknowledged lock {} in time",
         Named(lock)
     )]
-    Unreplicated {
+    NotReplicated {
         /// Which lock.
         lock: String,
         /// How many must.
@@ -91,7 +91,7 @@ pub enum Error {
         "the work was stopped: it held lock {} for longer than allowed",
         Named(lock)
     )]
-    HeldTooLong {
+    MaxHoldExceeded {
         /// Which lock.
         lock: String,
     },
@@ -104,7 +104,7 @@ pub enum Error {
         lock: String,
     },
 
-    /// Another `exec`, `commit` or `release` of the same lease has not come back yet, or other work is [kept](crate::Lease::keep)
+    /// Another `exec`, `commit` or `release` of the same lease has not come back yet, or other work is [kept](crate::Lease::run)
     /// under it. Nothing was sent.
     #[error(
         "another write of the lease of lock {} is still under way",
@@ -200,13 +200,13 @@ impl Error {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::InvalidArgument(_) => "invalid_argument",
-            Self::NoRandomness => "no_randomness",
+            Self::EntropyUnavailable => "entropy_unavailable",
             Self::Held { .. } => "held",
             Self::Quarantined { .. } => "quarantined",
-            Self::Unreplicated { .. } => "unreplicated",
+            Self::NotReplicated { .. } => "not_replicated",
             Self::Lost { .. } => "lost",
             Self::Expired { .. } => "expired",
-            Self::HeldTooLong { .. } => "held_too_long",
+            Self::MaxHoldExceeded { .. } => "max_hold_exceeded",
             Self::Released { .. } => "released",
             Self::Busy { .. } => "busy",
             Self::CommandFailed { .. } => "command_failed",
@@ -236,10 +236,10 @@ impl Error {
         match self {
             Self::Held { lock, .. }
             | Self::Quarantined { lock, .. }
-            | Self::Unreplicated { lock, .. }
+            | Self::NotReplicated { lock, .. }
             | Self::Lost { lock }
             | Self::Expired { lock }
-            | Self::HeldTooLong { lock }
+            | Self::MaxHoldExceeded { lock }
             | Self::Released { lock }
             | Self::Busy { lock }
             | Self::WrongType { lock } => Some(lock),
@@ -253,10 +253,10 @@ impl Error {
     /// ```
     /// use edgelock::Error;
     ///
-    /// assert!(Error::Truncated.is_unknown());
-    /// assert!(!Error::Lost { lock: "sku:42".into() }.is_unknown());
+    /// assert!(Error::Truncated.is_outcome_unknown());
+    /// assert!(!Error::Lost { lock: "sku:42".into() }.is_outcome_unknown());
     /// ```
-    pub const fn is_unknown(&self) -> bool {
+    pub const fn is_outcome_unknown(&self) -> bool {
         match self {
             Self::TimedOut(_)
             | Self::NotJson { .. }

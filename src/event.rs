@@ -9,7 +9,7 @@ use crate::error::Error;
 #[non_exhaustive]
 pub struct Event<'a> {
     /// The lock's key; empty for what concerns no lock, as a read without one.
-    pub name: &'a str,
+    pub lock: &'a str,
     /// What happened.
     pub kind: EventKind<'a>,
 }

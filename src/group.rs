@@ -60,7 +60,7 @@ use reads::Asked;
 ///         left: &mut Option<i64>,
 ///         _: u64,
 ///     ) -> Decision<bool> {
-///         let left = left.get_or_insert(replies[0].int().unwrap_or(0));
+///         let left = left.get_or_insert(replies[0].as_i64().unwrap_or(0));
 ///         if *left == 0 {
 ///             return Decision::Leave(false);
 ///         }
@@ -154,7 +154,7 @@ impl<S: Section> GroupCommit<S> {
     ///
     /// # Errors
     /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit), told to
-    /// each item of the turn that they concern, with nothing written unless [`Error::is_unknown`].
+    /// each item of the turn that they concern, with nothing written unless [`Error::is_outcome_unknown`].
     /// If it is, it is so for exactly the items whose answers rest on the commit; they are not
     /// decided again. [`Error::CommandFailed`] for an item whose own command failed, and
     /// [`Error::InvalidArgument`] for one whose own commands cannot be sent.

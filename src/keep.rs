@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::lease::{Lease, Standing, Why};
 use crate::operation::drift;
 use crate::race::{First, race};
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Instant, Runtime};
 use crate::transport::Transport;
 
 /// Between a renewal that failed and the next try: a part of the ttl, so that several fit in.
@@ -31,7 +31,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// # Cancel safety
     /// Dropping the future drops the work. The lease is as it was last renewed.
-    pub async fn keep<O, E: From<Error>>(
+    pub async fn run<O, E: From<Error>>(
         &self,
         max_hold: Option<Duration>,
         work: impl Future<Output = Result<O, E>>,
@@ -58,10 +58,10 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Keeps the lease, by renewing it, for as long as this is awaited: for work that is in no one place, beside which it goes on. As
-    /// with [`Lease::keep`], a resumed lease is renewed first, and `max_hold` bounds it; but nothing is released when it is dropped.
+    /// with [`Lease::run`], a resumed lease is renewed first, and `max_hold` bounds it; but nothing is released when it is dropped.
     ///
     /// It comes back when nothing is left to keep, with why: [`Error::Released`] when the lease was given back or handed over, by the
-    /// time of its next renewal; [`Error::Lost`], [`Error::Expired`]; [`Error::HeldTooLong`] after `max_hold`, with the lock given back. At once,
+    /// time of its next renewal; [`Error::Lost`], [`Error::Expired`]; [`Error::MaxHoldExceeded`] after `max_hold`, with the lock given back. At once,
     /// those of [`Lease::renew`] if it is over, or could not be renewed, and [`Error::Busy`] if it is kept already.
     ///
     /// ```
@@ -89,7 +89,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Until when it is kept at most. One that was resumed is renewed for it.
-    async fn kept_until(&self, max_hold: Option<Duration>) -> Result<Moment, Error> {
+    async fn kept_until(&self, max_hold: Option<Duration>) -> Result<Instant, Error> {
         let claim = self.claim();
         let mut since = claim.since;
         if self.deadline().is_none() {
@@ -136,7 +136,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 }
 
 /// Renews `lease` every third of its ttl, and comes back when it is lost, past its deadline, held for too long, or given back.
-async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) -> Why {
+async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Instant) -> Why {
     let runtime = lease.runtime();
     let mut not_before = None;
     loop {
@@ -161,7 +161,7 @@ async fn renewing<T: Transport, R: Runtime>(lease: &Lease<T, R>, until: Moment) 
             return Why::Expired;
         }
         if until <= now {
-            return Why::HeldTooLong;
+            return Why::MaxHoldExceeded;
         }
         let end = deadline.min(until).since(now);
         let due = renewal_due(deadline, lease.ttl()).max(not_before.unwrap_or(now));
@@ -193,6 +193,6 @@ fn pause_after(error: &Error, ttl: Duration, left: Duration) -> Duration {
 }
 
 /// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.
-fn renewal_due(deadline: Moment, ttl: Duration) -> Moment {
+fn renewal_due(deadline: Instant, ttl: Duration) -> Instant {
     deadline.earlier_by(ttl.saturating_sub(drift(ttl))) + ttl / 3
 }

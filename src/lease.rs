@@ -14,7 +14,7 @@ use crate::drive::{Host, drive_in_background};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::operation::{Claim, GiveBack, Until};
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Instant, Runtime};
 use crate::script::{Call, Write};
 use crate::token::Token;
 use crate::transport::Transport;
@@ -33,7 +33,7 @@ pub(crate) use terms::Terms;
 ///
 /// Calls on one lease may overlap, except that of [`exec`](Lease::exec), [`commit`](Lease::commit) and
 /// [`release`](Lease::release) one at a time runs. Once a release or a commit was sent, only these two may follow, also if its
-/// outcome is [unknown](Error::is_unknown): nothing [remains](Lease::remaining) of the lease then.
+/// outcome is [unknown](Error::is_outcome_unknown): nothing [remains](Lease::remaining) of the lease then.
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
     host: Arc<Host<T, R>>,
@@ -51,7 +51,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         host: Arc<Host<T, R>>,
         claim: Claim,
         terms: Terms,
-        deadline: Option<Moment>,
+        deadline: Option<Instant>,
     ) -> Self {
         Self {
             host,
@@ -85,7 +85,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.claim.token.clone()
     }
 
-    /// As [`Lease::into_token`]: the lease is over here, and goes on where it is resumed. Work under it that is [kept](Lease::keep)
+    /// As [`Lease::into_token`]: the lease is over here, and goes on where it is resumed. Work under it that is [kept](Lease::run)
     /// may go on, and is not told if the lease is lost then.
     ///
     /// ```
@@ -134,11 +134,11 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// As [`Lease::renew`], for `ttl` from now in place of its own: 4 ms to 366 days, in whole milliseconds. That is once; later renewals,
-    /// and those of [`Lease::keep`], give the lease its own ttl again. What it has longer is not cut short.
+    /// and those of [`Lease::run`], give the lease its own ttl again. What it has longer is not cut short.
     ///
     /// # Errors
     /// As [`Lease::renew`]. [`Error::InvalidArgument`] out of that range; over several bridges, also for longer than both the lock's ttl
-    /// and [`Client::quarantine`](crate::Client::quarantine): a server that came back empty would have a say too early.
+    /// and [`Client::restart_quarantine`](crate::Client::restart_quarantine): a server that came back empty would have a say too early.
     ///
     /// # Cancel safety
     /// As [`Lease::renew`].
@@ -163,7 +163,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. They are applied exactly once, or, with an
-    /// error other than [`Error::CommandFailed`] and [`Error::Unreplicated`] that is not [unknown](Error::is_unknown), not at all.
+    /// error other than [`Error::CommandFailed`] and [`Error::NotReplicated`] that is not [unknown](Error::is_outcome_unknown), not at all.
     ///
     /// # Errors
     /// Those of [`Lease::renew`], with nothing executed if it is [`Error::Lost`] or [`Error::Expired`]. [`Error::CommandFailed`]
@@ -195,7 +195,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// # Errors
     /// As [`Lease::exec`]. After [`Error::CommandFailed`] the lease is released all the same. If the outcome is
-    /// [unknown](Error::is_unknown), only a release or another commit may follow. Should that one find the lock not held, the
+    /// [unknown](Error::is_outcome_unknown), only a release or another commit may follow. Should that one find the lock not held, the
     /// outcome stays unknown: the first may have been executed.
     ///
     /// # Cancel safety
@@ -264,7 +264,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.error(Why::Lost)
     }
 
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         self.host.runtime.now()
     }
 

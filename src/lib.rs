@@ -12,7 +12,7 @@
 //! async fn sell_one<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Option<i64>, Error> {
 //!     let read = Command::new("GET").key("{sku:42}:stock");
 //!     let (lease, replies) = lock.acquire_and_read(&[read]).await?;
-//!     let Some(stock) = replies[0].int().filter(|stock| *stock > 0) else {
+//!     let Some(stock) = replies[0].as_i64().filter(|stock| *stock > 0) else {
 //!         lease.release().await?;
 //!         return Ok(None);
 //!     };
@@ -42,9 +42,9 @@
 //! #     }
 //! #     pub struct Still;
 //! #     impl Runtime for Still {
-//! #         fn now(&self) -> Moment { Moment::from_origin(Duration::ZERO) }
+//! #         fn now(&self) -> Instant { Instant::from_origin(Duration::ZERO) }
 //! #         async fn sleep(&self, _: Duration) { std::future::pending().await }
-//! #         fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> { bytes.fill(7); Ok(()) }
+//! #         fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> { bytes.fill(7); Ok(()) }
 //! #         fn spawn(&self, _: Task) {}
 //! #     }
 //! # }
@@ -70,7 +70,7 @@
 //!
 //! What is stored in Redis, and what is guaranteed, is in `docs/protocol.md`. Errors never mix up a lock that is
 //! [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome that is
-//! [unknown](Error::is_unknown).
+//! [unknown](Error::is_outcome_unknown).
 
 #[cfg(all(feature = "native-no-tls", not(target_family = "wasm")))]
 pub mod native;
@@ -114,7 +114,7 @@ pub use event::{Event, EventKind};
 pub use group::{Decision, GroupCommit, Section};
 pub use lease::Lease;
 pub use lock::Lock;
-pub use runtime::{Moment, NoRandomness, Runtime, SendOutsideWasm, SyncOutsideWasm, Task};
+pub use runtime::{EntropyUnavailable, Instant, Runtime, SendOutsideWasm, SyncOutsideWasm, Task};
 pub use script::{Holder, Inspection};
 pub use token::Token;
 pub use transport::{Request, Response, Transport, TransportError};

@@ -144,7 +144,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// How many replicas of Redis must have the lock, `within` what time, before it counts as held: then it survives the loss of the
     /// primary if one of these takes over. Asked for in the same request (`WAIT`), by each acquisition, renewal and
-    /// [`exec`](Lease::exec); fewer are [`Error::Unreplicated`]. None by default: Redis replicates behind its answers.
+    /// [`exec`](Lease::exec); fewer are [`Error::NotReplicated`]. None by default: Redis replicates behind its answers.
     ///
     /// The request may last for that much longer, and its answer must come within the ttl. Who waits and is handed the lock asks once more. The
     /// bridge must have Upstash's `/pipeline`.
@@ -152,7 +152,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if `count` is 0, or `within` is not from 1 ms to 60 s; of a [quorum](crate::Client::quorum), whose servers
     /// stand in for each other.
-    pub fn replicas(mut self, count: u32, within: Duration) -> Result<Self, Error> {
+    pub fn wait_for_replicas(mut self, count: u32, within: Duration) -> Result<Self, Error> {
         self.kind.check_replicas()?;
         self.replicas = Some(Replicas::new(count, within)?);
         Ok(self)
@@ -196,7 +196,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) fn observe(&self, kind: EventKind<'_>) {
         let name = self.name.key();
-        self.runtime().observe(&Event { name, kind });
+        self.runtime().observe(&Event { lock: name, kind });
     }
 
     /// Has a call executed that belongs to no acquisition.
@@ -227,10 +227,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// One handler at a time may have the lease. Hand it over only when its calls have been answered: what the other handler sent and
     /// gave up on could be executed between this one's writes, and if it repeats a write behind one of these, it is told that the
-    /// outcome is [unknown](Error::is_unknown).
+    /// outcome is [unknown](Error::is_outcome_unknown).
     ///
     /// # Errors
-    /// [`Error::NoRandomness`] where the host gives none.
+    /// [`Error::EntropyUnavailable`] where the host gives none.
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
         let session = Session::random(self.runtime())?;
         let terms = Terms::new(0, self.ttl);
@@ -242,7 +242,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// people and for monitoring; to decide by, acquire.
     ///
     /// Of a [quorum](crate::Client::quorum), what a majority says; where too many of its servers have no say yet,
-    /// [`Inspection::quarantine`] says so.
+    /// [`Inspection::quarantine_remaining`] says so.
     ///
     /// # Errors
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.

@@ -12,13 +12,13 @@
 //! ```
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::redirect;
 use tokio::runtime::Handle;
 
 use crate::bridge::Bridge;
-use crate::runtime::{Moment, NoRandomness, Runtime, Task};
+use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
 /// A client for a native host.
@@ -67,7 +67,7 @@ impl Transport for Http {
         while let Some(chunk) = response
             .chunk()
             .await
-            .map_err(failure(TransportError::BrokeOff))?
+            .map_err(failure(TransportError::Interrupted))?
         {
             if body.len() + chunk.len() > body_limit {
                 return Err(TransportError::TooLarge);
@@ -93,7 +93,7 @@ impl Transport for Http {
             && let Some(piece) = response
                 .chunk()
                 .await
-                .map_err(failure(TransportError::BrokeOff))?
+                .map_err(failure(TransportError::Interrupted))?
         {
             hear(&piece);
         }
@@ -134,14 +134,14 @@ fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -
 /// may be dropped on any thread.
 #[derive(Clone)]
 pub struct Tokio {
-    began: Instant,
+    began: std::time::Instant,
     home: Arc<OnceLock<Handle>>,
 }
 
 impl Default for Tokio {
     fn default() -> Self {
         let tokio = Self {
-            began: Instant::now(),
+            began: std::time::Instant::now(),
             home: Arc::default(),
         };
         tokio.home();
@@ -159,18 +159,18 @@ impl Tokio {
 }
 
 impl Runtime for Tokio {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         // Whoever asks for the time is about to wait, in a runtime.
         self.home();
-        Moment::from_origin(self.began.elapsed())
+        Instant::from_origin(self.began.elapsed())
     }
 
     async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
-        getrandom::fill(bytes).map_err(|_| NoRandomness)
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        getrandom::fill(bytes).map_err(|_| EntropyUnavailable)
     }
 
     fn spawn(&self, task: Task) {

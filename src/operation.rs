@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::bridge::Post;
 use crate::command::Command;
 use crate::event::{Event, EventKind};
-use crate::runtime::{Moment, Surroundings};
+use crate::runtime::{Instant, Surroundings};
 use crate::topology::Topology;
 use crate::transport::{Request, Response, TransportError};
 
@@ -118,7 +118,7 @@ impl Mail {
 /// What an operation sees of its driver, and what it says to it.
 pub(crate) struct Cx<'a> {
     /// From before whatever it sends now leaves.
-    pub(crate) now: Moment,
+    pub(crate) now: Instant,
     host: &'a dyn Surroundings,
     reads: &'a mut dyn FnMut() -> Vec<Command>,
     ids: &'a mut u32,
@@ -127,7 +127,7 @@ pub(crate) struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     pub(crate) fn new(
-        now: Moment,
+        now: Instant,
         host: &'a dyn Surroundings,
         reads: &'a mut dyn FnMut() -> Vec<Command>,
         ids: &'a mut u32,
@@ -186,7 +186,7 @@ impl<'a> Cx<'a> {
     }
 
     pub(crate) fn observe(&self, name: &str, kind: EventKind<'_>) {
-        self.host.tell(&Event { name, kind });
+        self.host.tell(&Event { lock: name, kind });
     }
 
     /// Whom it asks for random bytes, and tells what happens.

@@ -24,7 +24,7 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
     script::check_reads(reads)?;
     let Reach::One(_) = topology.reach else {
         return Err(Error::InvalidArgument(
-            "there are several bridges to read from; say by `at` which one".into(),
+            "there are several bridges to read from; pick one with `shard_of`".into(),
         ));
     };
     let session = Session::random(&host.runtime)?;

@@ -54,7 +54,7 @@ impl Replicas {
         };
         match acknowledged {
             Some(count) if count >= self.count => Ok(()),
-            Some(acknowledged) => Err(Error::Unreplicated {
+            Some(acknowledged) => Err(Error::NotReplicated {
                 // The call knows it.
                 lock: String::new(),
                 asked: self.count,
@@ -91,21 +91,21 @@ mod tests {
         let check = |answer| Replicas::new(2, SECOND).unwrap().check(answer);
         assert_eq!(check(Reply::Int(2)), Ok(()));
         assert_eq!(check(Reply::Int(3)), Ok(()));
-        let few = Error::Unreplicated {
+        let few = Error::NotReplicated {
             lock: String::new(),
             asked: 2,
             acknowledged: 1,
         };
         assert_eq!(check(Reply::Int(1)), Err(few.clone()));
-        assert!(!few.is_unknown() && few.code() == "unreplicated");
+        assert!(!few.is_outcome_unknown() && few.code() == "not_replicated");
         for answer in [
             Reply::Nil,
             Reply::Int(-1),
-            Reply::Text(b"2".to_vec()),
+            Reply::Bytes(b"2".to_vec()),
             Reply::Array(vec![]),
             Reply::Error("UNBLOCKED".into()),
         ] {
-            assert!(check(answer).unwrap_err().is_unknown());
+            assert!(check(answer).unwrap_err().is_outcome_unknown());
         }
     }
 }

@@ -20,14 +20,14 @@ fn next(rest: &mut &str, depth: u32) -> Option<Reply> {
     let (kind, value) = head.split_at_checked(1)?;
     match kind {
         ":" => value.parse().ok().map(Reply::Int),
-        "+" => unescape(value).map(Reply::Text),
+        "+" => unescape(value).map(Reply::Bytes),
         "-" => {
             unescape(value).map(|bytes| Reply::Error(String::from_utf8_lossy(&bytes).into_owned()))
         }
         "$" if value == "-1" => Some(Reply::Nil),
         "$" => {
             let bytes = unescape(line(rest)?)?;
-            (value.parse() == Ok(bytes.len())).then_some(Reply::Text(bytes))
+            (value.parse() == Ok(bytes.len())).then_some(Reply::Bytes(bytes))
         }
         "*" => {
             let depth = depth.checked_sub(1)?;
@@ -70,9 +70,9 @@ mod tests {
             parse(text).unwrap(),
             [
                 Reply::Int(-7),
-                Reply::Text(b"OK".to_vec()),
+                Reply::Bytes(b"OK".to_vec()),
                 Reply::Error("ERR no\n".into()),
-                Reply::Text(b"\xff%a".to_vec()),
+                Reply::Bytes(b"\xff%a".to_vec()),
                 Reply::Nil,
                 Reply::Array(vec![Reply::Int(1), Reply::Array(vec![])]),
             ]

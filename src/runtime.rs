@@ -44,9 +44,9 @@ impl<T: ?Sized> SyncOutsideWasm for T {}
 ///
 /// `std::time::Instant` panics on `wasm32-unknown-unknown`, and a simulation must be able to make time up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(Duration);
+pub struct Instant(Duration);
 
-impl Moment {
+impl Instant {
     /// The instant that lies `elapsed` after the clock's origin, whatever that origin is.
     pub const fn from_origin(elapsed: Duration) -> Self {
         Self(elapsed)
@@ -62,7 +62,7 @@ impl Moment {
     }
 }
 
-impl Add<Duration> for Moment {
+impl Add<Duration> for Instant {
     type Output = Self;
 
     fn add(self, later: Duration) -> Self {
@@ -72,7 +72,7 @@ impl Add<Duration> for Moment {
 
 /// The host could not give random bytes, as when a Worker asks for them outside of a request.
 #[derive(Debug)]
-pub struct NoRandomness;
+pub struct EntropyUnavailable;
 
 /// The clock, the timer, the random source and the background of the host.
 ///
@@ -81,7 +81,7 @@ pub struct NoRandomness;
 pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// The present on a clock that never goes back. Deadlines are computed from it, so its rate must be within 1 % of
     /// Redis's; it may stand still while the handler computes, as it does in deployed Workers.
-    fn now(&self) -> Moment;
+    fn now(&self) -> Instant;
 
     /// Completes once `duration` has passed. Dropping the future cancels the timer.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + SendOutsideWasm;
@@ -89,8 +89,8 @@ pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// Fills `bytes` from a cryptographically secure source: tokens are drawn from it.
     ///
     /// # Errors
-    /// [`NoRandomness`] where the host refuses.
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness>;
+    /// [`EntropyUnavailable`] where the host refuses.
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable>;
 
     /// Runs `task` to its end even if the caller's future is dropped, for as long as the host allows. It cleans up after
     /// acquisitions whose outcome is unknown; a host that drops it leaves such a lock to its ttl.
@@ -115,14 +115,14 @@ pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
 /// What an operation has of a [`Runtime`] at once, without waiting: one type for all runtimes.
 pub(crate) trait Surroundings: SyncOutsideWasm {
     /// As [`Runtime::random`].
-    fn draw(&self, bytes: &mut [u8]) -> Result<(), NoRandomness>;
+    fn draw(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable>;
 
     /// As [`Runtime::observe`].
     fn tell(&self, event: &Event<'_>);
 }
 
 impl<R: Runtime> Surroundings for R {
-    fn draw(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn draw(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         self.random(bytes)
     }
 

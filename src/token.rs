@@ -75,7 +75,8 @@ impl Session {
 
 fn random_bytes<const BYTES: usize>(host: &dyn Surroundings) -> Result<[u8; BYTES], Error> {
     let mut bytes = [0; BYTES];
-    host.draw(&mut bytes).map_err(|_| Error::NoRandomness)?;
+    host.draw(&mut bytes)
+        .map_err(|_| Error::EntropyUnavailable)?;
     Ok(bytes)
 }
 

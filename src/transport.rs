@@ -56,7 +56,7 @@ pub enum TransportError {
     NoResponse(String),
     /// The response began, and broke off.
     #[error("the response broke off: {0}")]
-    BrokeOff(String),
+    Interrupted(String),
     /// The body is larger than [`Request::body_limit`].
     #[error("the response is too large")]
     TooLarge,

@@ -22,7 +22,7 @@ use wasm_bindgen::prelude::*;
 use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::event::Event;
-use crate::runtime::{Moment, NoRandomness, Runtime, Task};
+use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
 use callback::timer_ms;
@@ -249,7 +249,7 @@ impl Ear {
                     })
                 }
                 1 => Err(TransportError::NoResponse(text)),
-                2 => Err(TransportError::BrokeOff(text)),
+                2 => Err(TransportError::Interrupted(text)),
                 3 => Err(TransportError::TooLarge),
                 5 => Err(TransportError::NotSent(text)),
                 _ => Err(TransportError::TimedOut),
@@ -307,17 +307,17 @@ impl Host {
 }
 
 impl Runtime for Host {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         // A cast takes what is below 0 for 0.
-        Moment::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
+        Instant::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
     }
 
     async fn sleep(&self, duration: Duration) {
         callback::sleep(duration).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
-        getrandom::fill(bytes).map_err(|_| NoRandomness)
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        getrandom::fill(bytes).map_err(|_| EntropyUnavailable)
     }
 
     fn spawn(&self, task: Task) {

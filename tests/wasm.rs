@@ -35,7 +35,7 @@ fn variable(name: &str) -> String {
 fn bridge() -> Bridge {
     Bridge::upstash(
         &variable("EDGELOCK_BRIDGE_URL"),
-        &variable("EDGELOCK_BRIDGE_TOKEN"),
+        &variable("EDGELOCK_BRIDGE_CREDENTIAL"),
     )
     .unwrap()
 }
@@ -76,9 +76,9 @@ async fn a_section_reads_and_writes_in_two_requests() {
             .arg(1000)])
         .await
         .unwrap();
-    assert_eq!(replies, [Reply::Text(b"OK".to_vec())]);
+    assert_eq!(replies, [Reply::Bytes(b"OK".to_vec())]);
     let replies = client.read(&[Command::new("GET").key(&key)]).await.unwrap();
-    assert_eq!(replies[0].text(), Some("naïve ☃"));
+    assert_eq!(replies[0].as_str(), Some("naïve ☃"));
 }
 
 #[test]
@@ -153,7 +153,7 @@ async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
         let channels = Command::new("PUBSUB").arg("CHANNELS").arg(pattern);
         let replies = lease.exec(&[channels]).await.unwrap();
         let waiters = lock.inspect().await.unwrap().waiters;
-        (replies[0].array().unwrap().len(), waiters)
+        (replies[0].as_array().unwrap().len(), waiters)
     };
     let mut waiting = Box::pin(lock.acquire());
     for _ in 0..2_000 {
@@ -221,9 +221,9 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
     // A subscription is an answer that never ends; that the bridge drops it shows that the fetch was aborted.
     let channel = random_name();
     let url = format!("{}/subscribe/{channel}", variable("EDGELOCK_BRIDGE_URL"));
-    let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_TOKEN")).unwrap();
+    let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_CREDENTIAL")).unwrap();
     let mute = web::client(bridge)
-        .attempts(1)
+        .max_attempts(1)
         .request_timeout(ms(300))
         .lock("a")
         .unwrap();
@@ -233,7 +233,7 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
             .exec(&[Command::new("PUBSUB").arg("NUMSUB").arg(&channel)])
             .await
             .unwrap();
-        replies[0].array().unwrap()[1].int().unwrap()
+        replies[0].as_array().unwrap()[1].as_i64().unwrap()
     };
     let most = Cell::new(0);
     let asked = async {
@@ -263,7 +263,7 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
 #[test]
 async fn an_address_where_nothing_listens_is_unavailable() {
     let nowhere =
-        web::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).attempts(1);
+        web::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).max_attempts(1);
     assert_eq!(
         nowhere
             .lock("a")
@@ -291,10 +291,10 @@ async fn an_answer_that_is_none_has_its_own_error() {
     ] {
         let url = format!("{}/{path}", variable("EDGELOCK_FAULTY_URL"));
         let bridge = Bridge::upstash(&url, "credential").unwrap();
-        let lock = web::client(bridge).attempts(1).lock("a").unwrap();
+        let lock = web::client(bridge).max_attempts(1).lock("a").unwrap();
         let error = lock.try_acquire().await.unwrap_err();
         assert_eq!(
-            (error.code(), error.is_unknown()),
+            (error.code(), error.is_outcome_unknown()),
             (code, unknown),
             "{path}: {error}"
         );
@@ -406,7 +406,7 @@ async fn callers_of_one_isolate_share_turns() {
             count: &mut Option<i64>,
             _: u64,
         ) -> Decision<i64> {
-            let count = count.get_or_insert(replies[0].int().unwrap_or(0));
+            let count = count.get_or_insert(replies[0].as_i64().unwrap_or(0));
             *count += 1;
             let write = Command::new("SET").key(key).arg(*count);
             Decision::Write(vec![write.arg("PX").arg(60_000)], *count)

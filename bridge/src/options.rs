@@ -14,7 +14,7 @@ use crate::silence::Patience;
 use crate::spawn;
 
 /// 16 hexadecimal digits are 64 random bits, too many to try over a network.
-const SHORTEST_TOKEN: usize = 16;
+const SHORTEST_CREDENTIAL: usize = 16;
 
 // No `Debug`, and no parsed types for what may hold a secret: clap shows a value that it cannot parse.
 /// Serves Upstash's REST dialect in front of any Redis.
@@ -66,19 +66,19 @@ pub(crate) struct Options {
     #[arg(
         long,
         value_name = "SECRET",
-        env = "EDGELOCK_BRIDGE_TOKEN",
+        env = "EDGELOCK_BRIDGE_CREDENTIAL",
         hide_env_values = true
     )]
-    token: String,
+    credential: String,
 
     /// Credential for commands that only read
     #[arg(
         long,
         value_name = "SECRET",
-        env = "EDGELOCK_BRIDGE_READ_ONLY_TOKEN",
+        env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL",
         hide_env_values = true
     )]
-    read_only_token: Option<String>,
+    read_only_credential: Option<String>,
 
     /// Lets the read-only credential run scripts that only read, too: one can keep Redis from everybody while it runs
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_SCRIPTS", value_name = "YES", num_args = 0..=1, require_equals = true,
@@ -235,21 +235,22 @@ impl Options {
 
     /// White space around a secret comes from files and consoles, never from the one who chose it.
     pub(crate) fn credentials(&self) -> Result<Credentials, String> {
-        let standard = self.token.trim();
-        let read_only = self.read_only_token.as_deref().map(str::trim);
-        for (option, token) in [
-            ("--token", Some(standard)),
-            ("--read-only-token", read_only),
+        let standard = self.credential.trim();
+        let read_only = self.read_only_credential.as_deref().map(str::trim);
+        for (option, credential) in [
+            ("--credential", Some(standard)),
+            ("--read-only-credential", read_only),
         ] {
-            if token.is_some_and(|token| token.chars().count() < SHORTEST_TOKEN) {
+            if credential.is_some_and(|credential| credential.chars().count() < SHORTEST_CREDENTIAL)
+            {
                 return Err(format!(
-                    "{option} needs at least {SHORTEST_TOKEN} characters, or it can be guessed; make one with: \
+                    "{option} needs at least {SHORTEST_CREDENTIAL} characters, or it can be guessed; make one with: \
                      openssl rand -hex 32"
                 ));
             }
         }
         if read_only == Some(standard) {
-            return Err("--token and --read-only-token must differ".to_owned());
+            return Err("--credential and --read-only-credential must differ".to_owned());
         }
         Ok(Credentials::new(standard, read_only))
     }

@@ -1,7 +1,7 @@
 //! A first lock, natively: takes one unit from a stock that many could want at once.
 //!
 //! Run `cargo xtask dev` in another terminal, then, with the address and the credential that it prints:
-//! `BRIDGE_URL=… BRIDGE_TOKEN=… cargo run --features native --example first_lock`
+//! `BRIDGE_URL=… BRIDGE_CREDENTIAL=… cargo run --features native --example first_lock`
 
 use std::env;
 use std::error::Error;
@@ -11,7 +11,7 @@ use edgelock::{Bridge, Command, native};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let bridge = Bridge::upstash(&env::var("BRIDGE_URL")?, &env::var("BRIDGE_TOKEN")?)?;
+    let bridge = Bridge::upstash(&env::var("BRIDGE_URL")?, &env::var("BRIDGE_CREDENTIAL")?)?;
     let client = native::client(bridge);
     let lock = client
         .lock("sku:42")?
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (lease, replies) = lock
         .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
         .await?;
-    let stock = replies[0].int().unwrap_or(5);
+    let stock = replies[0].as_i64().unwrap_or(5);
     if stock == 0 {
         lease.release().await?;
         println!("sold out");

@@ -135,7 +135,7 @@ impl Lease {
                 }
                 Ok::<_, Error>(JsValue::UNDEFINED)
             };
-            held.lease()?.keep(max_hold, work).await
+            held.lease()?.run(max_hold, work).await
         })
     }
 

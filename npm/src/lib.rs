@@ -35,8 +35,8 @@ extern "C" {
     fn prefix(this: &Settings) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = requestTimeoutMs)]
     fn request_timeout_ms(this: &Settings) -> Option<f64>;
-    #[wasm_bindgen(method, getter)]
-    fn attempts(this: &Settings) -> Option<u32>;
+    #[wasm_bindgen(method, getter, js_name = maxAttempts)]
+    fn max_attempts(this: &Settings) -> Option<u32>;
     #[wasm_bindgen(method, getter)]
     fn push(this: &Settings) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = scriptCache)]
@@ -133,7 +133,7 @@ impl Client {
     pub fn read(&self, reads: &Array, at: Option<String>, aborted: Option<Promise>) -> Promise {
         let (client, reads) = (self.0.clone(), commands(reads));
         promise(aborted, async move {
-            let client = at.map_or(Ok(client.clone()), |name| client.at(&name))?;
+            let client = at.map_or(Ok(client.clone()), |name| client.shard_of(&name))?;
             client.read(&reads).await.map(|read| replies(&read).into())
         })
     }
@@ -171,10 +171,10 @@ impl Settings {
             client = client.request_timeout(duration(ms)?);
         }
         if let Some(ms) = self.quarantine_ms() {
-            client = client.quarantine(duration(ms)?);
+            client = client.restart_quarantine(duration(ms)?);
         }
-        if let Some(attempts) = self.attempts() {
-            client = client.attempts(attempts);
+        if let Some(attempts) = self.max_attempts() {
+            client = client.max_attempts(attempts);
         }
         Ok(client)
     }

@@ -61,7 +61,7 @@ impl Lock {
                 lock = lock.label(&label)?;
             }
             if let (Some(count), Some(ms)) = (patience.replicas(), patience.replicas_within_ms()) {
-                lock = lock.replicas(count, duration(ms)?)?;
+                lock = lock.wait_for_replicas(count, duration(ms)?)?;
             }
             Ok(lock.fair(patience.fair().unwrap_or(false)))
         };
@@ -179,7 +179,7 @@ impl Lock {
     /// The lease behind a token.
     ///
     /// # Errors
-    /// `invalid_argument` if it cannot be one, `no_randomness` where the host gives none.
+    /// `invalid_argument` if it cannot be one, `entropy_unavailable` where the host gives none.
     pub fn resume(&self, token: &str) -> Result<JsValue, JsValue> {
         let lease = Token::parse(token).and_then(|token| self.0.resume(token));
         lease.map(Lease::held).map_err(|error| failure(&error))

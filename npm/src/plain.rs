@@ -93,7 +93,7 @@ pub(crate) fn failure(error: &Error) -> JsValue {
     let plain = Plain::default()
         .with("code", error.code())
         .with("message", error.to_string())
-        .with("isUnknown", error.is_unknown());
+        .with("isOutcomeUnknown", error.is_outcome_unknown());
     let plain = match error.lock() {
         Some(lock) => plain.with("lock", lock),
         None => plain,
@@ -122,7 +122,7 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         Error::CommandFailed { index, command, .. } => plain
             .with("index", *index as f64)
             .with("command", command.as_str()),
-        Error::Unreplicated {
+        Error::NotReplicated {
             asked,
             acknowledged,
             ..
@@ -159,7 +159,7 @@ fn reply(reply: &Reply) -> JsValue {
     match reply {
         Reply::Nil => JsValue::NULL,
         Reply::Int(number) => (*number as f64).into(),
-        Reply::Text(bytes) => match std::str::from_utf8(bytes) {
+        Reply::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(_) => Uint8Array::from(bytes.as_slice()).into(),
         },
@@ -182,14 +182,17 @@ pub(crate) fn inspection(inspection: &Inspection) -> Object {
         .with("holder", holder.map_or(JsValue::NULL, JsValue::from))
         .with("fence", fence.map_or(JsValue::NULL, JsValue::from))
         .with("waiters", inspection.waiters as f64)
-        .with("quarantine", perhaps_milliseconds(inspection.quarantine))
+        .with(
+            "quarantineRemaining",
+            perhaps_milliseconds(inspection.quarantine_remaining),
+        )
         .0
 }
 
 pub(crate) fn event(event: &Event<'_>) -> Object {
     let plain = Plain::default()
         .with("type", event.kind.code())
-        .with("lock", event.name);
+        .with("lock", event.lock);
     match event.kind {
         EventKind::Contended { remaining, ahead } => plain
             .with("remaining", perhaps_milliseconds(remaining))

@@ -9,9 +9,9 @@ class Bench {
   readonly real: Client;
 
   constructor(readonly bridge: Bridge, readonly mark: string, readonly instant: Instant, settings: ClientSettings = {}) {
-    const { url, token } = bridge;
-    this.real = new Client({ url, token, prefix: mark });
-    this.client = new Client({ url, token, prefix: mark, push: true, fetch: instant.fetch, ...settings });
+    const { url, credential } = bridge;
+    this.real = new Client({ url, credential, prefix: mark });
+    this.client = new Client({ url, credential, prefix: mark, push: true, fetch: instant.fetch, ...settings });
   }
 
   lock(options?: LockOptions): Lock {
@@ -204,7 +204,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   "a fetch that fails": {
-    settings: () => ({ attempts: 1, fetch: offline }),
+    settings: () => ({ maxAttempts: 1, fetch: offline }),
     call(bench) {
       const lock = bench.lock();
       return () => vain("unavailable", lock.tryAcquire());
@@ -215,27 +215,27 @@ const kinds: Readonly<Record<string, Kind>> = {
     lanes: LANES,
     settings(instant) {
       let requests = 0;
-      return { attempts: 100, fetch: (url, init) => (requests++ % 2 === 0 ? offline() : instant.fetch(url, init)) };
+      return { maxAttempts: 100, fetch: (url, init) => (requests++ % 2 === 0 ? offline() : instant.fetch(url, init)) };
     },
     call: ({ client }) => () => client.read([["GET", { key: "x" }]]),
   },
   "a fetch that hangs": {
     calls: FEW,
     lanes: LANES,
-    settings: () => ({ attempts: 1, requestTimeout: 1, fetch: endless }),
+    settings: () => ({ maxAttempts: 1, requestTimeout: 1, fetch: endless }),
     call: ({ client }) => () => vain("timed_out", client.read([["GET", { key: "x" }]])),
   },
   "acquire, release, over several bridges": {
-    call({ bridge: { url, token }, mark, instant }) {
+    call({ bridge: { url, credential }, mark, instant }) {
       // They need not be several for this.
-      const quorum = ["a", "b", "c"].map((name) => ({ url: `https://${name}.example`, token }));
+      const quorum = ["a", "b", "c"].map((name) => ({ url: `https://${name}.example`, credential }));
       const lock = new Client({ quorum, prefix: mark, fetch: (_, init) => instant.fetch(url, init) }).lock("a");
       return async () => (await lock.acquire()).release();
     },
   },
   "acquire, release, by a client and a lock for each call": {
-    call: ({ bridge: { url, token }, mark, instant }) => async () => {
-      const client = new Client({ url, token, prefix: mark, fetch: instant.fetch });
+    call: ({ bridge: { url, credential }, mark, instant }) => async () => {
+      const client = new Client({ url, credential, prefix: mark, fetch: instant.fetch });
       await (await client.lock("a").acquire()).release();
     },
   },

@@ -11,7 +11,7 @@ declare const runSuites: (bridge: Bridge, print: (line: string) => void) => Prom
 declare const tell: (line: string) => void;
 
 const [folder = ""] = process.argv.slice(2);
-const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
 const server = createServer((request, response) => {
   const name = request.url === "/" ? "index.html" : request.url!;
   if (!existsSync(join(folder, name))) return response.writeHead(404).end();
@@ -29,7 +29,7 @@ try {
   await page.exposeFunction("tell", (line: string) => console.log(line));
   page.on("pageerror", (error) => console.log(`uncaught: ${String(error)}`));
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-  passed = await page.evaluate((bridge: Bridge) => runSuites(bridge, (line) => tell(line)), { url, token, waiters: 4 });
+  passed = await page.evaluate((bridge: Bridge) => runSuites(bridge, (line) => tell(line)), { url, credential, waiters: 4 });
 } finally {
   await browser.close();
 }

@@ -15,8 +15,8 @@ async function serve(take: (socket: Socket) => void): Promise<[Server, string]> 
 const close = (server: Server): Promise<void> => new Promise((closed) => server.close(() => closed()));
 
 async function isUnknownAt(url: string): Promise<boolean> {
-  const client = new Client({ url, token: "credential", attempts: 1 });
-  return (await fails("unavailable", client.lock("a").tryAcquire())).isUnknown;
+  const client = new Client({ url, credential: "credential", maxAttempts: 1 });
+  return (await fails("unavailable", client.lock("a").tryAcquire())).isOutcomeUnknown;
 }
 
 export const connection: Suite = {

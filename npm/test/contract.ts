@@ -55,7 +55,7 @@ export const contract: Suite = {
     const error = await fails("held", stack.lock("a", ONCE).acquire());
     check(error instanceof HeldError, "held has its class");
     check(error.remaining !== null && error.remaining > 5_000 && error.remaining <= 10_000, `${error.remaining} remain`);
-    check(error.retryAfter > 0 && error.ahead === 0 && !error.isUnknown, "it says when to come back");
+    check(error.retryAfter > 0 && error.ahead === 0 && !error.isOutcomeUnknown, "it says when to come back");
     await lease.release();
     await (await take(lock)).release();
   },
@@ -418,7 +418,7 @@ export const contract: Suite = {
 
   async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
     const lock = stack.lock("a");
-    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantine: null });
+    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantineRemaining: null });
     const lease = await take(lock);
     const { holder, fence } = await lock.inspect();
     check(holder !== null && holder.remaining !== null && holder.remaining > 5_000, "it is held");

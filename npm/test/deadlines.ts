@@ -85,11 +85,11 @@ export const deadlines: Suite = {
     for (const [code, over] of Object.entries(overs)) {
       const lease = await lock.acquire();
       await over(lease);
-      await fails(code as ErrorCode, lease.keep(() => begun++));
+      await fails(code as ErrorCode, lease.run(() => begun++));
     }
     const lease = await lock.acquire();
     lease.handOver();
-    await fails("released", lease.keep(() => begun++));
+    await fails("released", lease.run(() => begun++));
     equal(begun, 0);
   },
 
@@ -97,7 +97,7 @@ export const deadlines: Suite = {
     const lock = stack.lock("a", SHORT);
     const lease = lock.resume((await lock.acquire()).handOver());
     const { signal } = lease;
-    const remaining = await lease.keep(async () => {
+    const remaining = await lease.run(async () => {
       const before = lease.remaining;
       await sleep(SHORT.ttl + 500);
       await lease.exec([]);
@@ -107,7 +107,7 @@ export const deadlines: Suite = {
     check(signal.aborted && signal.reason instanceof ReleasedError, "it is over");
     const lost = lock.resume((await lock.acquire()).handOver());
     await lock.forceRelease();
-    await fails("lost", lost.keep(() => check(false, "it is not begun")));
+    await fails("lost", lost.run(() => check(false, "it is not begun")));
   },
 
   async a_lease_is_kept_alive_until_that_is_stopped_and_not_released_then(stack) {
@@ -120,7 +120,7 @@ export const deadlines: Suite = {
       await sleep(SHORT.ttl + 500);
       check(resumed.remaining > 0 && !signal.aborted, "it is held");
       await fails("busy", () => resumed.keepAlive());
-      await fails("busy", resumed.keep(() => check(false, "it is not begun")));
+      await fails("busy", resumed.run(() => check(false, "it is not begun")));
     }
     equal(await stack.redis("GET ~a"), resumed.token);
     // It may be kept again at once, and then is left to its deadline.
@@ -131,7 +131,7 @@ export const deadlines: Suite = {
     equal([signal.reason.code, resumed.remaining], ["expired", 0]);
     const lease = await lock.acquire();
     lease.keepAlive()();
-    equal(await lease.keep(async () => fails("busy", () => lease.keepAlive()).then(() => 7)), 7);
+    equal(await lease.run(async () => fails("busy", () => lease.keepAlive()).then(() => 7)), 7);
   },
 
   async work_is_told_when_its_lock_is_lost(stack) {
@@ -148,7 +148,7 @@ export const deadlines: Suite = {
 
   async work_is_stopped_when_it_holds_for_too_long(stack) {
     const lock = stack.lock("a", { ...SHORT, maxHold: 400 });
-    await fails("held_too_long", lock.run(() => new Promise<never>(() => {})));
+    await fails("max_hold_exceeded", lock.run(() => new Promise<never>(() => {})));
     equal((await lock.inspect()).holder, null);
   },
 };

@@ -14,10 +14,10 @@ interface FetchEvent extends Event {
 }
 
 addEventListener("fetch", (event) => {
-  const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
+  const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, token }, [contract, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
+    const passed = await run({ url, credential }, [contract, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

@@ -5,10 +5,10 @@ import { EdgeRuntime } from "edge-runtime";
 
 const [folder = ""] = process.argv.slice(2);
 const module = new WebAssembly.Module(readFileSync(join(folder, "edgelock.wasm")));
-const { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_TOKEN } = process.env;
+const { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_CREDENTIAL } = process.env;
 
 const runtime = new EdgeRuntime({
-  extend: (context) => Object.assign(context, { require: () => module, process: { env: { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_TOKEN } } }),
+  extend: (context) => Object.assign(context, { require: () => module, process: { env: { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_CREDENTIAL } } }),
   initialCode: readFileSync(join(folder, "index.js"), "utf8"),
 });
 const response = await runtime.dispatchFetch("https://edge.example/");

@@ -12,7 +12,7 @@ import { check, equal, type Stack, type Suite, take } from "./harness.js";
 const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
 function env({ bridge }: Stack): Record<string, string> {
-  return { UPSTASH_REDIS_REST_URL: bridge.url, UPSTASH_REDIS_REST_TOKEN: bridge.token };
+  return { UPSTASH_REDIS_REST_URL: bridge.url, UPSTASH_REDIS_REST_TOKEN: bridge.credential };
 }
 
 const times = <T>(count: number, make: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, i) => make(i)));
@@ -112,7 +112,7 @@ export const examples: Suite = {
 
   async a_lock_of_upstash_lock_excludes_and_is_excluded(stack) {
     const id = `${stack.mark}a`;
-    const theirs = new UpstashLock({ id, redis: new Redis({ ...stack.bridge, enableTelemetry: false }), lease: 10_000, retry: { attempts: 1, delay: 1 } });
+    const theirs = new UpstashLock({ id, redis: new Redis({ url: stack.bridge.url, token: stack.bridge.credential, enableTelemetry: false }), lease: 10_000, retry: { attempts: 1, delay: 1 } });
     equal(await theirs.acquire(), true);
     equal(await stack.lock("a").tryAcquire(), null);
     equal(await theirs.release(), true);

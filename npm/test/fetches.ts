@@ -14,7 +14,7 @@ const throws = (): never => {
 const unknownScript = async () => new Response(`{"error":"NOSCRIPT No matching script."}`, { status: 400 });
 
 async function acquire(stack: Stack, answer: () => unknown): Promise<unknown> {
-  return thrown(stack.client({ fetch: answer as never, attempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire());
+  return thrown(stack.client({ fetch: answer as never, maxAttempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire());
 }
 
 export const fetches: Suite = {
@@ -27,7 +27,7 @@ export const fetches: Suite = {
       for (const response of odd) {
         for (const answer of [() => response, async () => response]) {
           const error = await fails("unavailable", acquire(stack, answer).then((error) => Promise.reject(error)));
-          check(error.isUnknown && error.cause instanceof Error, `${String(response)}: ${error}`);
+          check(error.isOutcomeUnknown && error.cause instanceof Error, `${String(response)}: ${error}`);
         }
       }
     }), []);
@@ -43,7 +43,7 @@ export const fetches: Suite = {
     equal(await unhandled(async () => {
       for (const response of responses) {
         const error = await fails("truncated", acquire(stack, async () => response).then((error) => Promise.reject(error)));
-        check(error.isUnknown, `${error}`);
+        check(error.isOutcomeUnknown, `${error}`);
       }
     }), []);
   },
@@ -52,7 +52,7 @@ export const fetches: Suite = {
     let cancelled = 0;
     const count = () => void cancelled++;
     const cancels = [count, async () => (count(), throws()), () => (count(), throws()), undefined];
-    const inspects = (response: unknown) => stack.client({ fetch: answers(async () => response), attempts: 1 }).lock("a").inspect();
+    const inspects = (response: unknown) => stack.client({ fetch: answers(async () => response), maxAttempts: 1 }).lock("a").inspect();
     equal(await unhandled(async () => {
       for (const cancel of cancels) {
         await fails("redirected", inspects({ status: 302, headers: headers(), body: { cancel } }));
@@ -77,18 +77,18 @@ export const fetches: Suite = {
         const { response, bytes } = await parts(url, init);
         return { status: response.status, headers: headers(), body: body(bytes), text: throws };
       };
-      await (await take(stack.client({ fetch: send, attempts: 1 }).lock("a"))).release();
+      await (await take(stack.client({ fetch: send, maxAttempts: 1 }).lock("a"))).release();
     }
     const mapped = async (url: string, init: FetchInit) => {
       const { response, bytes } = await parts(url, init);
       return { status: response.status, headers: new Map([["content-length", `${bytes.length}`]]), body: undefined, text: () => response.text() };
     };
-    await (await take(stack.client({ fetch: mapped as never, attempts: 1 }).lock("a"))).release();
+    await (await take(stack.client({ fetch: mapped as never, maxAttempts: 1 }).lock("a"))).release();
   },
 
   async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {
-    const bridges = [1, 2, 3].map((port) => ({ url: `http://127.0.0.1:${port}`, token: "credential" }));
-    const settings = { scriptCache: true, attempts: 1 };
+    const bridges = [1, 2, 3].map((port) => ({ url: `http://127.0.0.1:${port}`, credential: "credential" }));
+    const settings = { scriptCache: true, maxAttempts: 1 };
     // The first answer is heard in a callback, and in the same callback the script is sent.
     await fails("unavailable", stack.client({ ...settings, fetch: answers(unknownScript, throws) }).lock("a").tryAcquire());
     for (const quorum of [bridges, bridges.slice(0, 1)]) {
@@ -104,7 +104,7 @@ export const fetches: Suite = {
     const inner: Array<Promise<Array<PromiseSettledResult<unknown>>>> = [];
     const client = stack.client({
       scriptCache: true,
-      attempts: 1,
+      maxAttempts: 1,
       fetch: (url, init) => {
         if (depth++ < 4) {
           const lock = client.lock("b");

@@ -160,7 +160,7 @@ export const group: Suite = {
     // It waits for less than the ttl of 10 s, to which the lock is not left.
     equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
-    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isUnknown, `${error}`);
+    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isOutcomeUnknown, `${error}`);
     equal([gone.seen.length, await stack.redis("HKEYS ~orders")], [1, ["1"]]);
   },
 
@@ -193,7 +193,7 @@ export const group: Suite = {
     const own = reason(outcomes[2]);
     check(own instanceof CommandFailedError && own.index === 2 && own.message.startsWith("command 2"), `${own}`);
     // It may have failed as well: only the first failure is told.
-    check(reason(outcomes[3]).isUnknown, "it is unknown");
+    check(reason(outcomes[3]).isOutcomeUnknown, "it is unknown");
     equal(await stack.redis("GET ~stock"), "96");
   },
 
@@ -244,7 +244,7 @@ export const group: Suite = {
       const outcomes = await placeBehind(stack, sale, placed, network);
       // The second came before the first write of its turn.
       equal(left(outcomes.slice(0, 2)), [99, "RangeError: 1 is refused"]);
-      for (const outcome of outcomes.slice(2)) check(reason(outcome).isUnknown, "it is unknown");
+      for (const outcome of outcomes.slice(2)) check(reason(outcome).isOutcomeUnknown, "it is unknown");
       const next = await sale.submit(stack.lock("a"), order(4));
       equal(next?.left, landed ? 96 : 98);
     }
@@ -260,7 +260,7 @@ export const group: Suite = {
       const network = new Network(...Array<"pass">(passing).fill("pass"), ...lost);
       const group = new GroupCommit<Order, Sold, Turn>(section);
       const error = await fails("unavailable", group.submit(stack.client({ fetch: network.fetch }).lock("a", { wait: 0 }), order(0)));
-      check(!error.isUnknown, "nothing was done");
+      check(!error.isOutcomeUnknown, "nothing was done");
       // Nobody is kept out by it.
       check((await group.submit(stack.lock("a"), order(1))) !== undefined, "it is sold");
     }
@@ -283,7 +283,7 @@ export const group: Suite = {
     const [network, sale] = [new Network("lose the request"), new Sale(stack)];
     const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => undefined };
     const group = new GroupCommit<Order, Sold, Turn>(section);
-    const sold = await group.submit(stack.client({ ...network, attempts: 1 }).lock("a"), order(0));
+    const sold = await group.submit(stack.client({ ...network, maxAttempts: 1 }).lock("a"), order(0));
     equal([sold?.left, network.seen.length], [8, 3]);
   },
 
@@ -397,7 +397,7 @@ export const group: Suite = {
     const driver = thrown(withoutBeats(() => group.submit(client.lock("a"), order(0))));
     equal((await group.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
-    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isUnknown, `${error}`);
+    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isOutcomeUnknown, `${error}`);
     // What it asks for has gone on without it, and is over.
     goOn();
     await eventually(async () => network.seen.length === 1 && (await stack.redis("EXISTS ~a")) === 0);
@@ -415,7 +415,7 @@ export const group: Suite = {
     // It waits for less than the ttl of 10 s, to which the lock is not left.
     equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
-    check(error instanceof EdgelockError && error.isUnknown, `${error}`);
+    check(error instanceof EdgelockError && error.isOutcomeUnknown, `${error}`);
   },
 
   async whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting(stack) {

@@ -7,7 +7,7 @@ export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<voi
 /** Where the bridge is. */
 export interface Bridge {
   readonly url: string;
-  readonly token: string;
+  readonly credential: string;
   /** What clients have in its place; the bridge is before the same Redis, and says what is there. */
   readonly webdis?: { readonly url: string; readonly user: string; readonly password: string };
   /** How many may wait at once, each with a connection that listens: browsers open six to one address. */
@@ -60,9 +60,9 @@ export class Stack {
   }
 
   client(settings: ClientSettings = {}): Client {
-    const { token } = this.bridge;
+    const { credential } = this.bridge;
     const { url, ...webdis } = this.bridge.webdis ?? this.bridge;
-    const bridge = "user" in webdis ? { url, webdis } : { url, token };
+    const bridge = "user" in webdis ? { url, webdis } : { url, credential };
     return new Client({ ...bridge, prefix: this.mark, ...settings });
   }
 
@@ -73,7 +73,7 @@ export class Stack {
   /** What Redis itself says. Words that begin with a `~` are names of this test. */
   async redis(command: string): Promise<unknown> {
     const words = command.split(" ").map((word) => word.replace("~", this.mark));
-    const headers = { authorization: `Bearer ${this.bridge.token}` };
+    const headers = { authorization: `Bearer ${this.bridge.credential}` };
     const response = await fetch(this.bridge.url, { method: "POST", headers, body: JSON.stringify(words) });
     const { result, error } = (await response.json()) as { result?: unknown; error?: string };
     if (error !== undefined) throw new Error(`${command}: ${error}`);

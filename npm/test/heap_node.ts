@@ -8,15 +8,15 @@ import { sleep } from "./harness.js";
 // Workers of before 2025-05-05 have none. Node itself wants one, so it is missing only while the module is made ready.
 const { FinalizationRegistry: registry } = globalThis;
 Reflect.deleteProperty(globalThis, "FinalizationRegistry");
-new Client({ url: "https://bridge.example", token: "credential" });
+new Client({ url: "https://bridge.example", credential: "credential" });
 globalThis.FinalizationRegistry = registry;
 
-const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
 const ready = new Map<string, Awaited<ReturnType<typeof prepare>>>();
 
 const host = {
   async make(kind: string, count: number) {
-    const make = ready.get(kind) ?? (await prepare({ url, token }, kind));
+    const make = ready.get(kind) ?? (await prepare({ url, credential }, kind));
     ready.set(kind, make);
     await make(count);
   },

@@ -4,15 +4,15 @@ import { prepare } from "./calls.js";
 
 interface Env {
   readonly EDGELOCK_BRIDGE_URL: string;
-  readonly EDGELOCK_BRIDGE_TOKEN: string;
+  readonly EDGELOCK_BRIDGE_CREDENTIAL: string;
 }
 
 const ready = new Map<string, Awaited<ReturnType<typeof prepare>>>();
 
-async function answer(url: URL, { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_TOKEN }: Env): Promise<string> {
+async function answer(url: URL, { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_CREDENTIAL }: Env): Promise<string> {
   const kind = decodeURIComponent(url.pathname.slice(1));
   if (kind === "") return `${wasmBytes()}`;
-  const make = ready.get(kind) ?? (await prepare({ url: EDGELOCK_BRIDGE_URL, token: EDGELOCK_BRIDGE_TOKEN }, kind));
+  const make = ready.get(kind) ?? (await prepare({ url: EDGELOCK_BRIDGE_URL, credential: EDGELOCK_BRIDGE_CREDENTIAL }, kind));
   ready.set(kind, make);
   await make(Number(url.search.slice(1)));
   return "made";

@@ -1,5 +1,5 @@
 // What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
-import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, type ReentrantOptions, ReleasedError, type UnavailableError, UnreplicatedError } from "edgelock";
+import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, type ReentrantOptions, ReleasedError, type UnavailableError, NotReplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown, unhandled } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
@@ -88,10 +88,10 @@ export const javascript: Suite = {
 
   async after_a_release_of_unknown_outcome_nothing_remains_and_only_another_may_follow(stack) {
     const network = new Network("pass", "lose the answer");
-    const lease = await stack.client({ ...network, attempts: 1 }).lock("a").acquire();
+    const lease = await stack.client({ ...network, maxAttempts: 1 }).lock("a").acquire();
     const { signal } = lease;
     const error = await fails("unavailable", lease.release());
-    check(error.isUnknown && signal.reason === error, "the signal says why");
+    check(error.isOutcomeUnknown && signal.reason === error, "the signal says why");
     equal(lease.remaining, 0);
     await fails("released", lease.renew());
     await fails("released", lease.exec([]));
@@ -130,19 +130,19 @@ export const javascript: Suite = {
   async a_client_made_at_module_level_works_later_and_says_why_it_does_not_at_once(stack) {
     const { client, outcome } = atModuleLevel();
     // Some hosts have no random numbers there, others have all that it takes.
-    check(["no_randomness", "unavailable"].includes((await outcome).code), `${await outcome}`);
+    check(["entropy_unavailable", "unavailable"].includes((await outcome).code), `${await outcome}`);
     await fails("unavailable", client.lock("a").tryAcquire());
     await (await take(stack.lock("a"))).release();
   },
 
   async a_lock_that_no_replica_has_is_given_back(stack) {
-    const lock = stack.lock("a", { replicas: { count: 1, within: 10 } });
+    const lock = stack.lock("a", { waitForReplicas: { count: 1, within: 10 } });
     const error = await thrown(lock.tryAcquire());
-    check(error instanceof UnreplicatedError && !error.isUnknown, `${error}`);
-    equal([error.code, error.asked, error.acknowledged], ["unreplicated", 1, 0]);
+    check(error instanceof NotReplicatedError && !error.isOutcomeUnknown, `${error}`);
+    equal([error.code, error.asked, error.acknowledged], ["not_replicated", 1, 0]);
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
     for (const replicas of [{ count: 0, within: 10 }, { count: 1, within: 0 }, {}, 1, null]) {
-      await fails("invalid_argument", () => stack.lock("a", { replicas: replicas as never }).tryAcquire());
+      await fails("invalid_argument", () => stack.lock("a", { waitForReplicas: replicas as never }).tryAcquire());
     }
   },
 
@@ -159,7 +159,7 @@ export const javascript: Suite = {
     const errors = await Promise.all(calls.map((call) => thrown(call)));
     performance.now = now;
     for (const error of errors) {
-      check(error instanceof InternalError && error.cause instanceof Error && error.isUnknown, `${error}`);
+      check(error instanceof InternalError && error.cause instanceof Error && error.isOutcomeUnknown, `${error}`);
     }
     // What lived in it went down with it, without a trap.
     await fails("internal", before.release());
@@ -264,7 +264,7 @@ export const javascript: Suite = {
     equal(await thrown(lease.release({ signal: AbortSignal.abort("early") })), "early");
     check(lease.remaining > 0 && !lease.signal.aborted, "nothing was sent");
     await abort((options) => lease.release(options));
-    check(lease.remaining === 0 && lease.signal.aborted && lease.signal.reason.isUnknown, "nobody knows");
+    check(lease.remaining === 0 && lease.signal.aborted && lease.signal.reason.isOutcomeUnknown, "nobody knows");
     await fails("released", lease.renew());
     equal(await stack.redis("EXISTS ~a"), 1);
     await lease.release();
@@ -320,7 +320,7 @@ export const javascript: Suite = {
     equal(await lock.tryAcquire({ signal }), null);
     lease.keepAlive({ signal })();
     await lease.exec([], { signal });
-    await thrown(lease.keep(() => Promise.reject(new Error("odd")), { signal }));
+    await thrown(lease.run(() => Promise.reject(new Error("odd")), { signal }));
     const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
     equal(await group.submit(lock, 7, { signal }), 7);
     equal(listeners, 0);
@@ -331,7 +331,7 @@ export const javascript: Suite = {
     const lock = stack.client(network).lock("a", LONG);
     const gone = AbortSignal.abort("gone");
     const lease = await lock.acquire();
-    equal(await thrown(lease.keep(() => check(false, "it is not begun"), { signal: gone })), "gone");
+    equal(await thrown(lease.run(() => check(false, "it is not begun"), { signal: gone })), "gone");
     equal(await stack.redis("EXISTS ~a"), 0);
     equal(await thrown(lock.run(() => check(false, "it is not begun"), { signal: gone })), "gone");
     equal(network.seen.length, 2);
@@ -392,7 +392,7 @@ export const javascript: Suite = {
 
   async a_lease_that_its_work_hands_over_is_not_released(stack) {
     const lock = stack.lock("a", LONG);
-    for (const keep of [lock.run.bind(lock), async (work: (lease: Lease) => unknown) => (await lock.acquire()).keep(work)]) {
+    for (const keep of [lock.run.bind(lock), async (work: (lease: Lease) => unknown) => (await lock.acquire()).run(work)]) {
       const token = await keep(async (lease) => {
         await lease.renew();
         return lease.handOver();
@@ -414,8 +414,8 @@ export const javascript: Suite = {
 
   async a_lease_is_kept_for_one_work_at_a_time(stack) {
     const lease = await stack.lock("a").acquire();
-    const value = await lease.keep(async () => {
-      await fails("busy", lease.keep(() => check(false, "it is not begun")));
+    const value = await lease.run(async () => {
+      await fails("busy", lease.run(() => check(false, "it is not begun")));
       await lease.renew();
       return 7;
     });
@@ -436,8 +436,8 @@ export const javascript: Suite = {
       const stuck = await lock.acquire();
       stuck.keepAlive({ maxHold: 300 });
       await eventually(() => stuck.signal.aborted);
-      equal([stuck.signal.reason.code, await stack.redis("EXISTS ~a")], ["held_too_long", 0]);
-      await fails("held_too_long", async () => { await using _stuck = stuck; });
+      equal([stuck.signal.reason.code, await stack.redis("EXISTS ~a")], ["max_hold_exceeded", 0]);
+      await fails("max_hold_exceeded", async () => { await using _stuck = stuck; });
       const expired = await stack.client(new Network("pass", "hang", "hang", "hang", "hang")).lock("a", SHORT).acquire();
       expired.keepAlive();
       await eventually(() => expired.signal.aborted);
@@ -476,7 +476,7 @@ export const javascript: Suite = {
     for (const waits of [true, false]) {
       const waited: Promise<unknown>[] = [];
       const waitUntil = waits ? (promise: Promise<unknown>) => waited.push(promise) : undefined;
-      const client = stack.client({ ...new Network("pass", "lose the request"), attempts: 1, waitUntil });
+      const client = stack.client({ ...new Network("pass", "lose the request"), maxAttempts: 1, waitUntil });
       equal(await client.lock("a", LONG).run(() => 7), 7);
       equal(waited.length, waits ? 1 : 0);
       await Promise.all(waited);
@@ -504,15 +504,15 @@ export const javascript: Suite = {
 
   async a_try_says_null_of_a_lock_that_is_held_and_throws_whatever_else_there_is(stack) {
     const network = new Network();
-    const lock = stack.client({ ...network, attempts: 1 }).lock("a");
+    const lock = stack.client({ ...network, maxAttempts: 1 }).lock("a");
     {
       await using first = await lock.tryAcquire();
       check(first !== null && first.remaining > 0, "it was free");
       await using second = await lock.tryAcquire();
       equal([second, network.seen.length], [null, 2]);
       // Of no answer it does not say that the lock is held.
-      const away = stack.client({ ...new Network("lose the answer"), attempts: 1 }).lock("a");
-      equal((await fails("unavailable", away.tryAcquire())).isUnknown, true);
+      const away = stack.client({ ...new Network("lose the answer"), maxAttempts: 1 }).lock("a");
+      equal((await fails("unavailable", away.tryAcquire())).isOutcomeUnknown, true);
     }
     equal(await stack.redis("EXISTS ~a"), 0);
   },
@@ -567,20 +567,20 @@ export const javascript: Suite = {
   },
 
   async a_fetch_that_throws_or_answers_nonsense_is_an_error(stack) {
-    const acquire = (fetch: () => unknown) => stack.client({ fetch: fetch as never, attempts: 1 }).lock("a").tryAcquire();
+    const acquire = (fetch: () => unknown) => stack.client({ fetch: fetch as never, maxAttempts: 1 }).lock("a").tryAcquire();
     const network = new Error("no network");
     equal((await fails("unavailable", acquire(() => { throw network; }))).cause === network, true);
     equal((await fails("unavailable", acquire(() => Promise.reject("no error at all")))).cause, "no error at all");
     await fails("not_json", acquire(async () => new Response("<html>", { status: 200 })));
     const away = await fails("unavailable", acquire(async () => new Response("", { status: 503, headers: { "retry-after": "7" } })));
     equal("cause" in away, false);
-    await fails("timed_out", stack.client({ ...new Network("hang"), attempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
+    await fails("timed_out", stack.client({ ...new Network("hang"), maxAttempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
   },
 
   async an_error_of_a_wrong_path_or_of_a_permission_says_what_to_do(stack) {
-    const { url, token } = stack.bridge;
+    const { url, credential } = stack.bridge;
     for (const path of ["/wrong", "/api/redis", "/pipeline", "/get"]) {
-      const error = await thrown(new Client({ url: url + path, token, attempts: 1 }).lock(`${stack.mark}a`).tryAcquire());
+      const error = await thrown(new Client({ url: url + path, credential, maxAttempts: 1 }).lock(`${stack.mark}a`).tryAcquire());
       check(error instanceof EdgelockError && /\bpath\b/.test(error.advice), `${path}: ${error} ${(error as EdgelockError).advice}`);
     }
     // As Redis 7.0 and later versions say it.
@@ -604,27 +604,27 @@ export const javascript: Suite = {
     const lease = lock.resume("a".repeat(22));
     const calls = [lock.tryAcquire(), lock.acquire(), lock.inspect(), lock.forceRelease(), client.read([["GET", { key: "n" }]]), lease.renew(), lease.release()];
     for (const call of calls) {
-      const { retryAfter, isUnknown } = (await fails("unavailable", call)) as UnavailableError;
-      equal([retryAfter, isUnknown], [86_400_000, false]);
+      const { retryAfter, isOutcomeUnknown } = (await fails("unavailable", call)) as UnavailableError;
+      equal([retryAfter, isOutcomeUnknown], [86_400_000, false]);
     }
     const odd = ["soon", "-1", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT", "9".repeat(40)];
     for (const value of odd) {
       const fetch = async () => new Response("{}", { status: 503, headers: { "retry-after": value } });
-      const error = await fails("unavailable", stack.client({ fetch, attempts: 1 }).lock("a").tryAcquire());
+      const error = await fails("unavailable", stack.client({ fetch, maxAttempts: 1 }).lock("a").tryAcquire());
       const { retryAfter } = error as UnavailableError;
       equal(retryAfter, value.startsWith("9") ? 366 * 86_400_000 : null);
     }
   },
 
   async a_connection_that_was_refused_carried_nothing_where_the_host_tells_that_apart(stack) {
-    const acquire = (error: unknown) => stack.client({ fetch: () => Promise.reject(error), attempts: 1 }).lock("a").tryAcquire();
+    const acquire = (error: unknown) => stack.client({ fetch: () => Promise.reject(error), maxAttempts: 1 }).lock("a").tryAcquire();
     const caused = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code }) });
     for (const code of ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]) {
-      equal((await fails("unavailable", acquire(caused(code)))).isUnknown, false);
-      equal((await fails("unavailable", acquire(Object.assign(new TypeError(), { code })))).isUnknown, false);
+      equal((await fails("unavailable", acquire(caused(code)))).isOutcomeUnknown, false);
+      equal((await fails("unavailable", acquire(Object.assign(new TypeError(), { code })))).isOutcomeUnknown, false);
     }
     for (const error of [caused("ECONNRESET"), caused("UND_ERR_SOCKET"), new TypeError("Failed to fetch"), "ECONNREFUSED", undefined]) {
-      equal((await fails("unavailable", acquire(error))).isUnknown, true);
+      equal((await fails("unavailable", acquire(error))).isOutcomeUnknown, true);
     }
   },
 
@@ -655,16 +655,16 @@ export const javascript: Suite = {
 
   async arguments_of_any_type_get_a_clear_error(stack) {
     const once = { wait: 0 };
-    const { url, token } = stack.bridge;
+    const { url, credential } = stack.bridge;
     const nowhere = () => Promise.reject(new Error("no network"));
     const odd: unknown[] = [undefined, null, 7, true, {}, [], Symbol("odd"), () => 7, NaN, "", "\ud800"];
     for (const value of odd) {
-      const client = stack.client({ fetch: nowhere, attempts: 1 });
+      const client = stack.client({ fetch: nowhere, maxAttempts: 1 });
       const lease = client.lock("a").resume("a".repeat(22));
       const attempts: Array<() => unknown> = [
         () => new Client(value as never),
-        () => new Client({ url: value as never, token }),
-        () => new Client({ url, token: value as never, fetch: nowhere }),
+        () => new Client({ url: value as never, credential }),
+        () => new Client({ url, credential: value as never, fetch: nowhere }),
         () => new Client({ url, webdis: value as never, fetch: nowhere }),
         () => new Client({ url, webdis: { user: value as never, password: "" }, fetch: nowhere }),
         () => client.lock(value as never),
@@ -682,10 +682,10 @@ export const javascript: Suite = {
         () => client.lock("a", once).run(() => 7, { signal: value as never }),
         () => lease.renew(value as never),
         () => lease.renew({ ttl: value as never }),
-        () => lease.keep(() => 7, value as never),
+        () => lease.run(() => 7, value as never),
         () => lease.keepAlive(value as never)(),
         () => lease.keepAlive({ maxHold: value as never })(),
-        () => lease.keep(() => 7, { signal: value as never }),
+        () => lease.run(() => 7, { signal: value as never }),
         () => client.lock("a", { signalList: value as never }).tryAcquire(),
         () => Client.fromEnv(value as never),
         () => Client.fromEnv({ EDGELOCK_BRIDGE_URL: value }),
@@ -698,22 +698,22 @@ export const javascript: Suite = {
   },
 
   async the_environment_names_the_bridge_in_three_dialects(stack) {
-    const { url, token } = stack.bridge;
-    for (const names of [["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"], ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"], ["KV_REST_API_URL", "KV_REST_API_TOKEN"]]) {
-      const env = { [names[0]!]: url, [names[1]!]: token, OTHER: "x" };
+    const { url, credential } = stack.bridge;
+    for (const names of [["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"], ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"], ["KV_REST_API_URL", "KV_REST_API_TOKEN"]]) {
+      const env = { [names[0]!]: url, [names[1]!]: credential, OTHER: "x" };
       await (await take(Client.fromEnv(env, { prefix: stack.mark }).lock("a"))).release();
       const denoEnv = { get: (name: string) => env[name] };
       await (await take(Client.fromEnv(denoEnv, { prefix: stack.mark }).lock("a"))).release();
     }
     // Half of a pair is not passed over: what the next one names may be another Redis.
-    const half = { EDGELOCK_BRIDGE_TOKEN: token, KV_REST_API_URL: url, KV_REST_API_TOKEN: token };
+    const half = { EDGELOCK_BRIDGE_CREDENTIAL: credential, KV_REST_API_URL: url, KV_REST_API_TOKEN: credential };
     const error = await fails("invalid_argument", () => Client.fromEnv(half));
     check(error.message.includes("EDGELOCK_BRIDGE_URL"), "it says what is missing");
-    check(!error.message.includes(token), "it does not tell the credential");
+    check(!error.message.includes(credential), "it does not tell the credential");
   },
 
   async no_error_and_nothing_printed_has_a_credential_or_a_token(stack) {
-    const wrong = new Client({ url: stack.bridge.url, token: "wrong-credential" });
+    const wrong = new Client({ url: stack.bridge.url, credential: "wrong-credential" });
     const error = await fails("unauthorized", wrong.lock("a").tryAcquire());
     const lease = await stack.lock("a").acquire();
     const shown = [error.stack, JSON.stringify([error, wrong, lease, await stack.lock("a").inspect()]), `${error}`].join();

@@ -48,7 +48,7 @@ function fields(list: unknown): Record<string, unknown> {
   return Object.fromEntries(words.flatMap((name, at) => (at % 2 === 0 ? [[name, words[at + 1]]] : [])));
 }
 
-const offline = (stack: Stack) => stack.client({ fetch: () => Promise.reject(new Error("no network")), attempts: 1 }).lock("a");
+const offline = (stack: Stack) => stack.client({ fetch: () => Promise.reject(new Error("no network")), maxAttempts: 1 }).lock("a");
 
 /** Which words the package asks to mark, until all are. */
 async function asked(stack: Stack, words: readonly string[]): Promise<string[]> {
@@ -86,7 +86,7 @@ export const keys: Suite = {
 
   async a_key_that_is_not_marked_is_refused_wherever_commands_are_taken(stack) {
     let sent = 0;
-    const client = stack.client({ fetch: () => (sent++, Promise.reject(new Error("no network"))), attempts: 1 });
+    const client = stack.client({ fetch: () => (sent++, Promise.reject(new Error("no network"))), maxAttempts: 1 });
     const [lock, lease] = [client.lock("a"), client.lock("a").resume("a".repeat(22))];
     const bad: readonly Command[] = [["TIME"], ["get", 42]];
     for (const call of [() => lease.exec(bad), () => lease.commit(bad), () => lock.acquireAndRead(bad), () => lock.tryAcquireAndRead(bad), () => client.read(bad)]) {

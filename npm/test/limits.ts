@@ -11,7 +11,7 @@ const NO_TEXT: readonly string[] = ["\ud800", "a\udfff", "\udbffa", "\ud83d\ud83
 
 const refuses = async (call: () => unknown): Promise<void> => {
   const error = await fails("invalid_argument", async () => call());
-  check(!error.isUnknown, "nothing was sent");
+  check(!error.isOutcomeUnknown, "nothing was sent");
 };
 
 /** Waits for a lock that is given back as soon as somebody stands in its queue. */
@@ -27,36 +27,36 @@ export const limits: Suite = {
   async a_number_that_cannot_be_meant_is_refused_wherever_it_stands(stack) {
     const client = stack.client();
     const lease = await client.lock("a").acquire();
-    const { url, token } = stack.bridge;
+    const { url, credential } = stack.bridge;
     const places: Array<(value: never) => unknown> = [
       (ttl) => client.lock("b", { ttl }),
       (wait) => client.lock("b", { wait }),
       (maxHold) => client.lock("b", { maxHold }),
       (maxRequests) => client.lock("b", { maxRequests }),
-      (count) => client.lock("b", { replicas: { count, within: 10 } }),
-      (within) => client.lock("b", { replicas: { count: 1, within } }),
+      (count) => client.lock("b", { waitForReplicas: { count, within: 10 } }),
+      (within) => client.lock("b", { waitForReplicas: { count: 1, within } }),
       (ttl) => client.reentrant("b", "owner", { ttl }),
       (wait) => client.reentrant("b", "owner", { wait }),
-      (attempts) => new Client({ url, token, attempts }),
-      (requestTimeout) => new Client({ url, token, requestTimeout }),
-      (quarantine) => new Client({ quorum: [{ url, token }], quarantine }),
+      (maxAttempts) => new Client({ url, credential, maxAttempts }),
+      (requestTimeout) => new Client({ url, credential, requestTimeout }),
+      (restartQuarantine) => new Client({ quorum: [{ url, credential }], restartQuarantine }),
       (ttl) => lease.renew({ ttl }),
       (maxHold) => lease.keepAlive({ maxHold }),
-      (maxHold) => lease.keep(() => check(false, "no work without a limit"), { maxHold }),
+      (maxHold) => lease.run(() => check(false, "no work without a limit"), { maxHold }),
     ];
     for (const place of places) for (const value of NO_NUMBERS) await refuses(() => place(value as never));
-    await refuses(() => new Client({ url, token, requestTimeout: 0 }));
+    await refuses(() => new Client({ url, credential, requestTimeout: 0 }));
     for (const fraction of FRACTIONS) {
-      await refuses(() => new Client({ url, token, attempts: fraction }));
+      await refuses(() => new Client({ url, credential, maxAttempts: fraction }));
       await refuses(() => client.lock("b", { maxRequests: fraction }));
-      await refuses(() => client.lock("b", { replicas: { count: fraction, within: 10 } }));
+      await refuses(() => client.lock("b", { waitForReplicas: { count: fraction, within: 10 } }));
       await refuses(() => client.lock("b", { ttl: fraction }));
     }
     await lease.release();
   },
 
   async an_option_that_nobody_knows_is_refused_by_its_name_and_the_one_that_was_meant_is_named(stack) {
-    const { url, token } = stack.bridge;
+    const { url, credential } = stack.bridge;
     const client = stack.client();
     const [lock, lease] = [client.lock("a"), client.lock("a").resume("a".repeat(22))];
     const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
@@ -65,13 +65,13 @@ export const limits: Suite = {
       [() => client.lock("a", { tll: 5 } as never), "tll", "ttl"],
       [() => client.reentrant("a", "owner", { waits: 5 } as never), "waits", "wait"],
       [() => client.reentrant("a", "owner", { fair: true } as never), "fair", ""],
-      [() => client.lock("a", { replicas: { count: 1, withn: 5 } as never }), "withn", "within"],
-      [() => new Client({ url, token, onevent: () => {} } as never), "onevent", "onEvent"],
-      [() => new Client({ url, token, quarantine: 5 } as never), "quarantine", ""],
+      [() => client.lock("a", { waitForReplicas: { count: 1, withn: 5 } as never }), "withn", "within"],
+      [() => new Client({ url, credential, onevent: () => {} } as never), "onevent", "onEvent"],
+      [() => new Client({ url, credential, restartQuarantine: 5 } as never), "restartQuarantine", ""],
       [() => new Client({ url, webdis: { user: "", pasword: "" } } as never), "pasword", "password"],
-      [() => new Client({ quorum: [{ url, token }], quarantin: 5 } as never), "quarantin", "quarantine"],
-      [() => new Client({ quorum: [{ url, token, toke: 5 } as never] }), "toke", "token"],
-      [() => new Client({ shards: { a: { url, token, timeout: 5 } } } as never), "timeout", ""],
+      [() => new Client({ quorum: [{ url, credential }], restartQuarantin: 5 } as never), "restartQuarantin", "restartQuarantine"],
+      [() => new Client({ quorum: [{ url, credential, credentia: 5 } as never] }), "credentia", "credential"],
+      [() => new Client({ shards: { a: { url, credential, timeout: 5 } } } as never), "timeout", ""],
       [() => Client.fromEnv({}, { prefx: "" } as never), "prefx", "prefix"],
       [() => new GroupCommit({ reads: () => [], decide: () => ({ answer: 7 }) }, { maxItem: 5 } as never), "maxItem", "maxItems"],
       [() => client.read([], bad), "signl", "signal"],
@@ -86,7 +86,7 @@ export const limits: Suite = {
       [() => lease.exec([], bad), "signl", "signal"],
       [() => lease.commit([], bad), "signl", "signal"],
       [() => lease.release(bad), "signl", "signal"],
-      [() => lease.keep(() => 7, bad), "signl", "signal"],
+      [() => lease.run(() => 7, bad), "signl", "signal"],
       [() => lease.keepAlive(bad), "signl", "signal"],
       [() => group.submit(lock, 7, bad), "signl", "signal"],
     ];
@@ -108,10 +108,10 @@ export const limits: Suite = {
   },
 
   async a_huge_number_is_refused_or_as_good_as_without_limit(stack) {
-    const { url, token } = stack.bridge;
+    const { url, credential } = stack.bridge;
     const longest = 366 * 24 * 60 * 60 * 1_000;
     for (const huge of HUGE) {
-      const network = { requestTimeout: huge, attempts: huge };
+      const network = { requestTimeout: huge, maxAttempts: huge };
       const lock = stack.client(network).lock("a", { wait: huge, maxRequests: huge, maxHold: huge });
       equal(await lock.run((lease) => lease.fence > 0), true);
       if (huge > longest) {
@@ -122,9 +122,9 @@ export const limits: Suite = {
         check(!lease.signal.aborted && lease.remaining > huge / 2, "it does not fire at once");
         await lease.release();
       }
-      if (huge > 60_000) await refuses(() => stack.lock("a", { replicas: { count: 1, within: huge } }));
-      await fails("unreplicated", stack.lock("a", { replicas: { count: huge, within: 1 } }).tryAcquire());
-      const quorum: ClientOptions = { quorum: [{ url, token }], quarantine: huge };
+      if (huge > 60_000) await refuses(() => stack.lock("a", { waitForReplicas: { count: 1, within: huge } }));
+      await fails("not_replicated", stack.lock("a", { waitForReplicas: { count: huge, within: 1 } }).tryAcquire());
+      const quorum: ClientOptions = { quorum: [{ url, credential }], restartQuarantine: huge };
       await fails("quarantined", new Client(quorum).lock(`${stack.mark}q`, { wait: 0 }).acquire());
     }
   },
@@ -136,7 +136,7 @@ export const limits: Suite = {
 
   async zero_is_once(stack) {
     let requests = 0;
-    const settings = { attempts: 0, fetch: () => (requests++, Promise.reject(new Error("no network"))) };
+    const settings = { maxAttempts: 0, fetch: () => (requests++, Promise.reject(new Error("no network"))) };
     await fails("unavailable", stack.client(settings).read([["GET", { key: "x" }]]));
     equal(requests, 1);
     const lease = await stack.lock("a").acquire();
@@ -144,11 +144,11 @@ export const limits: Suite = {
     await fails("held", stack.lock("a", { maxRequests: 0 }).acquire());
     await lease.release();
     await (await stack.lock("a", { wait: 0, maxRequests: 0 }).acquire()).release();
-    await fails("held_too_long", stack.lock("a", { maxHold: 0 }).run(() => new Promise(() => {})));
+    await fails("max_hold_exceeded", stack.lock("a", { maxHold: 0 }).run(() => new Promise(() => {})));
   },
 
   async text_that_is_no_unicode_is_refused_wherever_it_stands(stack) {
-    const { url, token } = stack.bridge;
+    const { url, credential } = stack.bridge;
     const sent: string[] = [];
     const client = stack.client({ fetch: async (to, init) => (sent.push(to), fetch(to, init)) });
     const lease = client.lock("a").resume("a".repeat(22));
@@ -156,15 +156,15 @@ export const limits: Suite = {
       (name) => client.lock(name),
       (name) => client.reentrant(name, "owner"),
       (owner) => client.reentrant("a", owner),
-      (prefix) => new Client({ url, token, prefix }),
-      (text) => new Client({ url: `${url}/${text}`, token }),
-      (text) => new Client({ url, token: text }),
+      (prefix) => new Client({ url, credential, prefix }),
+      (text) => new Client({ url: `${url}/${text}`, credential }),
+      (text) => new Client({ url, credential: text }),
       (user) => new Client({ url, webdis: { user, password: "" } }),
       (password) => new Client({ url, webdis: { user: "", password } }),
-      (id) => new Client({ shards: { [id]: { url, token } } }),
+      (id) => new Client({ shards: { [id]: { url, credential } } }),
       (signalList) => client.lock("a", { signalList }),
       (text) => client.lock("a").resume(text),
-      (at) => client.read([["GET", { key: "x" }]], { at }),
+      (shardOf) => client.read([["GET", { key: "x" }]], { shardOf }),
       (word) => client.read([["GET", word]]),
       (key) => client.read([["GET", { key }]]),
       (name) => client.read([[name]]),

@@ -11,5 +11,5 @@ import { keys } from "./keys.js";
 import { limits } from "./limits.js";
 import { waiting } from "./waiting.js";
 
-const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
-run({ url, token }, [contract, javascript, connection, fetches, limits, keys, waiting, group, examples], console.log, deadlines).then((passed) => process.exit(passed ? 0 : 1));
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
+run({ url, credential }, [contract, javascript, connection, fetches, limits, keys, waiting, group, examples], console.log, deadlines).then((passed) => process.exit(passed ? 0 : 1));

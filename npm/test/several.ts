@@ -2,9 +2,9 @@
 import { type BridgeOptions, Client, type ClientSettings, type Command, type Lock, QuarantinedError } from "edgelock";
 import { check, equal, eventually, fails, runTests, take } from "./harness.js";
 
-const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly token: string }>;
+const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly credential: string }>;
 /** Accepts no connections. */
-const dead = { url: "http://127.0.0.1:1", token: "credential" };
+const dead = { url: "http://127.0.0.1:1", credential: "credential" };
 
 const mark = (): string => `${crypto.randomUUID().slice(0, 8)}:`;
 
@@ -40,14 +40,14 @@ const tests: Record<string, () => Promise<void>> = {
   },
 
   async servers_that_were_started_lately_have_no_say_and_nobody_is_said_to_hold_the_lock() {
-    const quarantine = 366 * 86_400_000;
-    const lock = new Client({ quorum: bridges, prefix: mark(), quarantine }).lock("a", { wait: 86_400_000 });
+    const restartQuarantine = 366 * 86_400_000;
+    const lock = new Client({ quorum: bridges, prefix: mark(), restartQuarantine }).lock("a", { wait: 86_400_000 });
     for (const asked of [lock.tryAcquire(), lock.acquire()]) {
       const error = await asked.then(() => undefined, (error: unknown) => error);
-      check(error instanceof QuarantinedError && error.retryAfter > quarantine / 2 && !error.isUnknown, String(error));
+      check(error instanceof QuarantinedError && error.retryAfter > restartQuarantine / 2 && !error.isOutcomeUnknown, String(error));
     }
-    const { holder, quarantine: left } = await lock.inspect();
-    check(holder === null && left !== null && left > quarantine / 2, String(left));
+    const { holder, quarantineRemaining: left } = await lock.inspect();
+    check(holder === null && left !== null && left > restartQuarantine / 2, String(left));
   },
 
   async what_several_bridges_cannot_have_in_common_is_refused() {
@@ -61,7 +61,7 @@ const tests: Record<string, () => Promise<void>> = {
     for (const quorum of [[], [dead, dead], "odd", [7]]) {
       await fails("invalid_argument", async () => new Client({ quorum: quorum as never }).lock("a").tryAcquire());
     }
-    await fails("invalid_argument", () => new Client({ quorum: bridges, quarantine: "odd" as never }));
+    await fails("invalid_argument", () => new Client({ quorum: bridges, restartQuarantine: "odd" as never }));
   },
 
   async names_are_spread_and_each_lock_lives_behind_one_bridge() {
@@ -77,7 +77,7 @@ const tests: Record<string, () => Promise<void>> = {
       places.add(at[0] ?? -1);
       await lease.exec([["SET", { key: `${prefix}${number}:value` }, "1"]]);
       await lease.release();
-      equal(await client.read([["GET", { key: `${prefix}${number}:value` }]], { at: `${number}` }), ["1"]);
+      equal(await client.read([["GET", { key: `${prefix}${number}:value` }]], { shardOf: `${number}` }), ["1"]);
     }
     equal(places.size, bridges.length);
     await fails("invalid_argument", client.read([["GET", { key: "x" }]]));

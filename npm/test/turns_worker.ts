@@ -4,7 +4,7 @@ import { Client, EdgelockError, GroupCommit, type Reply } from "edgelock";
 /** What the other side of the test says with each order. */
 export interface Asked {
   readonly url: string;
-  readonly token: string;
+  readonly credential: string;
   readonly prefix: string;
   /** Whether a turn may go on when its request is gone. */
   readonly background: boolean;
@@ -12,7 +12,7 @@ export interface Asked {
   readonly heeds: boolean;
 }
 
-export type Told = { readonly left: number; readonly fence: number } | { readonly code: string; readonly isUnknown: boolean };
+export type Told = { readonly left: number; readonly fence: number } | { readonly code: string; readonly isOutcomeUnknown: boolean };
 
 interface Order {
   readonly order: string;
@@ -34,18 +34,18 @@ let arrived = 0;
 export default {
   async fetch(request: Request, _env: unknown, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
     if (request.method === "GET") return new Response(`${arrived}`);
-    const { url, token, prefix, background, heeds } = (await request.json()) as Asked;
+    const { url, credential, prefix, background, heeds } = (await request.json()) as Asked;
     const waitUntil = background ? { waitUntil: (promise: Promise<unknown>) => context.waitUntil(promise) } : {};
     // Who is gone is found out by it, and nobody else. Where turns go on, nobody is to be found out by it.
     const requestTimeout = background ? 600_000 : 3_000;
-    const client = new Client({ url, token, prefix, push: false, requestTimeout, ...waitUntil });
+    const client = new Client({ url, credential, prefix, push: false, requestTimeout, ...waitUntil });
     const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix }, heeds ? { signal: request.signal } : {});
     arrived++;
     try {
       return Response.json(await submitted);
     } catch (error) {
       if (!(error instanceof EdgelockError)) throw error;
-      return Response.json({ code: error.code, isUnknown: error.isUnknown });
+      return Response.json({ code: error.code, isOutcomeUnknown: error.isOutcomeUnknown });
     }
   },
 };

@@ -6,7 +6,7 @@ import { serve } from "./serve.js";
 import type { Asked, Told } from "./turns_worker.js";
 
 const [, , workerd = "", folder = ""] = process.argv;
-const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = process.env;
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
 const { worker } = await serve(workerd, folder);
 
 /** The bridge, and what holds requests to it up. */
@@ -56,7 +56,7 @@ class Gate {
 
 /** A sale that the Worker holds, of a stock of 1,000. */
 class Sale {
-  readonly stack = new Stack({ url, token });
+  readonly stack = new Stack({ url, credential });
   readonly gate = new Gate();
   #url = "";
 
@@ -69,7 +69,7 @@ class Sale {
   /** Places an order, and waits until the Worker has it. What comes of it. */
   async place(order: number, background: boolean, signal?: AbortSignal, heeds = false): Promise<{ readonly told: Promise<Told> }> {
     const before = await arrived();
-    const asked: Asked = { url: this.#url, token, prefix: this.stack.mark, background, heeds };
+    const asked: Asked = { url: this.#url, credential, prefix: this.stack.mark, background, heeds };
     const told = post(`${worker}${order}`, JSON.stringify(asked), signal);
     told.catch(() => {});
     await eventually(async () => (await arrived()) > before);
@@ -214,7 +214,7 @@ async function a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_ne
 
 async function a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone(): Promise<void> {
   const { sale, others } = await hangUp(4, false);
-  for (const unknown of await others) check("isUnknown" in unknown && unknown.isUnknown, JSON.stringify(unknown));
+  for (const unknown of await others) check("isOutcomeUnknown" in unknown && unknown.isOutcomeUnknown, JSON.stringify(unknown));
   sale.gate.open();
   const next = await (await sale.place(10, false)).told;
   check("left" in next, JSON.stringify(next));

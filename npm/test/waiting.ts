@@ -36,9 +36,9 @@ export const waiting: Suite = {
   },
 
   async infinity_is_no_limit_and_what_is_no_number_of_the_kind_is_refused(stack) {
-    const { url, token } = stack.bridge;
-    const quorum = [{ url, token }];
-    const client = stack.client({ requestTimeout: Infinity, attempts: Infinity });
+    const { url, credential } = stack.bridge;
+    const quorum = [{ url, credential }];
+    const client = stack.client({ requestTimeout: Infinity, maxAttempts: Infinity });
     const endless: LockOptions = { wait: Infinity, maxRequests: Infinity, maxHold: Infinity };
     for (const fair of [false, true]) {
       const lock = client.lock("a", { ...endless, fair });
@@ -52,16 +52,16 @@ export const waiting: Suite = {
       for (const name of ["ttl", "wait", "maxRequests", "maxHold"]) {
         await fails("invalid_argument", () => client.lock("a", { [name]: odd }));
       }
-      for (const name of ["requestTimeout", "attempts"]) {
+      for (const name of ["requestTimeout", "maxAttempts"]) {
         await fails("invalid_argument", () => stack.client({ [name]: odd }));
       }
-      await fails("invalid_argument", () => client.lock("a", { replicas: { count: 1, within: odd } }));
-      await fails("invalid_argument", () => new Client({ quorum, quarantine: odd }));
+      await fails("invalid_argument", () => client.lock("a", { waitForReplicas: { count: 1, within: odd } }));
+      await fails("invalid_argument", () => new Client({ quorum, restartQuarantine: odd }));
     }
     // What elsewhere is for ever, and here would be no time at all.
     await fails("invalid_argument", () => stack.client({ requestTimeout: 0 }));
     await fails("invalid_argument", () => client.lock("a", { ttl: Infinity }));
-    equal(typeof new Client({ quorum, quarantine: Infinity }).lock("a").name, "string");
+    equal(typeof new Client({ quorum, restartQuarantine: Infinity }).lock("a").name, "string");
   },
 
   async a_wait_is_for_a_bridge_that_is_away(stack) {

@@ -4,7 +4,7 @@ import { contract } from "./contract.js";
 import { check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
 
 const { env } = process;
-const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_TOKEN: token = "" } = env;
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = env;
 const { EDGELOCK_WEBDIS_URL = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password = "" } = env;
 const webdis = { url: EDGELOCK_WEBDIS_URL, user, password };
 
@@ -13,7 +13,7 @@ const { scripts_that_ask_for_key_locking_run_too, ...promises } = contract;
 const dialect: Suite = {
   async key_locking_is_refused_in_the_words_of_redis(stack) {
     const error = await fails("refused", stack.client({ keyLocking: true }).lock("a").tryAcquire());
-    check(error.message.includes("allow-key-locking") && !error.isUnknown, error.message);
+    check(error.message.includes("allow-key-locking") && !error.isOutcomeUnknown, error.message);
   },
 
   async who_waits_is_handed_the_lock_over_a_stream(stack) {
@@ -31,8 +31,8 @@ const dialect: Suite = {
   async a_wrong_password_is_unauthorized_and_shows_nowhere(stack) {
     const wrong = new Client({ url: webdis.url, webdis: { user, password: "wrong-credential" } });
     const error = await fails("unauthorized", wrong.lock(`${stack.mark}a`).tryAcquire());
-    equal([error.isUnknown, `${error.stack}`.includes("wrong-credential")], [false, false]);
+    equal([error.isOutcomeUnknown, `${error.stack}`.includes("wrong-credential")], [false, false]);
   },
 };
 
-run({ url, token, webdis }, [promises, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential, webdis }, [promises, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -11,12 +11,12 @@ import { waiting } from "./waiting.js";
 
 interface Env {
   readonly EDGELOCK_BRIDGE_URL: string;
-  readonly EDGELOCK_BRIDGE_TOKEN: string;
+  readonly EDGELOCK_BRIDGE_CREDENTIAL: string;
 }
 
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
-    const bridge = { url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_TOKEN };
+    const bridge = { url: env.EDGELOCK_BRIDGE_URL, credential: env.EDGELOCK_BRIDGE_CREDENTIAL };
     if (!(await run(bridge, [contract, javascript, fetches, limits, waiting, group, examples], console.log, deadlines))) throw new Error("some tests failed");
   },
 };

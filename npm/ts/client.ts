@@ -36,7 +36,7 @@ export interface ClientSettings {
    */
   readonly requestTimeout?: number | undefined;
   /** How often an operation is sent when its requests get lost; 0 counts as 1. 3 by default. Sending again is safe. */
-  readonly attempts?: number | undefined;
+  readonly maxAttempts?: number | undefined;
   /**
    * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with webdis, and with a bridge that says that it
    * pushes, as edgelock-bridge does. Other bridges are asked from time to time: a subscription can take one away from all its clients.
@@ -64,7 +64,7 @@ export interface UpstashOptions {
   /** Its address: `https:`, or `http:` to the local machine. */
   readonly url: string;
   /** Its credential. */
-  readonly token: string;
+  readonly credential: string;
   readonly webdis?: undefined;
 }
 
@@ -74,7 +74,7 @@ export interface WebdisOptions {
   readonly url: string;
   /** Whom its `acl` lets have `EVAL`, and `SUBSCRIBE` for those who wait. One that lets everybody have everything takes any. */
   readonly webdis: { readonly user: string; readonly password: string };
-  readonly token?: undefined;
+  readonly credential?: undefined;
 }
 
 /** One bridge. */
@@ -92,7 +92,7 @@ export interface QuorumOptions {
    * that anybody locks for. By default, and at least, that of the lock. Fences grow across servers that came back empty as long as
    * the servers' clocks differ by less than this.
    */
-  readonly quarantine?: number | undefined;
+  readonly restartQuarantine?: number | undefined;
 }
 
 /** Several bridges over which locks are spread by their names. */
@@ -107,7 +107,7 @@ export interface ShardOptions {
 /** How to read without a lock. */
 export interface ReadOptions extends CallOptions {
   /** With `shards`, the name of the lock that lives where is to be read. */
-  readonly at?: string | undefined;
+  readonly shardOf?: string | undefined;
 }
 
 /** A client's settings, and its bridge, or bridges. */
@@ -124,10 +124,10 @@ export class Client {
   readonly #settings: ClientSettings;
 
   constructor(options: ClientOptions) {
-    if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, token }");
+    if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, credential }");
     known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
     const roads = toRoads(options);
-    const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.quarantine, "quarantine") : undefined };
+    const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined };
     this.#prefix = settings.prefix ?? "";
     this.#settings = options;
     this.#raw = new Remade(() => new (instance().raw.Client)(roads, "quorum" in options, settings));
@@ -136,7 +136,7 @@ export class Client {
   /**
    * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`; by default that of the process.
    *
-   * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_TOKEN`, then for Upstash's `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then
+   * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`, then for Upstash's `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then
    * for Vercel's `KV_REST_API_URL` and `…_TOKEN`.
    */
   static fromEnv(env: object = environment(), settings: ClientSettings = {}): Client {
@@ -166,12 +166,12 @@ export class Client {
 
   /** Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. */
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
-    const { at, signal } = known(options, OF_A_READ, "a read");
+    const { shardOf, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
-    if (at !== undefined) text(at, "at");
+    if (shardOf !== undefined) text(shardOf, "shardOf");
     return abortable([abortSignal(signal, "signal")], async (aborted) => {
       const { instance, value: client } = this.#raw.get();
-      return instance.wait(() => client.read(commands, at, aborted));
+      return instance.wait(() => client.read(commands, shardOf, aborted));
     });
   }
 
@@ -181,7 +181,7 @@ export class Client {
       requestTimeout,
       waitUntil,
       tell: (event) => onEvent && hear(event, onEvent),
-      read: (reads) => this.read(reads, { at: name }),
+      read: (reads) => this.read(reads, { shardOf: name }),
       again,
     };
   }
@@ -190,7 +190,7 @@ export class Client {
 const SETTINGS: Names<ClientSettings> = {
   prefix: 1,
   requestTimeout: 1,
-  attempts: 1,
+  maxAttempts: 1,
   push: 1,
   scriptCache: 1,
   keyLocking: 1,
@@ -199,19 +199,19 @@ const SETTINGS: Names<ClientSettings> = {
   waitUntil: 1,
   onEvent: 1,
 };
-const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, token: 1, webdis: 1 };
+const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1 };
 const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
 const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
-const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, quarantine: 1, ...SETTINGS };
+const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
-const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, replicas: 1, signal: 1 };
+const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
 const OF_A_LOCK: Names<LockOptions> = { ...OF_A_REENTRANT, fair: 1, signalList: 1, label: 1 };
-const REPLICAS: Names<NonNullable<LockOptions["replicas"]>> = { count: 1, within: 1 };
-const OF_A_READ: Names<ReadOptions> = { at: 1, signal: 1 };
+const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
+const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 
 function toRoads(options: ClientOptions): RawRoad[] {
   if ("quorum" in options) {
-    if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, token }");
+    if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, credential }");
     return Array.from(options.quorum, toOneOfSeveral);
   }
   if ("shards" in options) {
@@ -222,7 +222,7 @@ function toRoads(options: ClientOptions): RawRoad[] {
 }
 
 function toOneOfSeveral(bridge: BridgeOptions): RawRoad {
-  if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, token }");
+  if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, credential }");
   return toRoad(known(bridge, BRIDGE, "a bridge"));
 }
 
@@ -231,7 +231,7 @@ function toRoad(bridge: BridgeOptions): RawRoad {
   const url = text(bridge.url, "url");
   if (webdis) known(webdis, WEBDIS, "webdis");
   if (webdis) return { url, secret: text(webdis.password, "webdis.password"), user: text(webdis.user, "webdis.user") };
-  return { url, secret: text(bridge.token, "token") };
+  return { url, secret: text(bridge.credential, "credential") };
 }
 
 function toSettings(settings: ClientSettings): RawSettings {
@@ -240,7 +240,7 @@ function toSettings(settings: ClientSettings): RawSettings {
   return {
     prefix: settings.prefix === undefined ? undefined : text(settings.prefix, "prefix"),
     requestTimeoutMs: timeout(settings.requestTimeout, "requestTimeout"),
-    attempts: count(settings.attempts, "attempts"),
+    maxAttempts: count(settings.maxAttempts, "maxAttempts"),
     push: flag(settings.push, "push"),
     scriptCache: flag(settings.scriptCache, "scriptCache"),
     keyLocking: flag(settings.keyLocking, "keyLocking"),
@@ -260,19 +260,19 @@ function checked(options: LockOptions, names: Names<LockOptions> | Names<Reentra
   known(options, names, what);
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
-  const { replicas } = options;
+  const { waitForReplicas: replicas } = options;
   if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
-    throw invalidArgument("replicas are { count, within }");
+    throw invalidArgument("waitForReplicas is { count, within }");
   }
-  if (replicas) known(replicas, REPLICAS, "replicas");
+  if (replicas) known(replicas, REPLICAS, "waitForReplicas");
   const patience = {
     waitMs: milliseconds(options.wait, "wait"),
     maxRequests: count(options.maxRequests, "maxRequests"),
     fair: flag(options.fair, "fair"),
     signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
     label: options.label === undefined ? undefined : text(options.label, "label"),
-    replicas: replicas && (count(replicas.count, "replicas.count") ?? 0),
-    replicasWithinMs: replicas && (milliseconds(replicas.within, "replicas.within") ?? 0),
+    replicas: replicas && (count(replicas.count, "waitForReplicas.count") ?? 0),
+    replicasWithinMs: replicas && (milliseconds(replicas.within, "waitForReplicas.within") ?? 0),
   };
   return { ttl: milliseconds(options.ttl, "ttl"), patience };
 }

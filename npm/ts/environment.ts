@@ -2,7 +2,7 @@
 import { invalidArgument } from "./errors.js";
 
 const NAMES = [
-  ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"],
+  ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"],
   ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"],
   ["KV_REST_API_URL", "KV_REST_API_TOKEN"],
 ] as const;
@@ -19,14 +19,14 @@ export function environment(): object {
 }
 
 /** The first pair of names that `env` has both of. One that it has half of is a mistake: another bridge would be another Redis. */
-export function lookUp(env: object): { readonly url: string; readonly token: string } {
+export function lookUp(env: object): { readonly url: string; readonly credential: string } {
   const get = reader(env);
-  for (const [urlName, tokenName] of NAMES) {
+  for (const [urlName, credentialName] of NAMES) {
     const url = get(urlName);
-    const token = get(tokenName);
-    if (typeof url === "string" && typeof token === "string") return { url, token };
-    if (typeof url === "string") throw invalidArgument(`the environment has ${urlName}, and no ${tokenName}`);
-    if (typeof token === "string") throw invalidArgument(`the environment has ${tokenName}, and no ${urlName}`);
+    const credential = get(credentialName);
+    if (typeof url === "string" && typeof credential === "string") return { url, credential };
+    if (typeof url === "string") throw invalidArgument(`the environment has ${urlName}, and no ${credentialName}`);
+    if (typeof credential === "string") throw invalidArgument(`the environment has ${credentialName}, and no ${urlName}`);
   }
   throw invalidArgument(`the environment has no ${NAMES.map((pair) => pair.join(" and ")).join(", no ")}, or does not let them be read`);
 }

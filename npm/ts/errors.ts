@@ -4,7 +4,7 @@
 export interface Failure {
   readonly code: string;
   readonly message: string;
-  readonly isUnknown: boolean;
+  readonly isOutcomeUnknown: boolean;
   readonly lock?: string;
   readonly remaining?: number | null;
   readonly ahead?: number;
@@ -23,13 +23,13 @@ export interface Failure {
  * A failure of edgelock. No message holds a token or a credential.
  *
  * Three things that other clients mix up are different here: the lock is held by another ({@link HeldError}), the lease is lost
- * ({@link LostError}), and nobody can say what happened ({@link EdgelockError.isUnknown}).
+ * ({@link LostError}), and nobody can say what happened ({@link EdgelockError.isOutcomeUnknown}).
  */
 export abstract class EdgelockError extends Error {
   /** A name for this kind of error that does not change between versions. */
   abstract readonly code: ErrorCode;
   /** Whether the operation may have been executed although it failed here: unknown is not no. */
-  readonly isUnknown: boolean;
+  readonly isOutcomeUnknown: boolean;
   /** The Redis key of the lock whose call failed, with the client's prefix; `undefined` where no lock was called. */
   readonly lock: string | undefined;
   /** What the caller can do about it, in a sentence or two. Of its own, so that a log of the error has it. */
@@ -38,10 +38,10 @@ export abstract class EdgelockError extends Error {
   /** @internal */
   constructor(failure: Failure) {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
-    this.isUnknown = failure.isUnknown;
+    this.isOutcomeUnknown = failure.isOutcomeUnknown;
     this.lock = failure.lock;
     const advice = adviceOn(failure);
-    this.advice = failure.isUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
+    this.advice = failure.isOutcomeUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
   }
 }
 
@@ -52,9 +52,9 @@ export class InvalidArgumentError extends EdgelockError {
 }
 
 /** The host gives no random bytes here, as a Worker outside of a request. Nothing was sent. */
-export class NoRandomnessError extends EdgelockError {
-  override readonly name = "NoRandomnessError";
-  readonly code = "no_randomness";
+export class EntropyUnavailableError extends EdgelockError {
+  override readonly name = "EntropyUnavailableError";
+  readonly code = "entropy_unavailable";
 }
 
 /** Another holder has the lock, and had it for as long as this call was willing to wait. */
@@ -101,12 +101,12 @@ export class QuarantinedError extends EdgelockError {
 }
 
 /**
- * Fewer replicas than `replicas` asks for have acknowledged in time. An acquisition is given back. A lease goes on as it was; the
+ * Fewer replicas than `waitForReplicas` asks for have acknowledged in time. An acquisition is given back. A lease goes on as it was; the
  * commands of an `exec` were executed, though not so safely.
  */
-export class UnreplicatedError extends EdgelockError {
-  override readonly name = "UnreplicatedError";
-  readonly code = "unreplicated";
+export class NotReplicatedError extends EdgelockError {
+  override readonly name = "NotReplicatedError";
+  readonly code = "not_replicated";
   /** How many must. */
   readonly asked: number;
   /** How many did. */
@@ -122,11 +122,11 @@ export class UnreplicatedError extends EdgelockError {
 
 /**
  * The lease is over although nobody gave it back: Redis no longer has it (`lost`), its deadline has passed (`expired`), or its work
- * was stopped after `maxHold` (`held_too_long`). Nothing of the call was executed.
+ * was stopped after `maxHold` (`max_hold_exceeded`). Nothing of the call was executed.
  */
 export class LostError extends EdgelockError {
   override readonly name = "LostError";
-  readonly code: "lost" | "expired" | "held_too_long";
+  readonly code: "lost" | "expired" | "max_hold_exceeded";
 
   /** @internal */
   constructor(failure: Failure) {
@@ -224,17 +224,17 @@ export class InternalError extends EdgelockError {
 
   /** @internal */
   constructor(message: string, cause: unknown) {
-    super({ code: "internal", message, isUnknown: true, cause });
+    super({ code: "internal", message, isOutcomeUnknown: true, cause });
   }
 }
 
 /** Every failure of edgelock, to be told apart by `code`. */
 export type AnyEdgelockError =
   | InvalidArgumentError
-  | NoRandomnessError
+  | EntropyUnavailableError
   | HeldError
   | QuarantinedError
-  | UnreplicatedError
+  | NotReplicatedError
   | LostError
   | ReleasedError
   | BusyError
@@ -249,13 +249,13 @@ export type AnyEdgelockError =
 /** The names of the kinds of errors. They do not change between versions. */
 export type ErrorCode =
   | "invalid_argument"
-  | "no_randomness"
+  | "entropy_unavailable"
   | "held"
   | "quarantined"
-  | "unreplicated"
+  | "not_replicated"
   | "lost"
   | "expired"
-  | "held_too_long"
+  | "max_hold_exceeded"
   | "released"
   | "busy"
   | "command_failed"
@@ -278,13 +278,13 @@ const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without
 
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
   invalid_argument: "Correct the argument; the same call fails again.",
-  no_randomness: "Acquire inside a request handler; a client may be made outside.",
+  entropy_unavailable: "Acquire inside a request handler; a client may be made outside.",
   held: "Come back after `retryAfter` milliseconds, or wait longer.",
   quarantined: "Come back after `retryAfter` milliseconds.",
-  unreplicated: "Come back once the replicas have caught up, or ask for fewer.",
+  not_replicated: "Come back once the replicas have caught up, or ask for fewer.",
   lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
   expired: "Stop, and undo what was not written through the lease: another may hold the lock.",
-  held_too_long: "Stop, and do less under one lease, or raise `maxHold`.",
+  max_hold_exceeded: "Stop, and do less under one lease, or raise `maxHold`.",
   released: "Use a lease only until it is given back; acquire again.",
   busy: "Await one write of a lease before the next.",
   command_failed: "Look at the command with this `index`; the others were executed.",
@@ -318,17 +318,17 @@ export function toError(failure: Failure): AnyEdgelockError {
   switch (failure.code) {
     case "invalid_argument":
       return new InvalidArgumentError(failure);
-    case "no_randomness":
-      return new NoRandomnessError(failure);
+    case "entropy_unavailable":
+      return new EntropyUnavailableError(failure);
     case "held":
       return new HeldError(failure);
     case "quarantined":
       return new QuarantinedError(failure);
-    case "unreplicated":
-      return new UnreplicatedError(failure);
+    case "not_replicated":
+      return new NotReplicatedError(failure);
     case "lost":
     case "expired":
-    case "held_too_long":
+    case "max_hold_exceeded":
       return new LostError(failure);
     case "released":
       return new ReleasedError(failure);
@@ -357,36 +357,36 @@ export function toError(failure: Failure): AnyEdgelockError {
 }
 
 export function invalidArgument(message: string): InvalidArgumentError {
-  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isUnknown: false });
+  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false });
 }
 
 export function released(lock: string): ReleasedError {
-  return new ReleasedError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isUnknown: false, lock });
+  return new ReleasedError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isOutcomeUnknown: false, lock });
 }
 
 export function busy(lock: string): BusyError {
-  return new BusyError({ code: "busy", message: `another write of the lease of lock ${quoted(lock)} is still under way`, isUnknown: false, lock });
+  return new BusyError({ code: "busy", message: `another write of the lease of lock ${quoted(lock)} is still under way`, isOutcomeUnknown: false, lock });
 }
 
 export function expired(lock: string): LostError {
-  return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isUnknown: false, lock });
+  return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isOutcomeUnknown: false, lock });
 }
 
 /** So many callers of the same process are ahead: more than there may be, or for longer than one is willing to wait. */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
   const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
-  return new HeldError({ code: "held", message, isUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, wait)) });
+  return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, wait)) });
 }
 
-export function unavailable(message: string, isUnknown: boolean, cause?: unknown): UnavailableError {
-  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isUnknown, cause });
+export function unavailable(message: string, isOutcomeUnknown: boolean, cause?: unknown): UnavailableError {
+  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, cause });
 }
 
 /** `error` of one of several commands, as whoever gave the one with this index sees it. */
 export function indexed(error: CommandFailedError, index: number): CommandFailedError {
-  const { message, isUnknown, lock, command } = error;
+  const { message, isOutcomeUnknown, lock, command } = error;
   const own = message.replace(/^command \d+/, `command ${index}`);
-  return new CommandFailedError({ code: "command_failed", message: own, isUnknown, index, command, ...(lock === undefined ? {} : { lock }) });
+  return new CommandFailedError({ code: "command_failed", message: own, isOutcomeUnknown, index, command, ...(lock === undefined ? {} : { lock }) });
 }
 
 const LONGEST_NAME = 100;

@@ -98,7 +98,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * is passed over after a request's time-out at most, and whoever drives next goes on with what it had, the lock or its place in the
    * queue. Where nobody is left in a process, the lock is free at the latest after its ttl, so that should be short.
    *
-   * An error of the turn is thrown to each of its items. It `isUnknown` for exactly those whose answers rest on a commit that cannot
+   * An error of the turn is thrown to each of its items. It `isOutcomeUnknown` for exactly those whose answers rest on a commit that cannot
    * be learned; they are not decided again.
    */
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
@@ -277,7 +277,7 @@ function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "l
 
 /** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
 function undecided(error: unknown): unknown {
-  return error instanceof EdgelockError && error.isUnknown ? unavailable(error.message, false, error) : error;
+  return error instanceof EdgelockError && error.isOutcomeUnknown ? unavailable(error.message, false, error) : error;
 }
 
 /** What those come to whose answers rest on a commit that failed with `error`, of which `first` is the first. */

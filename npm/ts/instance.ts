@@ -120,7 +120,7 @@ export class Remade<T> {
 
 /** What the module threw, as an error of ours. An aborted call throws nothing, literally. */
 function translated(thrown: unknown, lock?: string): unknown {
-  const isFailure = typeof thrown === "object" && thrown !== null && "isUnknown" in thrown && !(thrown instanceof EdgelockError);
+  const isFailure = typeof thrown === "object" && thrown !== null && "isOutcomeUnknown" in thrown && !(thrown instanceof EdgelockError);
   if (!isFailure) return thrown;
   return toError(lock === undefined ? (thrown as Failure) : { ...(thrown as Failure), lock });
 }

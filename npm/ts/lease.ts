@@ -2,7 +2,7 @@
 import { abortable, type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
 import { abortSignal, milliseconds, type Names, options as known } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, unavailable, type UnreplicatedError } from "./errors.js";
+import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, unavailable, type NotReplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
 import type { RawLease, Reply } from "./raw.js";
 
@@ -17,13 +17,13 @@ const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 export interface RenewOptions extends CallOptions {
   /**
    * Milliseconds from now: 4 ms to 366 days, whole ones. By default what the lease was acquired for. Over several bridges it is no longer
-   * than the lock's ttl, or the client's `quarantine`.
+   * than the lock's ttl, or the client's `restartQuarantine`.
    */
   readonly ttl?: number | undefined;
 }
 
 /** How a lease is kept. */
-export interface KeepOptions {
+export interface RunOptions {
   /** For how many milliseconds at most; `Infinity` is without limit. By default 15 minutes, or the ttl if that is longer. */
   readonly maxHold?: number | undefined;
   /** Has the work told that it is to stop: the lease's own signal is aborted with the same reason, while the lease is kept on. */
@@ -31,13 +31,13 @@ export interface KeepOptions {
 }
 
 /** How a lease is kept beside work that is in no one function. */
-export interface KeepAliveOptions extends Pick<KeepOptions, "maxHold"> {
+export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
   /** Ends it when it is aborted; nothing is released then. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
-const KEEP: Names<KeepOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
+const KEEP: Names<RunOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
 const KEPT = "a lease that is kept";
 
 /** What keeps a lease, or did last. */
@@ -62,7 +62,7 @@ export interface StopKeeping extends Disposable {
  * is left to its ttl.
  *
  * Calls may overlap, except that of `exec`, `commit` and `release` one at a time runs: the second gets a `BusyError`. Once a release
- * or a commit was sent, only these two may follow, also if its outcome `isUnknown`: nothing remains of the lease then.
+ * or a commit was sent, only these two may follow, also if its outcome `isOutcomeUnknown`: nothing remains of the lease then.
  */
 export class Lease implements Disposable, AsyncDisposable {
   /** Gives the lock back in the background: `using`. */
@@ -166,7 +166,7 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /**
    * Runs commands if the lease is still held, and renews it, in one request. They are applied exactly once, or not at all; only an
-   * error that `isUnknown` leaves that open. After an {@link UnreplicatedError} they are applied.
+   * error that `isOutcomeUnknown` leaves that open. After an {@link NotReplicatedError} they are applied.
    */
   async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
@@ -196,7 +196,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * it writes through the lease arrives. When the `signal` that this is given is aborted, that of the lease is too, and this rejects
    * with the reason once the work has ended, or with what the work throws; before the work has begun, it is not called.
    */
-  async keep<T>(work: (lease: this) => T | PromiseLike<T>, options: KeepOptions = {}): Promise<T> {
+  async run<T>(work: (lease: this) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
     const { maxHold, signal } = known(options, KEEP, KEPT);
     const maxHoldMs = milliseconds(maxHold, "maxHold");
     abortSignal(signal, "signal");
@@ -242,8 +242,8 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /**
    * Renews the lease every third of its ttl, from now until what this returns is called: for work that is in no one function. `using`
-   * ends it with its block; nothing is released then. It ends by itself with the lease, whose `signal` says when and why, and after
-   * `maxHold`, as {@link Lease.keep} does: then the lock is given back, and the reason is `held_too_long`.
+   * ends it with its block; nothing is released then. It ends with the lease, whose `signal` says when and why, and after
+   * `maxHold`, as {@link Lease.run} does: then the lock is given back, and the reason is `max_hold_exceeded`.
    *
    * One that was resumed is renewed at once. If the lease is known to be over this throws why, and `busy` if it is kept already. Nothing of it
    * goes on when its host is stopped: in a Worker that is with the response.
@@ -345,7 +345,7 @@ export class Lease implements Disposable, AsyncDisposable {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
         this.#end(() => error);
-        if (error.code === "lost" && !error.isUnknown) this.#free();
+        if (error.code === "lost" && !error.isOutcomeUnknown) this.#free();
       }
       throw error;
     }
@@ -361,7 +361,7 @@ export class Lease implements Disposable, AsyncDisposable {
       return value;
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
-      else if (error instanceof EdgelockError && error.isUnknown) this.#end(() => error);
+      else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#end(() => error);
       else if (signal?.aborted && error === signal.reason) this.#end(() => unavailable("the call that ended the lease was aborted", true, error));
       throw error;
     } finally {
@@ -373,7 +373,7 @@ export class Lease implements Disposable, AsyncDisposable {
   /** What calls are told that come after the end: it says of none of them that it may have been executed. */
   #gone(): EdgelockError {
     const why = this.#over?.(this.#key);
-    return why === undefined || why.isUnknown ? released(this.#key) : why;
+    return why === undefined || why.isOutcomeUnknown ? released(this.#key) : why;
   }
 
   /** It is over for good, and the module need not keep it: some hosts do not say when JavaScript has forgotten something. */

@@ -40,9 +40,9 @@ export interface LockOptions {
   readonly label?: string | undefined;
   /**
    * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
-   * {@link UnreplicatedError}. None by default. The bridge must have Upstash's `/pipeline`.
+   * {@link NotReplicatedError}. None by default. The bridge must have Upstash's `/pipeline`.
    */
-  readonly replicas?: { readonly count: number; readonly within: number } | undefined;
+  readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
   /**
    * Ends what waits: the call rejects with its reason. By then it has sent what gives up the lock and the place in the queue, which
    * takes effect when it arrives, half a round trip later; if a release handed it the lock in between, that hands the lock on. In a Worker
@@ -183,14 +183,14 @@ export class Lock {
    * whatever happened. What the work returns or throws is returned or thrown as it is.
    *
    * When the lease is lost, this rejects at once and the lease's `signal` is aborted; pass it on to whatever the work awaits. If a write
-   * of the work was under way then, or the outcome of its last one is unknown, the error `isUnknown`.
+   * of the work was under way then, or the outcome of its last one is unknown, the error `isOutcomeUnknown`.
    *
    * When the `signal` of this call is aborted, the wait ends, or the work is told: the lease's `signal` is aborted with the same
    * reason. The lock is kept until the work has ended, and given back then; this rejects with the reason, or with what the work throws.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
     const lease = await this.acquire(options);
-    return lease.keep(work, { maxHold: this.#options.maxHold, signal: options.signal });
+    return lease.run(work, { maxHold: this.#options.maxHold, signal: options.signal });
   }
 
   /** Who holds the lock, for how long yet, and the last fence. For people and for monitoring: to decide by, acquire. */

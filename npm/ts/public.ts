@@ -25,17 +25,17 @@ export {
   InternalError,
   InvalidArgumentError,
   LostError,
-  NoRandomnessError,
+  EntropyUnavailableError,
   QuarantinedError,
   RefusedError,
   ReleasedError,
   TimedOutError,
   UnavailableError,
-  UnreplicatedError,
+  NotReplicatedError,
   WrongTypeError,
 } from "./errors.js";
 export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
-export { type KeepAliveOptions, type KeepOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
+export { type KeepAliveOptions, type RunOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
 export { Lock, type LockOptions, type ReentrantOptions } from "./lock.js";
 export type { Holder, Inspection, Reply } from "./raw.js";

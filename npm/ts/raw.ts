@@ -19,7 +19,7 @@ export interface Inspection {
    * Whole milliseconds for which no majority of a quorum's servers has a say yet, at least: too many were started lately, and may have forgotten who
    * holds the lock. `null` if a majority has, or names a holder, and where there is one server.
    */
-  readonly quarantine: number | null;
+  readonly quarantineRemaining: number | null;
 }
 
 /** Who holds a lock. */
@@ -40,7 +40,7 @@ export interface RawSettings {
   /** Of webdis; without one, the bridge is of Upstash's dialect. */
   readonly prefix?: string | undefined;
   readonly requestTimeoutMs?: number | undefined;
-  readonly attempts?: number | undefined;
+  readonly maxAttempts?: number | undefined;
   readonly push?: boolean | undefined;
   readonly scriptCache?: boolean | undefined;
   readonly quarantineMs?: number | undefined;
@@ -72,7 +72,7 @@ export interface RawPatience {
 export interface RawClient {
   lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
-  read(reads: RawCommands, at?: string, aborted?: Promise<void>): Promise<Reply[]>;
+  read(reads: RawCommands, shardOf?: string, aborted?: Promise<void>): Promise<Reply[]>;
 }
 
 export interface RawLock {

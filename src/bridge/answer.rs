@@ -54,7 +54,7 @@ fn replies<const N: usize>(members: [Reply; N]) -> Option<[Option<Reply>; N]> {
 
 /// What an error says; one that is no text says nothing.
 pub(super) fn text(error: Reply) -> String {
-    error.text().unwrap_or_default().to_owned()
+    error.as_str().unwrap_or_default().to_owned()
 }
 
 fn garbled(response: &Response, text: &str) -> Error {
@@ -104,7 +104,7 @@ pub(super) fn said(response: &Response) -> String {
     let text = String::from_utf8_lossy(&response.body);
     // How bridges, and many a proxy, say what is wrong.
     match json::members(&text, ["error"]) {
-        Some([Reply::Text(error)]) => {
+        Some([Reply::Bytes(error)]) => {
             let error = String::from_utf8_lossy(&error);
             format!("the bridge says \"{error}\" (status {status})")
         }

@@ -53,7 +53,7 @@ mod tests {
     }
 
     fn text(text: &str) -> Reply {
-        Reply::Text(text.as_bytes().to_vec())
+        Reply::Bytes(text.as_bytes().to_vec())
     }
 
     /// Results that bridges send, or could.

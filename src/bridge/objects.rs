@@ -54,16 +54,16 @@ impl Objects {
     /// What an object says of this channel. Of another it is another's, whatever it says.
     fn push(&self, object: &str) -> Option<Push> {
         let [said] = json::members(object, ["SUBSCRIBE"])?;
-        let [kind, channel, payload] = said.array()? else {
+        let [kind, channel, payload] = said.as_array()? else {
             return None;
         };
-        if channel.text()? != self.channel {
+        if channel.as_str()? != self.channel {
             return None;
         }
-        match kind.text()? {
+        match kind.as_str()? {
             "subscribe" => Some(Push::Listening),
             "message" => payload
-                .text()
+                .as_str()
                 .map(|payload| Push::Message(payload.to_owned())),
             _ => None,
         }

@@ -71,7 +71,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     match eval.or(evalsha) {
         _ if response.status >= 500 => Err(answer::unavailable(response, true)),
         Some(Reply::Array(elements)) => Ok(match elements.as_slice() {
-            [Reply::Error(_), Reply::Text(text)] => {
+            [Reply::Error(_), Reply::Bytes(text)] => {
                 Reply::Error(String::from_utf8_lossy(text).into_owned())
             }
             _ => Reply::Array(elements),
@@ -99,9 +99,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(status: u16, body: &str, code: &str, is_unknown: bool) {
+    fn check(status: u16, body: &str, code: &str, is_outcome_unknown: bool) {
         let error = decode(status, body).expect_err(body);
-        assert_eq!((error.code(), error.is_unknown()), (code, is_unknown));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            (code, is_outcome_unknown)
+        );
     }
 
     #[test]
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn replies_are_keyed_by_the_command() {
-        let text = |text: &str| Reply::Text(text.as_bytes().to_vec());
+        let text = |text: &str| Reply::Bytes(text.as_bytes().to_vec());
         for (body, reply) in [
             (
                 r#"{"EVAL":[1,"x.1"]}"#,

@@ -86,7 +86,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// Fences grow across servers that came back empty as long as the servers' clocks differ by less than this.
     #[must_use]
-    pub const fn quarantine(mut self, longest_ttl: Duration) -> Self {
+    pub const fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
         self.topology.quarantine = longest_ttl;
         self
     }
@@ -96,7 +96,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the name cannot be one.
-    pub fn at(&self, name: &str) -> Result<Self, Error> {
+    pub fn shard_of(&self, name: &str) -> Result<Self, Error> {
         let name = Name::new(&self.prefix, name)?;
         Ok(Self {
             topology: self.topology.for_name(&name),

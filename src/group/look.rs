@@ -17,7 +17,7 @@ use crate::command::Reply;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::race::{First, race};
-use crate::runtime::{Moment, Runtime, Task};
+use crate::runtime::{Instant, Runtime, Task};
 use crate::transport::Transport;
 
 /// What an item comes to by what its reads found without the lock, if that is for good.
@@ -35,9 +35,9 @@ pub(super) struct Looks<I, A>(Mutex<BTreeMap<String, Gathering<I, A>>>);
 struct Gathering<I, A> {
     waiting: Vec<Waiting<I, A>>,
     /// For each until when it counts: whoever sent it may be gone without a word.
-    under_way: Vec<Moment>,
+    under_way: Vec<Instant>,
     /// When the next may leave.
-    next_at: Moment,
+    next_at: Instant,
     pause: Duration,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Look<I, A> {
     name: String,
     items: Vec<Waiting<I, A>>,
     /// What it is in [`Gathering::under_way`].
-    until: Moment,
+    until: Instant,
     took: Option<Duration>,
 }
 
@@ -137,7 +137,7 @@ impl<I, A> Looks<I, A> {
 }
 
 impl<I, A> Gathering<I, A> {
-    const fn new(now: Moment) -> Self {
+    const fn new(now: Instant) -> Self {
         Self {
             waiting: Vec::new(),
             under_way: Vec::new(),
@@ -147,7 +147,7 @@ impl<I, A> Gathering<I, A> {
     }
 
     /// For how long none may leave: not at all if that is zero, and until one ends without a time.
-    fn pause(&self, now: Moment, bound: Bound) -> Option<Duration> {
+    fn pause(&self, now: Instant, bound: Bound) -> Option<Duration> {
         if self.under_way.len() >= MOST_UNDER_WAY {
             return None;
         }

@@ -13,7 +13,7 @@ use crate::event::EventKind;
 use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::race::race;
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Instant, Runtime};
 use crate::transport::Transport;
 
 /// A turn of items that `S` decides.
@@ -193,7 +193,7 @@ fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &mut Reads, error: &Error) {
 
 /// What is unknown before a turn has the lock is who has it. Of its items nothing was done.
 fn undecided(error: &Error) -> Error {
-    if !error.is_unknown() {
+    if !error.is_outcome_unknown() {
         return error.clone();
     }
     Error::Unavailable {
@@ -248,7 +248,7 @@ fn observe<T: Transport, R: Runtime>(
     lock: &Lock<T, R>,
     items: usize,
     waiting: usize,
-    begun_at: Moment,
+    begun_at: Instant,
 ) {
     let took = lock.runtime().now().since(begun_at);
     lock.observe(EventKind::Grouped {

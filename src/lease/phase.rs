@@ -8,7 +8,7 @@ use super::Lease;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::operation::deadline;
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Instant, Runtime};
 use crate::script::RECEIPT_LIFE;
 use crate::transport::Transport;
 
@@ -30,7 +30,7 @@ pub(crate) enum Why {
     Released,
     Lost,
     Expired,
-    HeldTooLong,
+    MaxHoldExceeded,
 }
 
 impl Why {
@@ -40,7 +40,7 @@ impl Why {
             Self::Released => Error::Released { lock },
             Self::Lost => Error::Lost { lock },
             Self::Expired => Error::Expired { lock },
-            Self::HeldTooLong => Error::HeldTooLong { lock },
+            Self::MaxHoldExceeded => Error::MaxHoldExceeded { lock },
         }
     }
 }
@@ -49,15 +49,15 @@ impl Why {
 pub(super) struct State {
     phase: Phase,
     /// `None` for a resumed lease that was not renewed yet.
-    deadline: Option<Moment>,
+    deadline: Option<Instant>,
     /// The number of the last write.
     writes: u64,
     /// Since when a write is under way. Numbers tell Redis which write came first, so there is one at a time.
-    writing: Option<Moment>,
+    writing: Option<Instant>,
     /// Why nobody knows whether the last commands were executed.
     doubt: Option<Error>,
     /// When the first release or commit was sent of which nobody knows what became.
-    unsettled_since: Option<Moment>,
+    unsettled_since: Option<Instant>,
     /// Observers were told that it is over.
     was_told_lost: bool,
     /// Work goes on under it that it is renewed for.
@@ -75,7 +75,7 @@ pub(crate) enum Standing {
 }
 
 impl State {
-    pub(super) const fn new(deadline: Option<Moment>) -> Self {
+    pub(super) const fn new(deadline: Option<Instant>) -> Self {
         Self {
             phase: Phase::Held,
             deadline,
@@ -115,11 +115,11 @@ impl State {
         matches!(self.phase, Phase::Ended(_))
     }
 
-    pub(super) const fn deadline(&self) -> Option<Moment> {
+    pub(super) const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    pub(super) fn remaining(&self, now: Moment) -> Duration {
+    pub(super) fn remaining(&self, now: Instant) -> Duration {
         match (&self.phase, self.deadline) {
             (Phase::Held, Some(deadline)) => deadline.since(now),
             _ => Duration::ZERO,
@@ -127,7 +127,7 @@ impl State {
     }
 
     /// Answers may come out of order.
-    pub(super) fn renew_until(&mut self, deadline: Moment) {
+    pub(super) fn renew_until(&mut self, deadline: Instant) {
         self.deadline = self.deadline.max(Some(deadline));
     }
 
@@ -195,7 +195,7 @@ impl State {
     }
 
     /// Nobody knows what became of a write.
-    fn leave_open(&mut self, aim: Aim, why: &Error, begun_at: Moment) {
+    fn leave_open(&mut self, aim: Aim, why: &Error, begun_at: Instant) {
         if aim.has_commands {
             self.doubt = Some(why.clone());
         }
@@ -206,7 +206,7 @@ impl State {
     }
 
     /// Whether a receipt would still say so, had an earlier release or commit been executed.
-    fn has_receipt(&self, now: Moment) -> bool {
+    fn has_receipt(&self, now: Instant) -> bool {
         self.unsettled_since
             .is_none_or(|since| now < deadline(since, RECEIPT_LIFE))
     }
@@ -219,7 +219,7 @@ impl State {
     }
 
     /// Why it is not known what became of the last write, if it is not.
-    pub(super) fn unknown(&self, now: Moment) -> Option<Error> {
+    pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
         match (&self.phase, self.writing) {
             (_, Some(begun_at)) => Some(Error::TimedOut(now.since(begun_at))),
             (Phase::Unsettled(error), None) => Some(error.clone()),
@@ -268,7 +268,7 @@ pub(super) struct Writing<'a, T: Transport, R: Runtime> {
     aim: Aim,
     /// The phase in which a release or a commit began.
     before: Option<Phase>,
-    begun_at: Moment,
+    begun_at: Instant,
     is_settled: bool,
 }
 
@@ -304,7 +304,7 @@ impl<'a, T: Transport, R: Runtime> Writing<'a, T, R> {
         let before = self.before.take();
         let mut state = self.lease.state();
         match (&told, before) {
-            (Err(error), _) if error.is_unknown() => {
+            (Err(error), _) if error.is_outcome_unknown() => {
                 state.leave_open(self.aim, error, self.begun_at);
             }
             // It was turned away, so all is as it was.
@@ -342,7 +342,7 @@ impl<'a, T: Transport, R: Runtime> Writing<'a, T, R> {
 const fn is_of_script(error: &Error) -> bool {
     matches!(
         error,
-        Error::Lost { .. } | Error::CommandFailed { .. } | Error::Unreplicated { .. }
+        Error::Lost { .. } | Error::CommandFailed { .. } | Error::NotReplicated { .. }
     )
 }
 

@@ -8,7 +8,7 @@ use super::{Lease, Standing, Why};
 use crate::error::Error;
 use crate::operation::Until;
 use crate::race::{First, race};
-use crate::runtime::{Moment, Runtime};
+use crate::runtime::{Instant, Runtime};
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
@@ -17,7 +17,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// `None` for a resumed lease that was not renewed yet.
-    pub(crate) fn deadline(&self) -> Option<Moment> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         self.state().deadline()
     }
 

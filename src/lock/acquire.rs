@@ -20,7 +20,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::Held`] if another has it. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
     /// [`Error::Expired`] if the answer took longer than the ttl. Those of the bridge
-    /// otherwise; where [`Error::is_unknown`], the lock is abandoned in the background, and a request that arrives late cannot
+    /// otherwise; where [`Error::is_outcome_unknown`], the lock is abandoned in the background, and a request that arrives late cannot
     /// take it.
     ///
     /// # Cancel safety
@@ -44,7 +44,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///     if let Some(lease) = lease {
     ///         lease.commit(&[Command::new("SET").key(pages).arg(0)]).await?;
     ///     }
-    ///     Ok(replies[0].int())
+    ///     Ok(replies[0].as_i64())
     /// }
     /// ```
     ///
@@ -175,8 +175,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// # Errors
     /// Those of the work. As [`Lock::acquire`], with the work not begun. [`Error::Lost`], [`Error::Expired`] if the lease
-    /// was lost, [`Error::HeldTooLong`] after [`Lock::max_hold`]: the work was stopped, and what it had written before stands. An
-    /// [unknown](Error::is_unknown) one instead if a write of its own was under way then, or the outcome of its last one is unknown. A
+    /// was lost, [`Error::MaxHoldExceeded`] after [`Lock::max_hold`]: the work was stopped, and what it had written before stands. An
+    /// [unknown](Error::is_outcome_unknown) one instead if a write of its own was under way then, or the outcome of its last one is unknown. A
     /// release or a commit is let come to its end before the work is stopped.
     ///
     /// # Cancel safety
@@ -186,7 +186,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         work: impl AsyncFnOnce(&Lease<T, R>) -> Result<O, E>,
     ) -> Result<O, E> {
         let lease = self.acquire().await?;
-        lease.keep(self.max_hold, work(&lease)).await
+        lease.run(self.max_hold, work(&lease)).await
     }
 
     /// Whether `reads` can ride on an acquisition of this lock, as [`Lock::acquire_and_read`] asks. Sends

@@ -18,7 +18,7 @@ mod waiting;
 use super::{Claim, Cx, Input, Operation};
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::runtime::Moment;
+use crate::runtime::Instant;
 use asking::{Asked, Asking};
 use candidate::Candidate;
 use waiting::Waiting;
@@ -28,7 +28,7 @@ pub(crate) use candidate::Patience;
 /// The lock is the claim's.
 pub(crate) struct Granted {
     pub(crate) claim: Claim,
-    pub(crate) deadline: Moment,
+    pub(crate) deadline: Instant,
     pub(crate) fence: u64,
     pub(crate) replies: Vec<Reply>,
 }

@@ -59,7 +59,7 @@ pub(super) struct Loaded(pub(super) u8);
 
 #[cfg(test)]
 impl Surroundings for Loaded {
-    fn draw(&self, bytes: &mut [u8]) -> Result<(), crate::runtime::NoRandomness> {
+    fn draw(&self, bytes: &mut [u8]) -> Result<(), crate::runtime::EntropyUnavailable> {
         bytes.fill(self.0);
         Ok(())
     }

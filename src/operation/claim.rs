@@ -11,7 +11,7 @@ use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::name::Name;
 use crate::replicas::Replicas;
-use crate::runtime::{Moment, Surroundings};
+use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Call, Subject};
 use crate::token::{Session, Token};
 use crate::topology::{Judged, Topology};
@@ -32,7 +32,7 @@ pub(crate) struct Claim {
     /// What others are told of who has it, as it is stored.
     pub(crate) label: String,
     /// When it was made; of a lease, when it was granted or resumed.
-    pub(crate) since: Moment,
+    pub(crate) since: Instant,
 }
 
 impl Claim {
@@ -89,11 +89,11 @@ impl Claim {
 
     pub(crate) fn observe(&self, host: &dyn Surroundings, kind: EventKind<'_>) {
         let name = self.name.key();
-        host.tell(&Event { name, kind });
+        host.tell(&Event { lock: name, kind });
     }
 
     /// It was given back by a request that was sent at `asked_at`.
-    pub(crate) fn observe_release(&self, host: &dyn Surroundings, now: Moment, asked_at: Moment) {
+    pub(crate) fn observe_release(&self, host: &dyn Surroundings, now: Instant, asked_at: Instant) {
         let kind = EventKind::Released {
             held: now.since(self.since),
             took: now.since(asked_at),

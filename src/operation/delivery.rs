@@ -18,7 +18,7 @@ use crate::command::Reply;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::replicas::Replicas;
-use crate::runtime::Moment;
+use crate::runtime::Instant;
 use crate::script::{self, Call, Verdict};
 use crate::token::Session;
 use crate::topology::{Node, Topology};
@@ -33,8 +33,8 @@ pub(super) struct Delivery {
     check: Check,
     repeats: Repeats,
     /// Before its first request left, and before its last.
-    begun_at: Moment,
-    asked_at: Moment,
+    begun_at: Instant,
+    asked_at: Instant,
     requests: u32,
     phase: Phase,
 }
@@ -55,7 +55,7 @@ struct Asked {
     names_script: bool,
     /// How long its answer is awaited, and until when.
     limit: Duration,
-    deadline: Moment,
+    deadline: Instant,
 }
 
 /// Whether an answer is one to this call.
@@ -70,7 +70,7 @@ impl Delivery {
         until: Until,
         check: Check,
     ) -> Self {
-        let origin = Moment::from_origin(Duration::ZERO);
+        let origin = Instant::from_origin(Duration::ZERO);
         Self {
             node,
             session: session.clone(),
@@ -274,7 +274,7 @@ fn unanswered(error: TransportError, timeout: Duration) -> Error {
                 may_have_run,
             }
         }
-        TransportError::BrokeOff(_) => Error::Truncated,
+        TransportError::Interrupted(_) => Error::Truncated,
         TransportError::TooLarge => Error::TooLarge,
         TransportError::TimedOut => Error::TimedOut(timeout),
     }
@@ -284,9 +284,9 @@ fn unanswered(error: TransportError, timeout: Duration) -> Error {
 pub(crate) struct Settled<O> {
     pub(crate) outcome: Result<O, Error>,
     /// Before its first request left.
-    pub(crate) begun_at: Moment,
+    pub(crate) begun_at: Instant,
     /// Before the request that was answered left: what a deadline is computed from.
-    pub(crate) asked_at: Moment,
+    pub(crate) asked_at: Instant,
     /// Whether a request before the last one may yet be executed.
     pub(crate) strays: bool,
     /// How often it was sent.
@@ -309,7 +309,7 @@ impl<O> Settled<O> {
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
     /// Up to an instant.
-    Deadline(Moment),
+    Deadline(Instant),
     /// An acquisition's ttl, which runs anew from each request.
     Ttl {
         ttl: Duration,
@@ -321,7 +321,7 @@ pub(crate) enum Until {
 }
 
 impl Until {
-    pub(super) fn limit(self, now: Moment) -> Duration {
+    pub(super) fn limit(self, now: Instant) -> Duration {
         match self {
             Self::Deadline(deadline) => deadline.since(now),
             Self::Ttl { ttl, .. } => ttl,
@@ -330,7 +330,7 @@ impl Until {
     }
 
     /// What one of several bridges may take of it: if it is mute, the others must still find an acquisition worth having.
-    pub(super) fn share(self, now: Moment) -> Duration {
+    pub(super) fn share(self, now: Instant) -> Duration {
         match self {
             Self::Ttl { .. } => self.limit(now) / 4,
             Self::Deadline(_) | Self::Timeout => self.limit(now),

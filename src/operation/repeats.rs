@@ -6,7 +6,7 @@ use super::Until;
 use super::backoff::Backoff;
 use super::deadline;
 use crate::error::Error;
-use crate::runtime::{Moment, Surroundings};
+use crate::runtime::{Instant, Surroundings};
 use crate::script::{Call, RECEIPT_LIFE, Verdict};
 
 /// The requests of one operation.
@@ -15,7 +15,7 @@ pub(super) struct Repeats {
     leaves_receipt: bool,
     backoff: Backoff,
     /// When the first request left that may have been executed, and how the last of these got lost.
-    lost: Option<(Moment, Error)>,
+    lost: Option<(Instant, Error)>,
 }
 
 impl Repeats {
@@ -30,7 +30,7 @@ impl Repeats {
     }
 
     /// For how long an answer is of use.
-    pub(super) fn limit(&self, now: Moment) -> Duration {
+    pub(super) fn limit(&self, now: Instant) -> Duration {
         let of_receipt = self.receipt_end().map(|end| end.since(now));
         self.until
             .limit(now)
@@ -39,14 +39,14 @@ impl Repeats {
 
     /// Until when Redis surely knows a repeat as one. `None` if no request was lost, or a repeat does
     /// no harm.
-    fn receipt_end(&self) -> Option<Moment> {
+    fn receipt_end(&self) -> Option<Instant> {
         let (first, _) = self.lost.as_ref().filter(|_| self.leaves_receipt)?;
         Some(deadline(*first, RECEIPT_LIFE))
     }
 
     /// What an answer is worth that came `now`, which is past [`Repeats::limit`] if the host stood
     /// still: by then "it was not held" may be what the first request did.
-    pub(super) fn check(&self, verdict: Verdict, now: Moment) -> Result<Verdict, Error> {
+    pub(super) fn check(&self, verdict: Verdict, now: Instant) -> Result<Verdict, Error> {
         match (&self.lost, self.receipt_end()) {
             (Some((_, error)), Some(end)) if end <= now && !verdict.is_yes() => Err(error.clone()),
             _ => Ok(verdict),
@@ -58,14 +58,14 @@ impl Repeats {
     pub(super) fn pause(
         &mut self,
         random: &dyn Surroundings,
-        now: Moment,
-        asked_at: Moment,
+        now: Instant,
+        asked_at: Instant,
         error: &Error,
     ) -> Option<Duration> {
         if !error.is_passing() {
             return None;
         }
-        if error.is_unknown() {
+        if error.is_outcome_unknown() {
             let first = self.lost.take().map_or(asked_at, |(first, _)| first);
             self.lost = Some((first, error.clone()));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::backoff::{Backoff, between};
 use crate::error::Error;
-use crate::runtime::{Moment, Surroundings};
+use crate::runtime::{Instant, Surroundings};
 use crate::script::Contended;
 
 /// For how long a waiter counts as alive after it asked: how long its death can keep the next one waiting. Not longer than a
@@ -30,7 +30,7 @@ fn even(time: Duration, requests: u32) -> Duration {
 
 /// A wait for a lock that another holds: when to ask again.
 pub(crate) struct Schedule {
-    end: Moment,
+    end: Instant,
     liveness: Duration,
     /// How many it may send.
     requests: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Schedule {
     /// Of the pause before it tries to listen again.
     deafness: Duration,
     /// When it first heard of its place, and which that was.
-    joined: Option<(Moment, u64)>,
+    joined: Option<(Instant, u64)>,
 }
 
 impl Schedule {
@@ -57,7 +57,7 @@ impl Schedule {
     const DEAF: Duration = Duration::from_secs(1);
     const DEAFEST: Duration = Duration::from_secs(10);
 
-    pub(crate) fn new(end: Moment, wait: Duration, liveness: Duration, max_requests: u32) -> Self {
+    pub(crate) fn new(end: Instant, wait: Duration, liveness: Duration, max_requests: u32) -> Self {
         Self {
             end,
             liveness,
@@ -78,7 +78,7 @@ impl Schedule {
     /// jitter (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). All ask once more at the very end.
     pub(crate) fn pause(
         &mut self,
-        now: Moment,
+        now: Instant,
         random: &dyn Surroundings,
         found: &Contended,
         round_trip: Duration,
@@ -117,7 +117,7 @@ impl Schedule {
     /// is away for longer.
     pub(crate) fn pause_after(
         &mut self,
-        now: Moment,
+        now: Instant,
         random: &dyn Surroundings,
         error: &Error,
         requests_left: u32,
@@ -142,29 +142,29 @@ impl Schedule {
     }
 
     /// How long who may send nothing more may go on listening: for as long as it counts as alive after it asked last.
-    pub(crate) fn rest(&self, now: Moment, asked_at: Moment) -> Option<Duration> {
+    pub(crate) fn rest(&self, now: Instant, asked_at: Instant) -> Option<Duration> {
         let left = self.left(now)?.min((asked_at + self.liveness).since(now));
         Some(left).filter(|left| !left.is_zero())
     }
 
-    pub(crate) fn is_over(&self, now: Moment) -> bool {
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.left(now).is_none()
     }
 
-    fn left(&self, now: Moment) -> Option<Duration> {
+    fn left(&self, now: Instant) -> Option<Duration> {
         Some(self.end.since(now)).filter(|left| !left.is_zero())
     }
 
     /// Three times while it counts as alive; less often where requests must last for longer, but not so seldom that it would lose
     /// its place for that.
-    fn to_stay_alive(&self, now: Moment, requests_left: u32) -> Duration {
+    fn to_stay_alive(&self, now: Instant, requests_left: u32) -> Duration {
         let even = even(self.end.since(now), requests_left);
         even.clamp(self.liveness / 3, still_alive(self.liveness))
     }
 
     /// From when half of its requests are sent, or the others only just keep its place: what they must be apart for the others to last
     /// for the whole wait.
-    fn apart(&self, now: Moment, requests_left: u32) -> Duration {
+    fn apart(&self, now: Instant, requests_left: u32) -> Duration {
         let even = even(self.end.since(now), requests_left);
         // So little less than its liveness that one more that is sent early could cost the place.
         let only_just = self.liveness / 20 * 17..self.liveness;
@@ -196,7 +196,7 @@ impl Schedule {
     }
 
     /// When it would be this waiter's turn, judged by how the line moved; `None` if it did not.
-    pub(crate) fn estimate(&self, found: &Contended, now: Moment) -> Option<Duration> {
+    pub(crate) fn estimate(&self, found: &Contended, now: Instant) -> Option<Duration> {
         let (since, place) = self.joined?;
         let served = u32::try_from(place.checked_sub(found.ahead)?).ok()?;
         let turn = now.since(since).checked_div(served)?;
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     const HIGH: Loaded = Loaded(0xff);
-    const START: Moment = Moment::from_origin(Duration::ZERO);
+    const START: Instant = Instant::from_origin(Duration::ZERO);
 
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -218,7 +218,7 @@ mod tests {
 
     /// At the origin of time, with `wait` left and nobody ahead.
     fn wait(wait: Duration) -> Schedule {
-        let end = Moment::from_origin(wait);
+        let end = Instant::from_origin(wait);
         Schedule::new(end, wait, ms(9_000), 40)
     }
 
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn whatever_is_drawn_requests_last_for_the_whole_wait() {
         let minute = Duration::from_secs(60);
-        let end = Moment::from_origin(minute);
+        let end = Instant::from_origin(minute);
         for draw in [0, 0x20, 0x80, 0xff] {
             let mut now = START;
             let mut polled = wait(minute);
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn who_may_send_nothing_more_listens_for_as_long_as_it_counts_as_alive() {
-        let at = |ms| Moment::from_origin(Duration::from_millis(ms));
+        let at = |ms| Instant::from_origin(Duration::from_millis(ms));
         let waiting = wait(Duration::from_secs(60));
         assert_eq!(waiting.rest(at(3_000), at(2_000)), Some(ms(8_000)));
         assert_eq!(waiting.rest(at(55_000), at(54_000)), Some(ms(5_000)));
@@ -453,7 +453,7 @@ mod tests {
                 true,
                 40,
             );
-            let now = Moment::from_origin(ms(1_000));
+            let now = Instant::from_origin(ms(1_000));
             waited.estimate(&found(Some(ms(9_000)), last), now)
         };
         assert_eq!(estimate(12, 2), Some(ms(300)));

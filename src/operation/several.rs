@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::delivery::{Check, Delivery};
 use super::{Cx, Id, Input, Operation, Settled, Until};
 use crate::error::Error;
-use crate::runtime::Moment;
+use crate::runtime::Instant;
 use crate::script::{Call, Verdict};
 use crate::token::Session;
 use crate::topology::{Count, Topology};
@@ -22,7 +22,7 @@ pub(super) struct Several {
     answers: Vec<Verdict>,
     failure: Option<Error>,
     requests: u32,
-    begun_at: Option<Moment>,
+    begun_at: Option<Instant>,
 }
 
 /// Whether the answers so far amount to something.
@@ -172,7 +172,7 @@ fn pass_on(asked: &mut Vec<Delivery>, cx: &mut Cx<'_>, input: Input) -> Option<S
 /// Of two failures the one that leaves open what happened: unknown is not no.
 fn graver(before: Option<Error>, error: Error) -> Error {
     before
-        .filter(|before| before.is_unknown() || !error.is_unknown())
+        .filter(|before| before.is_outcome_unknown() || !error.is_outcome_unknown())
         .unwrap_or(error)
 }
 

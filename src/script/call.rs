@@ -255,7 +255,7 @@ impl Call {
                 *lock = name;
                 *command = self.command_name(*index).unwrap_or_default().to_owned();
             }
-            Error::WrongType { lock } | Error::Unreplicated { lock, .. } => {
+            Error::WrongType { lock } | Error::NotReplicated { lock, .. } => {
                 *lock = name.unwrap_or_default();
             }
             _ => {}

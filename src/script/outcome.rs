@@ -57,16 +57,16 @@ impl Outcome for Acquired {
             }),
             (0, [left, ahead, time, label, results @ ..]) if results.len() <= 1 => {
                 Ok(Self::Held(Contended {
-                    remaining: duration(left.int().ok_or(SHAPE)?),
+                    remaining: duration(left.as_i64().ok_or(SHAPE)?),
                     ahead: number(ahead).ok_or(SHAPE)?,
                     redis_us: number(time).ok_or(SHAPE)?,
-                    label: label::read(label.text().ok_or(SHAPE)?),
+                    label: label::read(label.as_str().ok_or(SHAPE)?),
                     replies: results.first().map_or_else(|| Ok(Vec::new()), results_of)?,
                 }))
             }
             (-1, []) => Ok(Self::Gone),
             (-2, [left]) => Ok(Self::Quarantined(
-                left.int().and_then(duration).ok_or(SHAPE)?,
+                left.as_i64().and_then(duration).ok_or(SHAPE)?,
             )),
             _ => Err(SHAPE),
         }
@@ -109,7 +109,7 @@ pub(crate) struct Renewed {
 impl Outcome for Option<Renewed> {
     fn read(reply: &Verdict) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
-            (1, [renewed]) => renewed_of(renewed.text().ok_or(SHAPE)?).map(Some),
+            (1, [renewed]) => renewed_of(renewed.as_str().ok_or(SHAPE)?).map(Some),
             (0, []) => Ok(None),
             (-1, []) => Err(replaced()),
             _ => Err(SHAPE),
@@ -158,7 +158,7 @@ pub struct Inspection {
     pub waiters: u64,
     /// For how long yet no majority of a [quorum](crate::Client::quorum)'s servers has a say, at least: too many were started lately,
     /// and may have forgotten who holds the lock. `None` if a majority has, or names a holder, and where there is one server.
-    pub quarantine: Option<Duration>,
+    pub quarantine_remaining: Option<Duration>,
 }
 
 /// Who holds a lock.
@@ -182,15 +182,15 @@ impl Outcome for Inspection {
             return Err(SHAPE);
         };
         // '<last fence> <token> <fence> <ttl> <label>': the last four are those of the present hold, or of the last one.
-        let mut hold = fence.text().unwrap_or_default().split(' ');
+        let mut hold = fence.as_str().unwrap_or_default().split(' ');
         let last = hold.next().and_then(|last| last.parse().ok());
         let (whose, label) = (hold.next(), hold.nth(2).and_then(label::read));
         let holder = match holder {
-            Reply::Text(token) => Some(Holder {
-                label: label.filter(|_| holder.text() == whose),
+            Reply::Bytes(token) => Some(Holder {
+                label: label.filter(|_| holder.as_str() == whose),
                 token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
                 count: number(count).ok_or(SHAPE)?,
-                remaining: duration(left.int().ok_or(SHAPE)?),
+                remaining: duration(left.as_i64().ok_or(SHAPE)?),
             }),
             _ => None,
         };
@@ -198,7 +198,7 @@ impl Outcome for Inspection {
             holder,
             fence: last,
             waiters: number(waiters).ok_or(SHAPE)?,
-            quarantine: number(missing)
+            quarantine_remaining: number(missing)
                 .filter(|ms| *ms > 0)
                 .map(Duration::from_millis),
         })
@@ -221,10 +221,10 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
         Reply::Error(text) => return Err(refusal(text)),
         _ => return Err(SHAPE),
     };
-    let (Some(verdict), Some(echo)) = (rest.first().and_then(Reply::int), rest.get(1)) else {
+    let (Some(verdict), Some(echo)) = (rest.first().and_then(Reply::as_i64), rest.get(1)) else {
         return Err(SHAPE);
     };
-    if echo.text() != Some(nonce) {
+    if echo.as_str() != Some(nonce) {
         return Err(Error::UnexpectedReply("the reply to another request"));
     }
     rest.drain(..2);
@@ -245,7 +245,7 @@ pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
 
 /// The commands' replies; the first error among them is the error of all.
 fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
-    results_in(results.text().ok_or(SHAPE)?)
+    results_in(results.as_str().ok_or(SHAPE)?)
 }
 
 fn results_in(text: &str) -> Result<Vec<Reply>, Error> {
@@ -265,7 +265,7 @@ fn results_in(text: &str) -> Result<Vec<Reply>, Error> {
 }
 
 fn number(reply: &Reply) -> Option<u64> {
-    reply.int().and_then(|number| u64::try_from(number).ok())
+    reply.as_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 /// Redis's `PTTL`: -1 for a key without expiry.

@@ -162,7 +162,7 @@ impl Judged for Inspection {
         let is_held = count.decided(said.len())?;
         let silent = answers
             .iter()
-            .filter_map(|answer| answer.quarantine.as_ref());
+            .filter_map(|answer| answer.quarantine_remaining.as_ref());
         let silent: Vec<_> = silent.collect();
         if !is_held {
             // Whether a majority has a say.
@@ -175,7 +175,7 @@ impl Judged for Inspection {
             holder: last.filter(|_| is_held).cloned(),
             fence: answers.iter().filter_map(|answer| answer.fence).max(),
             waiters: 0,
-            quarantine: count.quarantine(silent).filter(|_| !is_held),
+            quarantine_remaining: count.quarantine(silent).filter(|_| !is_held),
         })
     }
 }

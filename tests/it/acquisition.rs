@@ -45,7 +45,7 @@ fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
         };
         let (acquired, ()) = tokio::join!(acquired, release);
         let (lease, replies) = acquired.unwrap();
-        let text = |text: &str| Reply::Text(text.into());
+        let text = |text: &str| Reply::Bytes(text.into());
         assert_eq!(replies, [text("1"), text("2")]);
         lease.release().await.unwrap();
         // What is no read does not get as far as a request.

@@ -39,7 +39,10 @@ fn a_wait_asks_again_when_the_bridge_said() {
         for status in [429, 503] {
             let (url, asked) = sheds(status, 1, 2).await;
             // One attempt: what asks again is the wait.
-            let lock = client(&url, "credential").attempts(1).lock("a").unwrap();
+            let lock = client(&url, "credential")
+                .max_attempts(1)
+                .lock("a")
+                .unwrap();
             let _lease = lock.wait(LONG).acquire().await.unwrap();
             let asked = asked.borrow();
             assert_eq!(asked.len(), 3);
@@ -58,7 +61,7 @@ fn a_waiter_whose_first_request_gets_lost_listens_as_others_do() {
         let lock = proxy
             .client
             .clone()
-            .attempts(1)
+            .max_attempts(1)
             .lock("a")
             .unwrap()
             .wait(LONG);
@@ -74,7 +77,10 @@ fn a_waiter_whose_first_request_gets_lost_listens_as_others_do() {
 fn a_wait_ends_at_once_where_the_bridge_is_away_for_longer_and_says_for_how_long() {
     run(async {
         let (url, asked) = sheds(503, 60, usize::MAX).await;
-        let lock = client(&url, "credential").attempts(1).lock("a").unwrap();
+        let lock = client(&url, "credential")
+            .max_attempts(1)
+            .lock("a")
+            .unwrap();
         let error = lock.wait(ms(5_000)).acquire().await.unwrap_err();
         let Error::Unavailable { retry_after, .. } = error else {
             panic!("{error}")

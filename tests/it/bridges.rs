@@ -67,9 +67,12 @@ fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         stack.pause();
-        let client = stack.client().attempts(2).request_timeout(ms(200));
+        let client = stack.client().max_attempts(2).request_timeout(ms(200));
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("timed_out", true)
+        );
         // Everything arrives, late.
         stack.unpause();
         eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
@@ -83,7 +86,7 @@ fn a_request_whose_connection_redis_drops_is_sent_again(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         // Until the bridge has connected anew.
-        let lock = stack.client().attempts(10).lock("a").unwrap();
+        let lock = stack.client().max_attempts(10).lock("a").unwrap();
         stack.pause();
         let asking = meanwhile(async move { lock.try_acquire().await });
         stack.has_paused(1).await;
@@ -109,7 +112,7 @@ fn without_redis_nothing_is_known(spawn: Spawn) {
             lease.renew().await.unwrap_err(),
         ] {
             assert!(["unavailable", "timed_out"].contains(&error.code()));
-            assert!(error.is_unknown());
+            assert!(error.is_outcome_unknown());
         }
     });
 }
@@ -171,7 +174,10 @@ fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
         for route in [stack.route().script_cache(true), guessed] {
             let lock = client_of(route).lock("a").unwrap();
             let error = lock.try_acquire().await.unwrap_err();
-            assert_eq!((error.code(), error.is_unknown()), ("unauthorized", false));
+            assert_eq!(
+                (error.code(), error.is_outcome_unknown()),
+                ("unauthorized", false)
+            );
             assert!(error.to_string().contains("its acl"), "{error}");
         }
         assert!(!stack.redis::<bool>("EXISTS a"));
@@ -190,7 +196,7 @@ fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
         let (client, seen) = watch(route);
         let _: () = redis.ask("SET a theirs");
         // Patient enough for Redis to come back, and soon to ask whether it did.
-        let lock = client.attempts(10).lock("a").unwrap().wait(LONG);
+        let lock = client.max_attempts(10).lock("a").unwrap().wait(LONG);
         let lock = lock.ttl(ms(1_000)).unwrap();
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;

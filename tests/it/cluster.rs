@@ -129,10 +129,10 @@ fn a_lock_stays_its_holders_while_its_slot_moves() {
         assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
         lease.renew().await.unwrap();
         let write = [Command::new("INCR").key("{a}:n")];
-        assert_eq!(lease.exec(&write).await.unwrap()[0].int(), Some(1));
+        assert_eq!(lease.exec(&write).await.unwrap()[0].as_i64(), Some(1));
         // And back, by a bridge that remembers where it was.
         stack.cluster.migrate(slot, to, from);
-        assert_eq!(lease.commit(&write).await.unwrap()[0].int(), Some(2));
+        assert_eq!(lease.commit(&write).await.unwrap()[0].as_i64(), Some(2));
         let next = lock.try_acquire().await.unwrap();
         assert!(next.fence() > lease.fence());
     });
@@ -142,7 +142,7 @@ fn a_lock_stays_its_holders_while_its_slot_moves() {
 fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_executed() {
     run(async {
         let stack = Stack::start();
-        let client = stack.client().attempts(1);
+        let client = stack.client().max_attempts(1);
         let lock = client.lock("a").unwrap().ttl(LONG).unwrap();
         let lease = lock.acquire().await.unwrap();
         let (slot, from, to) = stack.road("a");
@@ -153,7 +153,7 @@ fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_executed() 
             lease.renew().await.unwrap_err(),
         ] {
             assert_eq!(error.code(), "unavailable", "{error}");
-            assert!(!error.is_unknown(), "{error}");
+            assert!(!error.is_outcome_unknown(), "{error}");
         }
         while stack.cluster.migrate_one(slot, from, to) {}
         stack.cluster.end_migration(slot, to);
@@ -268,7 +268,7 @@ fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
 fn a_lock_whose_node_is_dead_is_unavailable() {
     run(async {
         let mut stack = Stack::start();
-        let client = stack.client().attempts(1);
+        let client = stack.client().max_attempts(1);
         let lock = client.lock("a").unwrap();
         lock.try_acquire().await.unwrap().release().await.unwrap();
         let (_, owner, other) = stack.road("a");
@@ -283,7 +283,7 @@ fn a_lock_whose_node_is_dead_is_unavailable() {
             let lock = client.lock(name).unwrap();
             let error = lock.try_acquire().await.unwrap_err();
             assert_eq!(error.code(), "unavailable", "{error}");
-            assert!(!error.is_unknown(), "{error}");
+            assert!(!error.is_outcome_unknown(), "{error}");
         }
     });
 }
@@ -321,7 +321,7 @@ fn a_signal_list_in_another_slot_is_refused_before_the_lock_is_taken() {
         let lock = |list: &str| stack.client().lock("{a}:b").unwrap().signal_list(list);
         let refused = lock("signal").unwrap().try_acquire().await.unwrap_err();
         assert!(
-            !refused.is_unknown() && refused.code() != "held",
+            !refused.is_outcome_unknown() && refused.code() != "held",
             "{refused}"
         );
         let lease = lock("{a}:signal").unwrap().try_acquire().await.unwrap();
@@ -335,7 +335,7 @@ fn a_replica_of_the_locks_node_is_waited_for() {
         let stack = Stack::start();
         let replica = stack.cluster.add_replica_of(stack.road("a").1);
         let lock = stack.client().lock("a").unwrap();
-        let lock = lock.replicas(1, Duration::from_secs(4)).unwrap();
+        let lock = lock.wait_for_replicas(1, Duration::from_secs(4)).unwrap();
         let lease = lock.try_acquire().await.unwrap();
         let copy: String = {
             // A replica answers for what it has only to who says that it may be late.
@@ -349,10 +349,12 @@ fn a_replica_of_the_locks_node_is_waited_for() {
         assert_eq!(copy, lease.token().expose());
         // The others have none.
         let other = stack.client().lock("b").unwrap();
-        let other = other.replicas(1, Duration::from_millis(10)).unwrap();
+        let other = other
+            .wait_for_replicas(1, Duration::from_millis(10))
+            .unwrap();
         assert_eq!(
             other.try_acquire().await.unwrap_err().code(),
-            "unreplicated"
+            "not_replicated"
         );
         lease.release().await.unwrap();
     });

@@ -373,12 +373,12 @@ fn a_section_that_reads_and_writes_costs_two_requests(spawn: Spawn) {
             .acquire_and_read(&[Command::new("GET").key("{a}:stock")])
             .await
             .unwrap();
-        let stock = replies[0].int().unwrap();
+        let stock = replies[0].as_i64().unwrap();
         let replies = lease
             .commit(&[Command::new("SET").key("{a}:stock").arg(stock - 1)])
             .await
             .unwrap();
-        assert_eq!(replies, [Reply::Text(b"OK".to_vec())]);
+        assert_eq!(replies, [Reply::Bytes(b"OK".to_vec())]);
         assert_eq!(proxy.seen().len(), 2);
         assert_eq!(stack.redis::<u32>("GET {a}:stock"), 6);
         assert!(!stack.redis::<bool>("EXISTS a"));
@@ -474,7 +474,7 @@ fn a_try_that_reads_takes_a_free_lock(spawn: Spawn) {
             let sent = proxy.seen().len();
             let (lease, replies) = lock.try_acquire_and_read(&stock()).await.unwrap();
             let lease = lease.expect("a free lock");
-            assert_eq!(replies, [Reply::Int(0), Reply::Text(b"7".to_vec())]);
+            assert_eq!(replies, [Reply::Int(0), Reply::Bytes(b"7".to_vec())]);
             assert!(lease.fence() > 0 && lease.remaining() > ms(9_000));
             lease.commit(&[]).await.unwrap();
             assert_eq!(proxy.seen().len(), sent + 2);
@@ -501,7 +501,7 @@ fn a_refusal_brings_what_its_reads_found(spawn: Spawn) {
                 lease.exec(&[set]).await.unwrap();
                 let (refused, replies) = other.try_acquire_and_read(&stock()).await.unwrap();
                 assert!(refused.is_none());
-                let left = Reply::Text(left.to_string().into_bytes());
+                let left = Reply::Bytes(left.to_string().into_bytes());
                 assert_eq!(replies, [Reply::Int(0), left]);
             }
             let (refused, replies) = other.try_acquire_and_read(&[]).await.unwrap();
@@ -523,7 +523,7 @@ fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let _: () = stack.redis("SET stock 7");
-        let found = [Reply::Int(0), Reply::Text(b"7".to_vec())];
+        let found = [Reply::Int(0), Reply::Bytes(b"7".to_vec())];
         for (place, lock) in kinds(&stack.client(), "we").into_iter().enumerate() {
             for fault in [LoseReply, LoseRequest] {
                 let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
@@ -659,7 +659,7 @@ fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(spawn: Spawn) 
 fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let text = |bytes: &[u8]| Reply::Text(bytes.to_vec());
+        let text = |bytes: &[u8]| Reply::Bytes(bytes.to_vec());
         let every_byte: Vec<u8> = (0..=255).collect();
         let set = redis::cmd("SET")
             .arg("bytes")
@@ -713,7 +713,7 @@ fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
                 Reply::Int(1),
                 Reply::Array(vec![Reply::Array(vec![
                     text(b"here"),
-                    replies[10].array().unwrap()[0].array().unwrap()[1].clone()
+                    replies[10].as_array().unwrap()[0].as_array().unwrap()[1].clone()
                 ])]),
             ]
         );
@@ -733,7 +733,7 @@ fn reads_without_a_lock_are_one_request(spawn: Spawn) {
         let reads = [Command::new("GET").key("a"), Command::new("GET").key("b")];
         let replies = proxy.client.read(&reads).await.unwrap();
         assert_eq!(
-            replies.iter().map(Reply::int).collect::<Vec<_>>(),
+            replies.iter().map(Reply::as_i64).collect::<Vec<_>>(),
             [Some(1), Some(2)]
         );
         assert_eq!(proxy.seen().len(), 1);
@@ -1017,7 +1017,7 @@ fn contenders_are_never_inside_together_and_all_get_their_turn(spawn: Spawn) {
                     inside.set(inside.get() + 1);
                     assert_eq!(inside.get(), 1);
                     tokio::time::sleep(ms(1)).await;
-                    let n = replies[0].int().unwrap_or(0);
+                    let n = replies[0].as_i64().unwrap_or(0);
                     inside.set(inside.get() - 1);
                     lease
                         .commit(&[Command::new("SET").key("n").arg(n + 1)])

@@ -15,7 +15,7 @@ async fn check(cases: &[(u16, &'static str, &str, bool)]) {
     for &(status, body, code, executed_perhaps) in cases {
         let error = acquire_at(status, body).await.expect_err(body);
         assert_eq!(
-            (error.code(), error.is_unknown()),
+            (error.code(), error.is_outcome_unknown()),
             (code, executed_perhaps),
             "{status} {body}: {error}"
         );
@@ -233,10 +233,10 @@ fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown() {
             }
         })
         .await;
-        let client = client_of(stack.route_by(&url)).attempts(1);
+        let client = client_of(stack.route_by(&url)).max_attempts(1);
         let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
         let incr = [Command::new("INCR").key("n")];
-        assert!(lease.commit(&incr).await.unwrap_err().is_unknown());
+        assert!(lease.commit(&incr).await.unwrap_err().is_outcome_unknown());
         assert_eq!((executed.get(), stack.redis::<i64>("GET n")), (1, 1));
     });
 }
@@ -247,7 +247,7 @@ fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
         let mut redis = RedisServer::start(&[]);
         let bridge = stack::Bridge::options().redis(redis.url()).start();
         let bridge = bridge.expect("a bridge");
-        let client = client(bridge.url(), bridge.token()).attempts(1);
+        let client = client(bridge.url(), bridge.token()).max_attempts(1);
         let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
         redis.kill();
         let mut errors = Vec::new();
@@ -258,7 +258,10 @@ fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
         errors.push(lease.renew().await.unwrap_err());
         errors.remove(0);
         for error in errors {
-            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+            assert_eq!(
+                (error.code(), error.is_outcome_unknown()),
+                ("unavailable", false)
+            );
         }
         let _ = lease.into_token();
     });
@@ -272,7 +275,10 @@ fn a_connection_that_was_refused_is_known_to_have_carried_nothing() {
         drop(listener);
         let client = client_of(Bridge::upstash(&url, "credential").unwrap());
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("unavailable", false)
+        );
     });
 }
 
@@ -286,6 +292,6 @@ fn a_refused_repeat_says_nothing_of_the_request_before_it() {
         let client = client_of(Bridge::upstash(&url, "credential").unwrap());
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
-        assert!(error.is_unknown());
+        assert!(error.is_outcome_unknown());
     });
 }

@@ -14,7 +14,7 @@ fn incr() -> [Command; 1] {
 
 /// One request for each call.
 fn lock(proxy: &Proxy) -> TestLock {
-    proxy.client.clone().attempts(1).lock("a").unwrap()
+    proxy.client.clone().max_attempts(1).lock("a").unwrap()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn after_a_release_or_commit_of_unknown_outcome_only_these_may_follow_and_nothin
                 true => lease.commit(&incr()).await.unwrap_err(),
                 false => lease.release().await.unwrap_err(),
             };
-            assert!(error.is_unknown());
+            assert!(error.is_outcome_unknown());
             assert!(lease.remaining().is_zero());
             assert_eq!(code(lease.renew().await), "released");
             assert_eq!(code(lease.exec(&incr()).await), "released");
@@ -43,7 +43,7 @@ fn after_a_release_or_commit_of_unknown_outcome_only_these_may_follow_and_nothin
             assert_eq!(written, u32::from(executed));
             match lease.release().await {
                 // That it is held no more may be the commit's doing.
-                Err(error) => assert!(executed && error.is_unknown(), "{error}"),
+                Err(error) => assert!(executed && error.is_outcome_unknown(), "{error}"),
                 Ok(()) => assert!(!executed),
             }
             assert!(!stack.redis::<bool>("EXISTS a"));
@@ -59,10 +59,16 @@ fn a_commit_of_unknown_outcome_may_be_followed_by_another() {
             let mut stack = Stack::spawn();
             let proxy = Proxy::before(&stack, [Pass, fault]).await;
             let lease = lock(&proxy).try_acquire().await.unwrap();
-            assert!(lease.commit(&incr()).await.unwrap_err().is_unknown());
+            assert!(
+                lease
+                    .commit(&incr())
+                    .await
+                    .unwrap_err()
+                    .is_outcome_unknown()
+            );
             let second = lease.commit(&incr()).await;
             assert_eq!(second.is_ok(), is_held);
-            assert!(second.is_ok() || second.is_err_and(|error| error.is_unknown()));
+            assert!(second.is_ok() || second.is_err_and(|error| error.is_outcome_unknown()));
             assert_eq!(stack.redis::<u32>("GET n"), 1);
         }
     });

@@ -20,7 +20,7 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
     for _ in 0..6 {
         let output = Command::new(paths::target().join("debug/examples/first_lock"))
             .env("BRIDGE_URL", stack.bridge.url())
-            .env("BRIDGE_TOKEN", stack.bridge.token())
+            .env("BRIDGE_CREDENTIAL", stack.bridge.token())
             .output()
             .expect("the example");
         assert!(

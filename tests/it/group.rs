@@ -140,7 +140,7 @@ fn a_command_that_fails_fails_its_own_item_and_no_item_before(spawn: Spawn) {
             "{own}"
         );
         // It may have failed as well: only the first failure is told.
-        assert!(outcomes[3].as_ref().unwrap_err().is_unknown());
+        assert!(outcomes[3].as_ref().unwrap_err().is_outcome_unknown());
         assert_eq!(stack.redis::<u64>("GET stock"), 96);
         assert!(!stack.redis::<bool>("EXISTS a"));
     });
@@ -171,7 +171,7 @@ fn a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(spawn: S
             // It came before the first write.
             assert_eq!(outcomes[0].as_ref().unwrap().left(), None);
             for outcome in &outcomes[1..] {
-                assert!(outcome.as_ref().unwrap_err().is_unknown());
+                assert!(outcome.as_ref().unwrap_err().is_outcome_unknown());
             }
             // The next turn goes on, as soon as the lock is given back.
             let next = sale.submit(&lock, order(4)).await.unwrap();

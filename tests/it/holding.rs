@@ -214,7 +214,7 @@ fn work_that_takes_too_long_is_stopped_and_the_lock_released(spawn: Spawn) {
                 pending().await
             })
             .await;
-        assert_eq!(code(outcome), "held_too_long");
+        assert_eq!(code(outcome), "max_hold_exceeded");
         assert!(stopped.get());
         assert!(!stack.redis::<bool>("EXISTS a"));
     });

@@ -32,7 +32,7 @@ async fn keep<T: Transport, R: Runtime>(lease: &Lease<T, R>) -> (Result<(), Erro
         begun.set(true);
         Ok(())
     };
-    let outcome = lease.keep(None, work).await;
+    let outcome = lease.run(None, work).await;
     (outcome, begun.get())
 }
 
@@ -65,9 +65,9 @@ fn work_is_not_begun_under_a_lease_whose_release_has_an_unknown_outcome() {
     run(async {
         let stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
-        let lock = proxy.client.clone().attempts(1).lock("a").unwrap();
+        let lock = proxy.client.clone().max_attempts(1).lock("a").unwrap();
         let lease = lock.try_acquire().await.unwrap();
-        assert!(lease.release().await.unwrap_err().is_unknown());
+        assert!(lease.release().await.unwrap_err().is_outcome_unknown());
         let (outcome, begun) = keep(&lease).await;
         assert_eq!((code(outcome), begun), ("released", false));
     });
@@ -88,7 +88,7 @@ fn a_resumed_lease_is_renewed_before_its_work_begins_and_while_it_goes_on(spawn:
             assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
             Ok::<_, Error>(7)
         };
-        assert_eq!(lease.keep(None, work).await, Ok(7));
+        assert_eq!(lease.run(None, work).await, Ok(7));
         assert!(!stack.redis::<bool>("EXISTS a"));
     });
 }
@@ -134,11 +134,11 @@ fn a_lease_is_not_handed_over_while_a_write_of_it_is_under_way_or_of_unknown_out
     run(async {
         let stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
-        let lock = proxy.client.clone().attempts(1).lock("a").unwrap();
+        let lock = proxy.client.clone().max_attempts(1).lock("a").unwrap();
         let lease = lock.try_acquire().await.unwrap();
         let (written, handed) = tokio::join!(biased; lease.exec(&[]), async { lease.hand_over() });
         assert_eq!((written.is_ok(), code(handed)), (true, "busy"));
-        assert!(lease.release().await.unwrap_err().is_unknown());
+        assert!(lease.release().await.unwrap_err().is_outcome_unknown());
         assert_eq!(code(lease.hand_over()), "released");
     });
 }
@@ -148,7 +148,7 @@ fn a_lease_is_kept_for_one_work_at_a_time(spawn: Spawn) {
         let mut stack = spawn();
         let lock = stack.lock("a");
         let lease = lock.try_acquire().await.unwrap();
-        let first = lease.keep(None, async {
+        let first = lease.run(None, async {
             let (outcome, begun) = keep(&lease).await;
             assert_eq!((code(outcome), begun), ("busy", false));
             Ok::<_, Error>(7)
@@ -157,7 +157,7 @@ fn a_lease_is_kept_for_one_work_at_a_time(spawn: Spawn) {
         assert!(!stack.redis::<bool>("EXISTS a"));
         // One that was dropped keeps nothing.
         let lease = lock.try_acquire().await.unwrap();
-        let dropped = lease.keep(None, pending::<Result<(), Error>>());
+        let dropped = lease.run(None, pending::<Result<(), Error>>());
         assert!(timeout(ms(50), dropped).await.is_err());
         assert_eq!(keep(&lease).await, (Ok(()), true));
     });
@@ -191,7 +191,7 @@ fn what_keeps_a_lease_alive_comes_back_with_why_it_is_over(spawn: Spawn) {
         let lock = stack.lock("a").ttl(TTL).unwrap();
         let lease = lock.try_acquire().await.unwrap();
         let (why, busy) = tokio::join!(biased; lease.keep_alive(Some(ms(100))), keep(&lease));
-        assert_eq!((code(why), code(busy.0)), ("held_too_long", "busy"));
+        assert_eq!((code(why), code(busy.0)), ("max_hold_exceeded", "busy"));
         assert!(!stack.redis::<bool>("EXISTS a"));
         let lease = lock.try_acquire().await.unwrap();
         let _: () = stack.redis("DEL a");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, Command, Error, Moment, NoRandomness, Reply, Runtime, Task};
+use edgelock::{Bridge, Client, Command, EntropyUnavailable, Error, Instant, Reply, Runtime, Task};
 use tokio::time::timeout;
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass, Refuse};
@@ -63,13 +63,13 @@ fn a_release_that_gave_up_can_be_called_again() {
         let lease = proxy
             .client
             .clone()
-            .attempts(1)
+            .max_attempts(1)
             .lock("a")
             .unwrap()
             .try_acquire()
             .await
             .unwrap();
-        assert!(lease.release().await.unwrap_err().is_unknown());
+        assert!(lease.release().await.unwrap_err().is_outcome_unknown());
         assert_eq!(lease.release().await, Ok(()));
         assert_eq!(code(lease.release().await), "released");
     });
@@ -103,7 +103,7 @@ fn a_write_that_was_lost_and_whose_repeat_is_refused_is_unknown() {
             let proxy = Proxy::before(&stack, [Pass, fault, Refuse]).await;
             let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
             let error = lease.exec(&incr()).await.unwrap_err();
-            assert!(error.is_unknown(), "{error}");
+            assert!(error.is_outcome_unknown(), "{error}");
             assert_eq!(stack.redis::<Option<u32>>("GET n").unwrap_or(0), runs);
         }
     });
@@ -145,10 +145,17 @@ fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let client = proxy.client.clone().attempts(1).request_timeout(ms(400));
+        let client = proxy
+            .client
+            .clone()
+            .max_attempts(1)
+            .request_timeout(ms(400));
         let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
         let error = lease.commit(&incr()).await.unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("timed_out", true)
+        );
         let _: () = stack.redis("SET a another");
         proxy.deliver().await;
         assert!(!stack.redis::<bool>("EXISTS n"));
@@ -161,9 +168,16 @@ fn an_acquisition_that_timed_out_cannot_take_the_lock_later() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let client = proxy.client.clone().attempts(1).request_timeout(ms(400));
+        let client = proxy
+            .client
+            .clone()
+            .max_attempts(1)
+            .request_timeout(ms(400));
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("timed_out", true));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("timed_out", true)
+        );
         abandoned(&mut stack).await;
         straggler_is_refused(&mut stack, &proxy).await;
     });
@@ -175,7 +189,11 @@ fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request() {
         let mut stack = Stack::spawn();
         let holder = stack.lock("a").try_acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let client = proxy.client.clone().attempts(2).request_timeout(ms(400));
+        let client = proxy
+            .client
+            .clone()
+            .max_attempts(2)
+            .request_timeout(ms(400));
         assert_eq!(
             client
                 .lock("a")
@@ -210,7 +228,7 @@ fn an_abandoned_acquisition_leaves_the_holder_alone() {
         let mut stack = Stack::spawn();
         let holder = stack.lock("a").try_acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().attempts(1);
+        let client = proxy.client.clone().max_attempts(1);
         assert!(
             client
                 .lock("a")
@@ -218,7 +236,7 @@ fn an_abandoned_acquisition_leaves_the_holder_alone() {
                 .try_acquire()
                 .await
                 .unwrap_err()
-                .is_unknown()
+                .is_outcome_unknown()
         );
         abandoned(&mut stack).await;
         assert_eq!(holder.renew().await, Ok(()));
@@ -278,7 +296,7 @@ fn an_acquisition_whose_reply_was_lost_for_good_is_given_back() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().attempts(1);
+        let client = proxy.client.clone().max_attempts(1);
         let error = client
             .lock("a")
             .unwrap()
@@ -287,7 +305,10 @@ fn an_acquisition_whose_reply_was_lost_for_good_is_given_back() {
             .try_acquire()
             .await
             .unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("unavailable", true));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("unavailable", true)
+        );
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
     });
 }
@@ -315,7 +336,7 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
         let lock = proxy
             .client
             .clone()
-            .attempts(1)
+            .max_attempts(1)
             .lock("a")
             .unwrap()
             .ttl(ms(60))
@@ -337,7 +358,7 @@ struct Leaping {
 }
 
 impl Runtime for Leaping {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         self.host.now() + *self.ahead.lock().expect("how far")
     }
 
@@ -345,7 +366,7 @@ impl Runtime for Leaping {
         self.host.sleep(duration).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         self.host.random(bytes)
     }
 

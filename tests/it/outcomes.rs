@@ -34,7 +34,7 @@ async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Re
     })
     .await;
     let client = client(&url, "credential-of-the-bridge")
-        .attempts(1)
+        .max_attempts(1)
         .request_timeout(ms(5_000));
     let lease = client.lock("a").unwrap().try_acquire().await?;
     Ok(lease.fence())
@@ -396,7 +396,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
         for &(status, body, code, executed_perhaps) in table {
             let error = acquire_at(status, body).await.expect_err(body);
             assert_eq!(
-                (error.code(), error.is_unknown()),
+                (error.code(), error.is_outcome_unknown()),
                 (code, executed_perhaps),
                 "{status} {body}: {error}"
             );
@@ -461,7 +461,10 @@ fn an_answer_over_1_mib_is_refused() {
         let long = acquire_raw(move |_| Some(json(200, &body((1 << 20) + 1))))
             .await
             .unwrap_err();
-        assert_eq!((long.code(), long.is_unknown()), ("too_large", true));
+        assert_eq!(
+            (long.code(), long.is_outcome_unknown()),
+            ("too_large", true)
+        );
         assert_eq!(
             acquire_raw(move |_| Some(json(200, &body(1 << 20))))
                 .await
@@ -487,7 +490,7 @@ fn a_request_without_an_answer_is_aborted_at_its_time_out() {
         })
         .await;
         let client = client(&url, "credential")
-            .attempts(2)
+            .max_attempts(2)
             .request_timeout(ms(60));
         assert_eq!(
             client.lock("a").unwrap().try_acquire().await.unwrap_err(),
@@ -600,7 +603,10 @@ fn webdis_is_shown_a_user_and_a_password_that_no_error_and_no_debug_shows() {
         let shown = format!("{bridge:?}");
         let client = Client::new(bridge, Http::default(), Tokio::default());
         let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("refused", false));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("refused", false)
+        );
         assert!(error.to_string().contains("ERR x … …"), "{error}");
         let text = format!("{shown} {client:?} {error:?}");
         assert!(!text.contains("QWx") && !text.contains("sesame"), "{text}");

@@ -195,7 +195,7 @@ fn a_waiter_reads_under_the_lock_that_it_was_handed(spawn: Spawn) {
         let write = Command::new("SET").key("n").arg(7);
         holder.commit(&[write]).await.unwrap();
         let (_lease, replies) = waiter.await.unwrap().unwrap();
-        assert_eq!(replies[0].int(), Some(7));
+        assert_eq!(replies[0].as_i64(), Some(7));
         let _: () = stack.redis("DEL n");
     });
 }

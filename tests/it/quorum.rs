@@ -239,19 +239,19 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
     run(async {
         const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
         let bridges = Bridges::spawn(3);
-        let client = bridges.client().quarantine(WEEK);
+        let client = bridges.client().restart_quarantine(WEEK);
         // A wait that cannot outlast it is over at once.
         let lock = lock(&client).wait(WEEK / 2);
         for asked in [lock.try_acquire().await, lock.acquire().await] {
             let error = asked.expect_err("no majority has a say");
             assert_eq!((error.code(), error.lock()), ("quarantined", Some(NAME)));
             assert!(error.retry_after() > Some(WEEK - ms(600_000)), "{error}");
-            assert!(!error.is_unknown());
+            assert!(!error.is_outcome_unknown());
         }
         bridges.no_vote_is_left().await;
         let state = lock.inspect().await.expect("answers");
         assert_eq!((state.holder, state.fence), (None, None));
-        assert!(state.quarantine > Some(WEEK - ms(600_000)));
+        assert!(state.quarantine_remaining > Some(WEEK - ms(600_000)));
 
         // A majority has a say.
         let lock = bridges.lock();
@@ -261,10 +261,12 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
             .expect("free")
             .into_token();
         let state = bridges.lock().inspect().await.expect("answers");
-        assert!(state.holder.is_some() && state.quarantine.is_none());
+        assert!(state.holder.is_some() && state.quarantine_remaining.is_none());
         let held = client.lock(NAME).expect("a name").inspect().await;
         // So has one that names a holder.
-        assert!(held.is_ok_and(|state| state.holder.is_some() && state.quarantine.is_none()));
+        assert!(
+            held.is_ok_and(|state| state.holder.is_some() && state.quarantine_remaining.is_none())
+        );
     });
 }
 
@@ -309,7 +311,7 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
                 .read(std::slice::from_ref(&get))
                 .await
                 .expect_err("which?"),
-            "`at`",
+            "`shard_of`",
         );
         let error = bridges.lock().fair(true).acquire().await;
         refused(error.expect_err("no queue"), "fair");
@@ -412,7 +414,7 @@ fn a_lock_over_several_bridges_is_renewed_for_no_longer_than_one_that_came_back_
         lease.renew_for(TTL).await.expect("no longer than the ttl");
         let refused = lease.renew_for(TTL + ms(1)).await;
         assert_eq!(code(refused), "invalid_argument");
-        let client = bridges.client().quarantine(2 * TTL);
+        let client = bridges.client().restart_quarantine(2 * TTL);
         let resumed = lock(&client).resume(lease.into_token()).unwrap();
         resumed
             .renew_for(2 * TTL)

@@ -236,9 +236,9 @@ fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
         let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().attempts(1);
+        let client = proxy.client.clone().max_attempts(1);
         let given_up = client.reentrant("a", OWNER).unwrap().try_acquire().await;
-        assert!(given_up.unwrap_err().is_unknown());
+        assert!(given_up.unwrap_err().is_outcome_unknown());
         eventually(|| stack.count(OWNER) == 1).await;
         outer.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS a"));

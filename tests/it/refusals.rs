@@ -10,7 +10,7 @@ use crate::support::{TestClient, TestLock, client, code, run};
 fn before(redis: &RedisServer) -> (stack::Bridge, TestClient) {
     let bridge = stack::Bridge::options().redis(redis.url()).start();
     let bridge = bridge.expect("a bridge");
-    let client = client(bridge.url(), bridge.token()).attempts(1);
+    let client = client(bridge.url(), bridge.token()).max_attempts(1);
     (bridge, client)
 }
 
@@ -27,7 +27,7 @@ fn is_final(error: &Error, code: &str) {
 #[track_caller]
 fn is_known(error: &Error, kind: &str, code: &str) {
     assert_eq!(error.code(), kind, "{error}");
-    assert!(!error.is_unknown(), "{error}");
+    assert!(!error.is_outcome_unknown(), "{error}");
     assert!(error.to_string().contains(code), "{error}");
 }
 

@@ -49,7 +49,7 @@ impl Pair {
 
     /// One that the replica must have.
     fn replicated(&self, within: Duration) -> TestLock {
-        self.lock().replicas(1, within).unwrap()
+        self.lock().wait_for_replicas(1, within).unwrap()
     }
 
     /// From now on the replica hears of nothing.
@@ -71,15 +71,15 @@ impl Pair {
     }
 }
 
-fn is_unreplicated<O>(outcome: Result<O, Error>) {
+fn is_not_replicated<O>(outcome: Result<O, Error>) {
     let few = outcome.err().expect("too few have it");
-    let told = Error::Unreplicated {
+    let told = Error::NotReplicated {
         lock: few.lock().expect("a lock").to_owned(),
         asked: 1,
         acknowledged: 0,
     };
     assert_eq!(few, told);
-    assert!(!few.is_unknown());
+    assert!(!few.is_outcome_unknown());
 }
 
 fn is_held<O>(outcome: Result<O, Error>) {
@@ -125,9 +125,9 @@ fn a_lock_that_too_few_replicas_have_is_given_back_and_not_granted_twice() {
     run(async {
         let mut pair = Pair::start();
         pair.cut();
-        is_unreplicated(pair.replicated(ms(10)).try_acquire().await);
+        is_not_replicated(pair.replicated(ms(10)).try_acquire().await);
         eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
-        is_unreplicated(pair.replicated(ms(10)).acquire().await);
+        is_not_replicated(pair.replicated(ms(10)).acquire().await);
         eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
         let rival = pair.fail_over().try_acquire().await.unwrap();
         rival.release().await.unwrap();
@@ -148,7 +148,7 @@ fn a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing() {
         .await;
         assert!(pair.primary.ask::<bool>("EXISTS a"));
         let rival = pair.fail_over();
-        assert!(asked.await.unwrap().unwrap_err().is_unknown());
+        assert!(asked.await.unwrap().unwrap_err().is_outcome_unknown());
         let rival = rival.try_acquire().await.unwrap();
         rival.release().await.unwrap();
     });
@@ -164,8 +164,8 @@ fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
         lease.exec(&write).await.unwrap();
         pair.cut();
         let before = lease.remaining();
-        is_unreplicated(lease.renew().await);
-        is_unreplicated(lease.exec(&write).await);
+        is_not_replicated(lease.renew().await);
+        is_not_replicated(lease.exec(&write).await);
         assert!(lease.remaining() < before);
         // The commands ran, once.
         assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
@@ -184,16 +184,16 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
         let proxy = Proxy::to(bridge.url(), route, []).await;
         let locks = [proxy.client.lock("a"), proxy.client.reentrant("b", "me")];
         for lock in locks.map(Result::unwrap) {
-            let lock = lock.replicas(1, BRIEF).unwrap();
+            let lock = lock.wait_for_replicas(1, BRIEF).unwrap();
             let lease = lock.try_acquire().await.unwrap();
             pair.cut();
             for write in [vec![], vec![Command::new("INCR").key("n")]] {
                 proxy.next(Fault::LoseReply);
-                is_unreplicated(lease.exec(&write).await);
+                is_not_replicated(lease.exec(&write).await);
             }
             lease.release().await.unwrap();
             proxy.next(Fault::LoseReply);
-            is_unreplicated(lock.try_acquire().await);
+            is_not_replicated(lock.try_acquire().await);
             let port = pair.primary.port();
             let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
             pair.replica.wait_until("it is in step", |replica| {
@@ -213,7 +213,11 @@ fn who_is_handed_the_lock_asks_whether_the_replicas_have_it() {
         let bridge = &pair.before_primary;
         let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
         let (client, seen) = watch(bridge);
-        let lock = client.lock("a").unwrap().replicas(1, AMPLE).unwrap();
+        let lock = client
+            .lock("a")
+            .unwrap()
+            .wait_for_replicas(1, AMPLE)
+            .unwrap();
         let waiter = spawn_local(async move { lock.wait(LONG).acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
@@ -231,7 +235,11 @@ fn scripts_may_be_cached_where_replicas_are_asked_for() {
         let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
         let client = Client::new(bridge.script_cache(true), Http::default(), Tokio::default());
         for _ in 0..2 {
-            let lock = client.lock("a").unwrap().replicas(1, AMPLE).unwrap();
+            let lock = client
+                .lock("a")
+                .unwrap()
+                .wait_for_replicas(1, AMPLE)
+                .unwrap();
             let lease = lock.try_acquire().await.unwrap();
             lease.renew().await.unwrap();
             lease.release().await.unwrap();
@@ -246,16 +254,24 @@ fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
         .lock("a")
         .unwrap();
     for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
-        let error = lock.clone().replicas(count, within).unwrap_err();
+        let error = lock.clone().wait_for_replicas(count, within).unwrap_err();
         assert_eq!(error.code(), "invalid_argument");
     }
     let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
-    let error = quorum.lock("a").unwrap().replicas(1, AMPLE).unwrap_err();
+    let error = quorum
+        .lock("a")
+        .unwrap()
+        .wait_for_replicas(1, AMPLE)
+        .unwrap_err();
     assert_eq!(error.code(), "invalid_argument");
     run(async {
         let webdis = Bridge::webdis("http://127.0.0.1:1", "user", "password").unwrap();
         let lock = client_of(webdis).lock("a").unwrap();
-        let error = lock.replicas(1, AMPLE).unwrap().try_acquire().await;
+        let error = lock
+            .wait_for_replicas(1, AMPLE)
+            .unwrap()
+            .try_acquire()
+            .await;
         assert_eq!(error.err().unwrap().code(), "invalid_argument");
     });
 }
@@ -305,7 +321,7 @@ fn every_answer_to_a_wait_has_its_outcome() {
         ),
     ];
     run(async {
-        for (status, body, code, is_unknown) in table {
+        for (status, body, code, is_outcome_unknown) in table {
             let shown = body.clone();
             let url = serve(move |asked| {
                 assert!(
@@ -315,13 +331,17 @@ fn every_answer_to_a_wait_has_its_outcome() {
                 std::future::ready(Some(json(status, &body)))
             })
             .await;
-            let client = client(&url, "credential").attempts(1);
-            let lock = client.lock("a").unwrap().replicas(1, ms(10)).unwrap();
+            let client = client(&url, "credential").max_attempts(1);
+            let lock = client
+                .lock("a")
+                .unwrap()
+                .wait_for_replicas(1, ms(10))
+                .unwrap();
             match lock.try_acquire().await {
                 Ok(_) => assert_eq!(code, "granted", "{shown}"),
                 Err(error) => {
                     assert_eq!(error.code(), code, "{shown}");
-                    assert_eq!(error.is_unknown(), is_unknown, "{shown}");
+                    assert_eq!(error.is_outcome_unknown(), is_outcome_unknown, "{shown}");
                 }
             }
         }

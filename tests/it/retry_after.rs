@@ -36,7 +36,7 @@ fn what_a_bridge_says_of_when_to_come_back_is_read_as_far_as_it_is_a_number_of_s
         ] {
             for status in [429, 503] {
                 let url = busy(status, header).await;
-                let client = client(&url, "credential").attempts(1);
+                let client = client(&url, "credential").max_attempts(1);
                 let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
                 let Error::Unavailable { retry_after, .. } = error else {
                     panic!("{header}: {error}");

@@ -56,8 +56,8 @@ fn each_lock_lives_behind_one_bridge_with_all_that_is_its_own() {
             let write = Command::new("SET").key(&stock).arg(7);
             lease.commit(&[write]).await.unwrap();
             let read = Command::new("GET").key(&stock);
-            let replies = client.at(&name).unwrap().read(&[read]).await;
-            assert_eq!(replies, Ok(vec![Reply::Text("7".into())]));
+            let replies = client.shard_of(&name).unwrap().read(&[read]).await;
+            assert_eq!(replies, Ok(vec![Reply::Bytes("7".into())]));
             seen.extend(places);
         }
         assert_eq!(seen.len(), 3);
@@ -116,7 +116,7 @@ fn what_is_spread_ambiguously_is_refused() {
         let shards = Shards::spawn();
         let read = Command::new("GET").key("x");
         let error = shards.client().read(&[read]).await.unwrap_err();
-        assert!(error.to_string().contains("`at`"), "{error}");
+        assert!(error.to_string().contains("`shard_of`"), "{error}");
         let bridge = || Bridge::upstash("https://a.example", "credential").unwrap();
         for bridges in [vec![], vec![("a", bridge()), ("a", bridge())]] {
             let error = Client::sharded(bridges, Http::default(), Tokio::default()).unwrap_err();

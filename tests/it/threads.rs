@@ -80,7 +80,7 @@ async fn one_holder_at_a_time_on_several_threads() {
                 lock.run(async |lease| {
                     let read = edgelock::Command::new("GET").key("{a}:n");
                     let found = lease.exec(&[read]).await?;
-                    let next = found[0].int().unwrap_or(0) + 1;
+                    let next = found[0].as_i64().unwrap_or(0) + 1;
                     tokio::task::yield_now().await;
                     let write = edgelock::Command::new("SET").key("{a}:n").arg(next);
                     lease.exec(&[write]).await.map(drop)

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, Client, Command, Error};
+use edgelock::{Bridge, Client, Command, Error, Reply};
 use worker::{Context, Env, Request, Response, Result, event};
 
 #[event(fetch)]
 async fn fetch(_request: Request, env: Env, context: Context) -> Result<Response> {
     let url = env.var("BRIDGE_URL")?.to_string();
-    let credential = env.secret("BRIDGE_TOKEN")?.to_string();
+    let credential = env.secret("BRIDGE_CREDENTIAL")?.to_string();
     match sell_one(&url, &credential, context).await {
         Ok(message) => Response::ok(message),
         Err(Error::Held { .. }) => Response::error("too many at once, come again", 503),
@@ -36,7 +36,7 @@ async fn sell_one(
     let (lease, replies) = lock
         .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
         .await?;
-    let stock = replies.first().and_then(edgelock::Reply::int).unwrap_or(5);
+    let stock = replies.first().and_then(Reply::as_i64).unwrap_or(5);
     if stock == 0 {
         lease.release().await?;
         return Ok("sold out\n".to_owned());

@@ -16,7 +16,7 @@ pub struct Config {
 /// Under which names the bridge's address and credential are known: ours, Upstash's, and Vercel's. The first whose address is
 /// set is taken, with its own credential and no other's.
 const BRIDGES: [(&str, &str); 3] = [
-    ("BRIDGE_URL", "BRIDGE_TOKEN"),
+    ("BRIDGE_URL", "BRIDGE_CREDENTIAL"),
     ("UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"),
     ("KV_REST_API_URL", "KV_REST_API_TOKEN"),
 ];
@@ -28,20 +28,21 @@ impl Config {
     /// 500 `not_configured` if there is no bridge, or its address or credential cannot be one.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Problem> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let Some((url, token)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some()) else {
+        let Some((url, credential)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some())
+        else {
             return Err(Problem::not_configured(
-                "this Worker has no bridge: set BRIDGE_URL and BRIDGE_TOKEN".to_owned(),
+                "this Worker has no bridge: set BRIDGE_URL and BRIDGE_CREDENTIAL".to_owned(),
             ));
         };
         let bridge = Bridge::upstash(
             &set(url).unwrap_or_default(),
-            &set(token).unwrap_or_default(),
+            &set(credential).unwrap_or_default(),
         )
-        .map_err(|error| Problem::not_configured(format!("{url} or {token}: {error}")))?;
+        .map_err(|error| Problem::not_configured(format!("{url} or {credential}: {error}")))?;
         Ok(Self {
             bridge,
-            admin: Credential(set("ADMIN_TOKEN")),
-            locks: Credential(set("LOCKS_TOKEN")),
+            admin: Credential(set("ADMIN_CREDENTIAL")),
+            locks: Credential(set("LOCKS_CREDENTIAL")),
         })
     }
 }
@@ -101,7 +102,7 @@ mod tests {
             ("UPSTASH_REDIS_REST_URL", "https://upstash.example"),
             ("UPSTASH_REDIS_REST_TOKEN", "u"),
             ("BRIDGE_URL", "https://ours.example"),
-            ("BRIDGE_TOKEN", "o"),
+            ("BRIDGE_CREDENTIAL", "o"),
         ];
         for (count, host) in [(2, "vercel"), (4, "upstash"), (6, "ours")] {
             let config = config(&all[..count]).ok().unwrap();
@@ -123,13 +124,13 @@ mod tests {
         .err()
         .unwrap();
         let log = error.log().unwrap();
-        assert!(log.contains("BRIDGE_TOKEN"), "{log}");
+        assert!(log.contains("BRIDGE_CREDENTIAL"), "{log}");
         assert!(!log.contains("another's"), "{log}");
         let response = crate::http::Response::from(error);
         assert_eq!(response.status, 500);
         assert!(!response.body.contains("BRIDGE"), "{}", response.body);
         assert!(config(&[]).is_err());
-        assert!(config(&[("BRIDGE_URL", " "), ("BRIDGE_TOKEN", "t")]).is_err());
+        assert!(config(&[("BRIDGE_URL", " "), ("BRIDGE_CREDENTIAL", "t")]).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The draw of a lottery, at noon of its day: once, however many Workers try to.
 
-use edgelock::{NoRandomness, Runtime, Transport};
+use edgelock::{EntropyUnavailable, Runtime, Transport};
 use serde::Serialize;
 
 use crate::chance;
@@ -34,7 +34,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             return Ok(Draw::new(day, "drawn_before", Some(drawn)));
         }
         let places = chance::draw(now.entrants, WINNERS, || random_number(random))
-            .map_err(|NoRandomness| no_randomness())?;
+            .map_err(|EntropyUnavailable| entropy_unavailable())?;
         // A list only grows: whoever has a place keeps it.
         let winners = lease
             .exec(&tickets.at(&places))
@@ -81,16 +81,16 @@ impl Draw {
     }
 }
 
-fn random_number(source: &impl Runtime) -> Result<u64, NoRandomness> {
+fn random_number(source: &impl Runtime) -> Result<u64, EntropyUnavailable> {
     let mut bytes = [0; 8];
     source.random(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-fn no_randomness() -> Problem {
+fn entropy_unavailable() -> Problem {
     Problem::new(
         500,
-        "no_randomness",
+        "entropy_unavailable",
         "the host gives no random numbers; nothing was drawn",
     )
 }

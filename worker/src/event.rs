@@ -184,7 +184,7 @@ fn host(context: Context, timing: &Rc<Timing>) -> web::Host {
         .wait_until(move |task| context.wait_until(&web::promise(task)))
         .on_event(move |event| {
             timing.hear(&event.kind);
-            console_log(&observe::line(event.name, &event.kind));
+            console_log(&observe::line(event.lock, &event.kind));
         })
 }
 

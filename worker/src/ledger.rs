@@ -164,7 +164,7 @@ impl OrderNow {
         let sold = match sold {
             Reply::Nil => None,
             sold => Some(
-                sold.text()
+                sold.as_str()
                     .and_then(Sold::parse)
                     .ok_or_else(Problem::corrupt)?,
             ),
@@ -186,8 +186,8 @@ impl SoldOutNow {
         let [_, _, orders] = replies else {
             return None;
         };
-        let orders = orders.array()?.iter();
-        let orders: Option<_> = orders.map(|id| Some(id.text()?.to_owned())).collect();
+        let orders = orders.as_array()?.iter();
+        let orders: Option<_> = orders.map(|id| Some(id.as_str()?.to_owned())).collect();
         Some(Self {
             orders: orders?,
             ends_in: Duration::from_millis(ends_in),
@@ -197,7 +197,7 @@ impl SoldOutNow {
 
 impl Sale {
     fn parse(terms: &Reply) -> Result<Option<Self>, Problem> {
-        let terms = terms.array().ok_or_else(Problem::corrupt)?;
+        let terms = terms.as_array().ok_or_else(Problem::corrupt)?;
         if terms.iter().all(Reply::is_nil) {
             return Ok(None);
         }
@@ -255,7 +255,7 @@ mod tests {
     use crate::input;
 
     fn text(text: &str) -> Reply {
-        Reply::Text(text.into())
+        Reply::Bytes(text.into())
     }
 
     fn terms(terms: [&str; 4]) -> Reply {

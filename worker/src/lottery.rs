@@ -59,7 +59,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         loop {
             let page = self.client.read(&[tickets.page(from)]).await;
             let page = page.map_err(Problem::of)?;
-            let page = page.first().and_then(Reply::array);
+            let page = page.first().and_then(Reply::as_array);
             let page = names(page.ok_or_else(Problem::corrupt)?)?;
             if page.is_empty() {
                 return Ok(false);

@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn text(text: impl ToString) -> Reply {
-        Reply::Text(text.to_string().into())
+        Reply::Bytes(text.to_string().into())
     }
 
     /// What is read of a sale of 3 to a buyer who may have 2, before anybody bought.

@@ -149,7 +149,7 @@ impl Problem {
             Error::Unavailable { .. } | Error::Quarantined { .. } => {
                 Self::bridge_unavailable(come_back(&error))
             }
-            error if error.is_unknown() => Self::bridge_unavailable(come_back(error)),
+            error if error.is_outcome_unknown() => Self::bridge_unavailable(come_back(error)),
             _ => Self::new(
                 502,
                 "bridge_refused",
@@ -162,7 +162,7 @@ impl Problem {
 
     /// As [`Problem::of`], for a request that would have changed something.
     pub(crate) fn of_write(error: Error) -> Self {
-        if !error.is_unknown() {
+        if !error.is_outcome_unknown() {
             return Self::of(error);
         }
         let mut problem = Self::new(

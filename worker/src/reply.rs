@@ -4,12 +4,12 @@ use edgelock::Reply;
 
 /// A number that counts something.
 pub(crate) fn whole(reply: &Reply) -> Option<u64> {
-    reply.int().and_then(|number| u64::try_from(number).ok())
+    reply.as_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 /// `TIME`: Redis's clock, the same for all Workers.
 pub(crate) fn now_ms(time: &Reply) -> Option<u64> {
-    let [seconds, micros] = time.array()? else {
+    let [seconds, micros] = time.as_array()? else {
         return None;
     };
     Some(whole(seconds)?.saturating_mul(1000) + whole(micros)? / 1000)

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use edgelock::{Client, Error, Moment, Runtime, Transport};
+use edgelock::{Client, Error, Instant, Runtime, Transport};
 
 use crate::input::{Id, Order};
 use crate::ledger::{Ledger, SoldOutNow};
@@ -29,16 +29,16 @@ const MOST_SALES: usize = 16;
 pub(crate) struct SoldOut(Arc<Mutex<BTreeMap<Id, Known>>>);
 
 struct Known {
-    until: Moment,
+    until: Instant,
     /// When somebody is to find out again.
-    ask_at: Moment,
+    ask_at: Instant,
     /// The orders on record; `None` while they are asked for.
     orders: Option<BTreeSet<String>>,
 }
 
 impl SoldOut {
     /// Whether `order` comes too late for sure.
-    pub(crate) fn refuses(&self, sku: &Id, order: &Order, now: Moment) -> bool {
+    pub(crate) fn refuses(&self, sku: &Id, order: &Order, now: Instant) -> bool {
         let known = self.known();
         let orders = known
             .get(sku)
@@ -64,7 +64,7 @@ impl SoldOut {
     }
 
     /// Whether it is to be found out, and nobody does so.
-    fn begin(&self, sku: &Id, now: Moment) -> bool {
+    fn begin(&self, sku: &Id, now: Instant) -> bool {
         let mut known = self.known();
         known.retain(|_, known| now < known.until);
         if let Some(known) = known.get_mut(sku) {
@@ -87,7 +87,7 @@ impl SoldOut {
     }
 
     /// What was found out, by a request that left at `asked_at`.
-    fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Moment) {
+    fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Instant) {
         let known = found.map_or_else(
             || Known::nothing(asked_at),
             |found| Known {
@@ -101,7 +101,7 @@ impl SoldOut {
 }
 
 impl Known {
-    fn nothing(now: Moment) -> Self {
+    fn nothing(now: Instant) -> Self {
         Self {
             until: now + ASKED,
             ask_at: now + ASKED,
@@ -129,8 +129,8 @@ async fn find_out<T: Transport, R: Runtime>(
 mod tests {
     use super::*;
 
-    fn at(ms: u64) -> Moment {
-        Moment::from_origin(Duration::from_millis(ms))
+    fn at(ms: u64) -> Instant {
+        Instant::from_origin(Duration::from_millis(ms))
     }
 
     fn sold_out(ends_in_ms: u64) -> Option<SoldOutNow> {

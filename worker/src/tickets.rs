@@ -145,7 +145,7 @@ pub(crate) fn let_in(replies: &[Reply]) -> Result<bool, Problem> {
 /// # Errors
 /// [`Problem::corrupt`] if `replies` has anything else.
 pub(crate) fn names(replies: &[Reply]) -> Result<Vec<String>, Problem> {
-    let name = |reply: &Reply| reply.text().map(str::to_owned);
+    let name = |reply: &Reply| reply.as_str().map(str::to_owned);
     let names: Option<_> = replies.iter().map(name).collect();
     names.ok_or_else(Problem::corrupt)
 }
@@ -186,7 +186,7 @@ impl LotteryNow {
 
 impl Drawn {
     fn parse(record: &Reply) -> Result<Option<Self>, Problem> {
-        let fields = record.array().ok_or_else(Problem::corrupt)?;
+        let fields = record.as_array().ok_or_else(Problem::corrupt)?;
         if fields.iter().all(Reply::is_nil) {
             return Ok(None);
         }
@@ -194,7 +194,7 @@ impl Drawn {
             return Err(Problem::corrupt());
         };
         let drawn = || {
-            let winners = winners.text()?.split_ascii_whitespace();
+            let winners = winners.as_str()?.split_ascii_whitespace();
             Some(Self {
                 fence: whole(fence)?,
                 at_ms: whole(at_ms)?,
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Reply {
-        Reply::Text(text.into())
+        Reply::Bytes(text.into())
     }
 
     fn time() -> Reply {

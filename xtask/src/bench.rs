@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
     println!("{}", built.sizes()?);
     let variables = [
         ("BRIDGE_URL", bridge.url()),
-        ("BRIDGE_TOKEN", bridge.token()),
+        ("BRIDGE_CREDENTIAL", bridge.token()),
     ];
     let node = NodeScript::start(&built.node("node"), variables)?;
     let config = variables.iter().fold(

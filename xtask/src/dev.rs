@@ -33,7 +33,12 @@ fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &V
     println!("bridge   {}", bridge.url());
     println!("Redis    redis-cli -s {}", bridge.redis_socket().display());
     println!("\nFor a Worker of your own, or in .dev.vars for `npx wrangler dev`:");
-    for name in ["BRIDGE_URL", "BRIDGE_TOKEN", "ADMIN_TOKEN", "LOCKS_TOKEN"] {
+    for name in [
+        "BRIDGE_URL",
+        "BRIDGE_CREDENTIAL",
+        "ADMIN_CREDENTIAL",
+        "LOCKS_CREDENTIAL",
+    ] {
         println!("  {name}={}", config.binding(name));
     }
     println!("\nA sale:");

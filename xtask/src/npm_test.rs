@@ -13,7 +13,7 @@ use crate::client_wasm::run;
 use crate::npm_build;
 
 /// What the tests are told of the bridge.
-const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_TOKEN"];
+const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
 const BUNDLES: [(&str, &str, &str); 18] = [

@@ -57,7 +57,7 @@ pub(crate) fn run_heap(calls: u32) -> Result<bool> {
             for (name, mut command) in npm_test::heap_hosts() {
                 command
                     .env("EDGELOCK_BRIDGE_URL", bridge.url())
-                    .env("EDGELOCK_BRIDGE_TOKEN", bridge.token())
+                    .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
                     .env("EDGELOCK_HEAP_CALLS", calls.to_string());
                 report.run(tests(name, 24 * 60, command)).await;
             }
@@ -285,13 +285,13 @@ impl NpmServers {
     }
 
     fn steps(&self, hosts: Vec<(&'static str, Command)>) -> impl Iterator<Item = Step> {
-        let several =
-            (self.several.each_ref()).map(|one| json!({ "url": one.url(), "token": one.token() }));
+        let several = (self.several.each_ref())
+            .map(|one| json!({ "url": one.url(), "credential": one.token() }));
         let several = json!(several).to_string();
         hosts.into_iter().map(move |(name, mut command)| {
             command
                 .env("EDGELOCK_BRIDGE_URL", self.bridge.url())
-                .env("EDGELOCK_BRIDGE_TOKEN", self.bridge.token())
+                .env("EDGELOCK_BRIDGE_CREDENTIAL", self.bridge.token())
                 .env("EDGELOCK_BRIDGES", &several)
                 .env("EDGELOCK_WEBDIS_URL", self.webdis.url())
                 .env("EDGELOCK_WEBDIS_USER", self.webdis.user())
@@ -320,7 +320,7 @@ fn with_servers(command: &mut Command, servers: &Servers, folder: &Path) {
     );
     command
         .env("EDGELOCK_BRIDGE_URL", servers.bridge.url())
-        .env("EDGELOCK_BRIDGE_TOKEN", servers.bridge.token())
+        .env("EDGELOCK_BRIDGE_CREDENTIAL", servers.bridge.token())
         .env("EDGELOCK_FAULTY_URL", format!("http://{}", servers.faulty));
 }
 

@@ -9,7 +9,7 @@ from upstash_redis.asyncio import Redis as AsyncRedis
 from upstash_redis.errors import UpstashError
 
 URL = os.environ["BRIDGE_URL"]
-TOKEN = os.environ["BRIDGE_TOKEN"]
+TOKEN = os.environ["BRIDGE_CREDENTIAL"]
 
 
 class UpstashRedis(unittest.TestCase):

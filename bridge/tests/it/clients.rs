@@ -33,7 +33,7 @@ async fn passes(program: OsString, args: &[PathBuf]) {
         .kill_on_drop(true);
     command
         .env("BRIDGE_URL", bridge.url())
-        .env("BRIDGE_TOKEN", TOKEN);
+        .env("BRIDGE_CREDENTIAL", TOKEN);
     let ended = timeout(PATIENCE, command.output())
         .await
         .expect("the clients come to an end");

@@ -170,6 +170,6 @@ async fn health_needs_no_credential() {
 #[tokio::test]
 async fn white_space_around_a_configured_credential_does_not_count() {
     let padded = format!(" {TOKEN}\n");
-    let bridge = Bridge::start(["--redis", "spawn", "--token", &padded]).await;
+    let bridge = Bridge::start(["--redis", "spawn", "--credential", &padded]).await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 }

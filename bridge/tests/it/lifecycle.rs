@@ -158,15 +158,21 @@ async fn an_unusable_option_is_told_without_secrets() {
             "write redis://HOST:PORT",
         ),
         (
-            vec!["--token", secret],
-            "--token needs at least 16 characters, or it can be guessed; make one with: openssl rand -hex 32",
+            vec!["--credential", secret],
+            "--credential needs at least 16 characters, or it can be guessed; make one with: openssl rand -hex 32",
         ),
-        (vec!["--token", "           sesame     "], "--token needs"),
-        (vec!["--token", " "], "--token needs"),
-        (vec!["--read-only-token", ""], "--read-only-token needs"),
         (
-            vec!["--token", long, "--read-only-token", long],
-            "--token and --read-only-token must differ",
+            vec!["--credential", "           sesame     "],
+            "--credential needs",
+        ),
+        (vec!["--credential", " "], "--credential needs"),
+        (
+            vec!["--read-only-credential", ""],
+            "--read-only-credential needs",
+        ),
+        (
+            vec!["--credential", long, "--read-only-credential", long],
+            "--credential and --read-only-credential must differ",
         ),
         (vec!["--timeout", "0"], "--timeout"),
         (vec!["--listen", "nowhere"], "cannot listen on nowhere"),
@@ -177,7 +183,7 @@ async fn an_unusable_option_is_told_without_secrets() {
         // The first `--listen` is the harness's.
         if args[0] == "--listen" {
             command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
-            command.env("EDGELOCK_BRIDGE_TOKEN", TOKEN);
+            command.env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
         }
         let started = command.args(&args).output().await.unwrap();
         let said = String::from_utf8_lossy(&started.stderr);
@@ -202,12 +208,12 @@ async fn the_bridge_listens_for_its_own_machine_only_unless_told_otherwise() {
 #[tokio::test]
 async fn a_bridge_without_a_token_does_not_start() {
     let started = command::<&str>([])
-        .env_remove("EDGELOCK_BRIDGE_TOKEN")
+        .env_remove("EDGELOCK_BRIDGE_CREDENTIAL")
         .output()
         .await
         .unwrap();
     assert!(!started.status.success());
-    assert!(String::from_utf8_lossy(&started.stderr).contains("--token <SECRET>"));
+    assert!(String::from_utf8_lossy(&started.stderr).contains("--credential <SECRET>"));
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for Value {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Reply, E> {
-        Ok(Reply::Text(text.as_bytes().to_vec()))
+        Ok(Reply::Bytes(text.as_bytes().to_vec()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Reply, A::Error> {

@@ -15,7 +15,7 @@ use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;
 use crate::operation::{Ask, Id, Operation, Settled, Until};
-use crate::runtime::Moment;
+use crate::runtime::Instant;
 use crate::script::{Acquired, Call, Contended, Reads};
 use crate::token::Session;
 use crate::topology::Topology;
@@ -55,7 +55,7 @@ pub(super) enum Asked {
 pub(super) struct Found {
     pub(super) contended: Contended,
     /// Before the request left, and how long its answer took.
-    pub(super) asked_at: Moment,
+    pub(super) asked_at: Instant,
     pub(super) round_trip: Duration,
 }
 
@@ -275,9 +275,9 @@ impl Question {
 fn may_have_run(error: &Error) -> bool {
     let is_of_script = matches!(
         error,
-        Error::CommandFailed { .. } | Error::Unreplicated { .. }
+        Error::CommandFailed { .. } | Error::NotReplicated { .. }
     );
-    is_of_script || error.is_unknown()
+    is_of_script || error.is_outcome_unknown()
 }
 
 impl Answer {

@@ -10,7 +10,7 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::operation::GiveBack;
-use crate::runtime::Moment;
+use crate::runtime::Instant;
 use crate::script::{self, Call, Contended, Reads, Waiter};
 
 /// How patient an acquisition is.
@@ -175,7 +175,7 @@ impl Candidate {
 
 /// The lock was granted until `deadline`.
 pub(super) struct Grant {
-    pub(super) deadline: Moment,
+    pub(super) deadline: Instant,
     pub(super) fence: u64,
     pub(super) replies: Vec<crate::command::Reply>,
 }

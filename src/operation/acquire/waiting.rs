@@ -19,20 +19,20 @@ use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::operation::Id;
-use crate::runtime::Moment;
+use crate::runtime::Instant;
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 
 /// A wait under way.
 pub(super) struct Waiting {
-    end: Moment,
+    end: Instant,
     schedule: Schedule,
     subscription: Subscription,
     /// Until when it counts as listening while it connects.
-    connected_by: Moment,
+    connected_by: Instant,
     /// When to listen again after the stream has ended.
-    listen_at: Option<Moment>,
+    listen_at: Option<Instant>,
     /// It was told that another holds the lock, and has begun to wait for that.
     has_begun: bool,
     /// What the last answer said of the lock.
@@ -58,12 +58,12 @@ enum Step {
 /// Until there is reason to ask.
 struct Pause {
     /// When to ask if the last request got lost.
-    due: Option<Moment>,
+    due: Option<Instant>,
     /// When to ask, planned for who hears of its turn or does not.
-    planned: Option<(bool, Moment)>,
+    planned: Option<(bool, Instant)>,
     timer: Option<Id>,
-    ask_at: Moment,
-    wake_at: Moment,
+    ask_at: Instant,
+    wake_at: Instant,
 }
 
 type Outcome = Option<Result<Granted, Error>>;
@@ -135,7 +135,7 @@ impl Waiting {
                 None
             }
             Err(error) => {
-                if error.is_unknown() {
+                if error.is_outcome_unknown() {
                     self.unknown = Some(error.clone());
                 }
                 let left = who.tries_left();
@@ -329,7 +329,7 @@ impl Waiting {
     }
 
     /// Listens again, if it is time; when it will be, if that is yet to come.
-    fn listen_again(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Option<Moment> {
+    fn listen_again(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Option<Instant> {
         // One request to listen, and one to ask once it does.
         let may_listen = who.requests_left() >= 2 && self.subscription.is_possible();
         if !self.subscription.is_closed() || !may_listen {

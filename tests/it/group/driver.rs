@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, GroupCommit, Lock, Moment, NoRandomness, Runtime, Task};
+use edgelock::{Bridge, Client, EntropyUnavailable, GroupCommit, Instant, Lock, Runtime, Task};
 use tokio::task::AbortHandle;
 
 use super::sale::{Answer, Sale, order};
@@ -46,7 +46,7 @@ impl Mortal {
 }
 
 impl Runtime for Mortal {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         self.0.tokio.now()
     }
 
@@ -54,7 +54,7 @@ impl Runtime for Mortal {
         self.0.tokio.sleep(duration).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         self.0.tokio.random(bytes)
     }
 
@@ -104,7 +104,10 @@ fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
             assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
             assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
             let error = driver.await.unwrap().unwrap_err();
-            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+            assert_eq!(
+                (error.code(), error.is_outcome_unknown()),
+                ("unavailable", false)
+            );
             assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
         }
     });
@@ -127,7 +130,10 @@ fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
             mortal.end(is_dropped);
             assert_eq!(next.await.unwrap().unwrap().left(), Some(99));
             let error = driver.await.unwrap().unwrap_err();
-            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+            assert_eq!(
+                (error.code(), error.is_outcome_unknown()),
+                ("unavailable", false)
+            );
             assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
             assert_eq!(proxy.seen().len(), 1);
         }
@@ -149,7 +155,7 @@ fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_al
             let next = submit(&sale, &sound, stack.route(), 1);
             tokio::task::yield_now().await;
             mortal.end(is_dropped);
-            assert!(driver.await.unwrap().unwrap_err().is_unknown());
+            assert!(driver.await.unwrap().unwrap_err().is_outcome_unknown());
             // The lock is not left to its ttl, of 10 s.
             let began = std::time::Instant::now();
             let answer = next.await.unwrap().unwrap();
@@ -168,13 +174,13 @@ fn a_host_that_runs_nothing_in_the_background_is_told_so() {
     run(async {
         struct Idle(Tokio);
         impl Runtime for Idle {
-            fn now(&self) -> Moment {
+            fn now(&self) -> Instant {
                 self.0.now()
             }
             async fn sleep(&self, duration: Duration) {
                 self.0.sleep(duration).await;
             }
-            fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+            fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
                 self.0.random(bytes)
             }
             fn spawn(&self, _: Task) {}
@@ -185,6 +191,9 @@ fn a_host_that_runs_nothing_in_the_background_is_told_so() {
         let sale = GroupCommit::new(Sale);
         let lock = client.lock("a").unwrap();
         let error = sale.submit(&lock, order(0)).await.unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("unavailable", false)
+        );
     });
 }

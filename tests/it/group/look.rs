@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use edgelock::{Client, Error, GroupCommit, Moment, NoRandomness, Reply, Runtime, Task};
+use edgelock::{Client, EntropyUnavailable, Error, GroupCommit, Instant, Reply, Runtime, Task};
 
 use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::faulty::Fault::{Delay, LoseReply, Pass};
@@ -13,7 +13,7 @@ use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 /// A sale whose refusals need no turn.
 fn looking() -> GroupCommit<Sale> {
     fn peek(_: &Sale, _: &Order, replies: &[Reply]) -> Option<Answer> {
-        (replies[0].int() == Some(0)).then_some(Answer::SoldOut)
+        (replies[0].as_i64() == Some(0)).then_some(Answer::SoldOut)
     }
     GroupCommit::new(Sale).peek(peek)
 }
@@ -83,7 +83,10 @@ fn what_was_never_decided_is_not_unknown() {
             // One that waits would ask again.
             let hasty = lock.clone().wait(ms(0));
             let error = sale.submit(&hasty, order(0)).await.unwrap_err();
-            assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+            assert_eq!(
+                (error.code(), error.is_outcome_unknown()),
+                ("unavailable", false)
+            );
             // Nobody is kept out by it.
             let answer = sale.submit(&lock, order(1)).await.unwrap();
             assert_eq!(answer.left(), Some(8));
@@ -132,7 +135,7 @@ fn looks_do_not_wait_for_each_other() {
 struct Old(Tokio);
 
 impl Runtime for Old {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         self.0.now() + ms(3_600_000)
     }
 
@@ -140,7 +143,7 @@ impl Runtime for Old {
         self.0.sleep(duration).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         self.0.random(bytes)
     }
 

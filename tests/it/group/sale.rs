@@ -72,7 +72,7 @@ impl Section for Sale {
         left: &mut Option<i64>,
         fence: u64,
     ) -> Decision<Answer> {
-        let left = left.get_or_insert_with(|| replies[0].int().expect("a stock"));
+        let left = left.get_or_insert_with(|| replies[0].as_i64().expect("a stock"));
         assert!(replies[1].is_nil(), "{} was decided before", order.number);
         if *left == 0 || !order.wants {
             return Decision::Leave(Answer::SoldOut);

@@ -122,7 +122,10 @@ fn an_item_whose_decision_panics_fails_alone() {
         let group = GroupCommit::new(Told);
         let outcomes = told(&stack, group.clone(), &items).await;
         let error = outcomes[3].as_ref().unwrap_err();
-        assert_eq!((error.code(), error.is_unknown()), ("unavailable", false));
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("unavailable", false)
+        );
         let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
         assert_eq!(stack.redis::<usize>("LLEN notes"), done);
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
@@ -216,7 +219,7 @@ fn whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting() {
 #[test]
 fn what_a_look_has_answered_is_not_decided_any_more() {
     fn peek(_: &Sale, _: &Order, replies: &[Reply]) -> Option<Answer> {
-        (replies[0].int() == Some(0)).then_some(Answer::SoldOut)
+        (replies[0].as_i64() == Some(0)).then_some(Answer::SoldOut)
     }
     run(async {
         let mut stack = Stack::spawn();

@@ -92,7 +92,7 @@ impl Program {
             .arg(script)
             .env("REDIS_SOCKETS", sockets.join(","))
             .env("BRIDGE_URL", bridges[0].url())
-            .env("BRIDGE_TOKEN", bridges[0].token())
+            .env("BRIDGE_CREDENTIAL", bridges[0].token())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

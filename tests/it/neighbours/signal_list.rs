@@ -72,9 +72,9 @@ fn it_is_fed_by_an_acquisition_that_was_given_up() {
         let mut stack = Stack::spawn();
         let blocked = blocked(&mut stack).await;
         let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().attempts(1);
+        let client = proxy.client.clone().max_attempts(1);
         let given_up = signalling(client).try_acquire().await;
-        assert!(given_up.unwrap_err().is_unknown());
+        assert!(given_up.unwrap_err().is_outcome_unknown());
         assert_eq!(blocked.await.unwrap().1, "1");
     });
 }

@@ -192,7 +192,7 @@ impl Market {
             let submitted = async {
                 let outcome = group.submit(&lock, order()).await;
                 match outcome {
-                    Err(error) if error.is_unknown() && market.habit == Habit::Rash => {
+                    Err(error) if error.is_outcome_unknown() && market.habit == Habit::Rash => {
                         group.submit(&lock, order()).await
                     }
                     outcome => outcome,

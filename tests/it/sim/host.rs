@@ -9,8 +9,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use edgelock::{
-    Client, Event, Lease, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Transport,
-    TransportError,
+    Client, EntropyUnavailable, Event, Instant, Lease, Lock, Request, Response, Runtime, Task,
+    Transport, TransportError,
 };
 
 use send_wrapper::SendWrapper;
@@ -43,7 +43,7 @@ pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings)
     let ((case, machine), wire) = (on(), on());
     Client::new(bridge, Wire::of(wire.0, wire.1), Host::of(case, machine))
         .request_timeout(settings.timeout)
-        .attempts(settings.attempts)
+        .max_attempts(settings.attempts)
 }
 
 /// Where a client lives: one server and all that happens to it, or several.
@@ -77,15 +77,15 @@ impl<S> Host<S> {
 }
 
 impl<S: Scene> Runtime for Host<S> {
-    fn now(&self) -> Moment {
-        Moment::from_origin(Duration::from_nanos(self.1.clock(self.0.world().now())))
+    fn now(&self) -> Instant {
+        Instant::from_origin(Duration::from_nanos(self.1.clock(self.0.world().now())))
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
         SendWrapper::new(self.0.world().sleep(&self.1, duration))
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&self.0.rng().next().to_le_bytes()[..chunk.len()]);
         }

@@ -56,7 +56,7 @@ impl Network {
         case.redis.db_mut().listeners.clear();
         case.redis.db_mut().elsewhere.clear();
         for stream in self.streams.borrow().values() {
-            let error = TransportError::BrokeOff("the bridge stopped".into());
+            let error = TransportError::Interrupted("the bridge stopped".into());
             stream.inbox.put(Heard::End(Err(error)));
         }
     }

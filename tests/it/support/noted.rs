@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use edgelock::{
-    Bridge, Client, Lock, Moment, NoRandomness, Request, Response, Runtime, Task, Token, Transport,
-    TransportError,
+    Bridge, Client, EntropyUnavailable, Instant, Lock, Request, Response, Runtime, Task, Token,
+    Transport, TransportError,
 };
 
 use super::Tokio;
@@ -39,7 +39,7 @@ pub(crate) struct Drawn(Tokio);
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
 impl Runtime for Drawn {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         self.0.now()
     }
 
@@ -47,7 +47,7 @@ impl Runtime for Drawn {
         self.0.sleep(duration).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         bytes.fill(0);
         Ok(())
     }
@@ -64,7 +64,7 @@ pub(crate) fn noting() -> (Client<Noted, Drawn>, Noted) {
     let noted = Noted::default();
     let bridge = Bridge::upstash("http://127.0.0.1:1", "credential").expect("a bridge");
     let client = Client::new(bridge, noted.clone(), Drawn::default());
-    (client.attempts(1), noted)
+    (client.max_attempts(1), noted)
 }
 
 impl Noted {

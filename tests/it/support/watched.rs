@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use edgelock::{
-    Bridge, Client, Event, EventKind, Moment, NoRandomness, Request, Response, Runtime, Task,
-    Transport, TransportError,
+    Bridge, Client, EntropyUnavailable, Event, EventKind, Instant, Request, Response, Runtime,
+    Task, Transport, TransportError,
 };
 
 use super::{Http, Stack, Tokio};
@@ -89,7 +89,7 @@ async fn counted<O>(counter: &AtomicUsize, work: impl Future<Output = O>) -> O {
 pub(crate) struct Watched<P>(P, Seen);
 
 impl Runtime for Watched<Tokio> {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Instant {
         self.0.now()
     }
 
@@ -97,7 +97,7 @@ impl Runtime for Watched<Tokio> {
         counted(&self.1.timers, self.0.sleep(duration)).await;
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         self.0.random(bytes)
     }
 

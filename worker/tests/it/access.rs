@@ -43,7 +43,10 @@ async fn without_the_right_credential_nothing_happens() {
 #[tokio::test]
 async fn routes_whose_credential_is_not_set_are_closed_to_all() {
     let mut stack = Stack::without_workers();
-    stack.config = stack.config.unbind("ADMIN_TOKEN").bind("LOCKS_TOKEN", "");
+    stack.config = stack
+        .config
+        .unbind("ADMIN_CREDENTIAL")
+        .bind("LOCKS_CREDENTIAL", "");
     let caller = stack.start_worker();
     for (method, path, body) in CLOSED_ROUTES {
         for bearer in [None, Some(""), Some("undefined")] {

@@ -99,7 +99,7 @@ async fn a_bridge_that_says_to_come_back_tomorrow_is_503_at_once_and_hands_that_
 #[tokio::test]
 async fn a_bridge_that_refuses_the_credential_is_502() {
     let mut stack = Stack::without_workers();
-    stack.config = stack.config.bind("BRIDGE_TOKEN", "another");
+    stack.config = stack.config.bind("BRIDGE_CREDENTIAL", "another");
     let shop = stack.start_worker();
     shop.order("42", "o1", "ann", 1)
         .await
@@ -131,7 +131,10 @@ async fn the_names_that_upstash_and_vercel_set_work_too() {
         ("KV_REST_API_URL", "KV_REST_API_TOKEN"),
     ] {
         let mut stack = Stack::without_workers();
-        let config = stack.config.unbind("BRIDGE_URL").unbind("BRIDGE_TOKEN");
+        let config = stack
+            .config
+            .unbind("BRIDGE_URL")
+            .unbind("BRIDGE_CREDENTIAL");
         stack.config = config
             .bind(url, stack.bridge.url())
             .bind(token, stack.bridge.token());

@@ -30,7 +30,7 @@ export async function execute(env, sku, orders) {
   const words = orders.flatMap((order) => [order.order_id, order.buyer, String(order.quantity)]);
   const response = await fetch(env.BRIDGE_URL, {
     method: "POST",
-    headers: { authorization: `Bearer ${env.BRIDGE_TOKEN}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${env.BRIDGE_CREDENTIAL}`, "content-type": "application/json" },
     body: JSON.stringify(["EVAL", SCRIPT, "3", ...keys(sku), ...words]),
   });
   const { result, error } = await response.json();

@@ -87,7 +87,7 @@ pub(crate) fn run() -> Result<()> {
     let url = way.url();
     let node = NodeScript::start(
         &script,
-        [("BRIDGE_URL", &*url), ("BRIDGE_TOKEN", bridge.token())],
+        [("BRIDGE_URL", &*url), ("BRIDGE_CREDENTIAL", bridge.token())],
     )?;
     let ids = [node.id(), bridge.id(), redis_id(&bridge)?];
     let field = Field {

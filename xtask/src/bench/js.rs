@@ -165,7 +165,7 @@ impl Bundles {
             workerd: bundle(&folder, "workerd")?,
             bridge: [
                 ("BRIDGE_URL", bridge.url().to_owned()),
-                ("BRIDGE_TOKEN", bridge.token().to_owned()),
+                ("BRIDGE_CREDENTIAL", bridge.token().to_owned()),
             ],
         })
     }

@@ -168,7 +168,7 @@ impl BridgeOptions {
             .args(["--listen", &self.listen, "--redis", &self.redis])
             .args(self.cluster.then_some("--cluster"))
             .args(self.dangerous_commands.then_some("--dangerous-commands"))
-            .env("EDGELOCK_BRIDGE_TOKEN", &token);
+            .env("EDGELOCK_BRIDGE_CREDENTIAL", &token);
         if let Some(program) = &self.redis_server {
             command.arg("--redis-server").arg(program);
         }

@@ -49,9 +49,9 @@ impl WorkerConfig {
             object: None,
         }
         .bind("BRIDGE_URL", bridge.url())
-        .bind("BRIDGE_TOKEN", bridge.token())
-        .bind("ADMIN_TOKEN", super::credential())
-        .bind("LOCKS_TOKEN", super::credential())
+        .bind("BRIDGE_CREDENTIAL", bridge.token())
+        .bind("ADMIN_CREDENTIAL", super::credential())
+        .bind("LOCKS_CREDENTIAL", super::credential())
     }
 
     /// The Worker in this folder, `index.js` and what it imports, without any binding.
@@ -96,12 +96,12 @@ impl WorkerConfig {
 
     /// The credential of those who may open sales.
     pub fn admin_token(&self) -> &str {
-        self.binding("ADMIN_TOKEN")
+        self.binding("ADMIN_CREDENTIAL")
     }
 
     /// The credential of those who may use the lock service.
     pub fn locks_token(&self) -> &str {
-        self.binding("LOCKS_TOKEN")
+        self.binding("LOCKS_CREDENTIAL")
     }
 }
 

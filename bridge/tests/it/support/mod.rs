@@ -194,8 +194,8 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Com
     command
         .args(["--listen", "127.0.0.1:0"])
         .args(args)
-        .env("EDGELOCK_BRIDGE_TOKEN", TOKEN)
-        .env("EDGELOCK_BRIDGE_READ_ONLY_TOKEN", READ_ONLY_TOKEN);
+        .env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN)
+        .env("EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL", READ_ONLY_TOKEN);
     piped(command)
 }
 

@@ -34,7 +34,7 @@ impl Check {
         }
         let now = log_of(asking.lock, db);
         let found = match replies {
-            [Reply::Text(found)] => Some(found.as_slice()),
+            [Reply::Bytes(found)] => Some(found.as_slice()),
             [Reply::Nil] => Some(&[][..]),
             _ => None,
         };

@@ -67,8 +67,8 @@ impl Check {
         let mut writes = self.writes.borrow_mut();
         let write = &mut writes[id];
         write.told = match outcome {
-            Ok(_) | Err(Error::CommandFailed { .. } | Error::Unreplicated { .. }) => Some(true),
-            Err(error) if error.is_unknown() => None,
+            Ok(_) | Err(Error::CommandFailed { .. } | Error::NotReplicated { .. }) => Some(true),
+            Err(error) if error.is_outcome_unknown() => None,
             Err(_) => Some(false),
         };
         let agrees = write.told.is_none_or(|told| told == (write.landed == 1));

@@ -34,7 +34,7 @@ fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool)
             true => lease.commit(&appends("first ")).await,
             false => lease.exec(&appends("first ")).await,
         };
-        assert!(outcome.expect_err("no answer").is_unknown());
+        assert!(outcome.expect_err("no answer").is_outcome_unknown());
         std::mem::forget(lease);
         sleep(&case, 2_000 - now(&case)).await;
         let second = lock(client(&case, &machine()), 2);
@@ -43,7 +43,7 @@ fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool)
         sleep(&case, 4_000).await;
         let reads = [Command::new("GET").key("log:a")];
         let (_, replies) = second.acquire_and_read(&reads).await.expect("a free lock");
-        finds.set(replies[0].text().map(str::to_owned));
+        finds.set(replies[0].as_str().map(str::to_owned));
     });
     found.take().expect("something written")
 }

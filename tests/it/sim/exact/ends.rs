@@ -16,8 +16,8 @@ fn max_hold_of_a_resumed_lease_counts_from_when_it_is_kept() {
         sleep(&case, 8_000).await;
         let begun = now(&case);
         let max_hold = Some(Duration::from_secs(5));
-        let outcome: Result<(), Error> = lease.keep(max_hold, pending()).await;
-        assert!(matches!(outcome, Err(Error::HeldTooLong { .. })));
+        let outcome: Result<(), Error> = lease.run(max_hold, pending()).await;
+        assert!(matches!(outcome, Err(Error::MaxHoldExceeded { .. })));
         // Renewed, and released in the end.
         assert_eq!(now(&case), begun + 20 + 5_000 + 20);
     });

@@ -108,7 +108,7 @@ fn when_work_is_stopped_while_its_write_is_under_way_the_outcome_is_unknown() {
                 })
                 .await;
             let error = outcome.expect_err("nobody answers");
-            assert!(error.is_unknown(), "{error}");
+            assert!(error.is_outcome_unknown(), "{error}");
         });
     }
 }
@@ -125,12 +125,12 @@ fn when_work_is_stopped_behind_a_write_of_unknown_outcome_its_own_is_unknown() {
                         true => lease.commit(&append()).await,
                         false => lease.exec(&append()).await,
                     };
-                    assert!(written.is_err_and(|error| error.is_unknown()));
+                    assert!(written.is_err_and(|error| error.is_outcome_unknown()));
                     pending().await
                 })
                 .await;
             let error = outcome.expect_err("nobody answers");
-            assert!(error.is_unknown(), "{error}");
+            assert!(error.is_outcome_unknown(), "{error}");
             assert!(now(&case).abs_diff(9_898 + 102) <= 1, "{}", now(&case));
         });
     }
@@ -147,7 +147,7 @@ fn a_run_ends_though_its_commit_hangs() {
             })
             .await;
         let error = outcome.expect_err("nobody answers");
-        assert!(error.is_unknown(), "{error}");
+        assert!(error.is_outcome_unknown(), "{error}");
         // A time-out past the deadline, and no longer than Redis may keep the lock.
         assert!(now(&case) <= 9_898 + 500 + 102, "{}", now(&case));
     });

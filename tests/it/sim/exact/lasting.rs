@@ -98,7 +98,7 @@ fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
             let lock = lock.expect("a lock").wait(Duration::from_millis(500));
             let over = meanwhile(&case, &machine, async move {
                 let error = lock.acquire().await.expect_err("held");
-                assert_eq!((error.code(), error.is_unknown()), ("held", false));
+                assert_eq!((error.code(), error.is_outcome_unknown()), ("held", false));
             });
             sleep(&case, 450).await;
             machine.pause(case.world.now(), 2_000 * MS);

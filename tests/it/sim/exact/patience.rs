@@ -45,7 +45,7 @@ async fn is_told_to_come_back<O: std::fmt::Debug>(
     let error = call.await.expect_err(what);
     assert_eq!(error.code(), "unavailable", "{what}");
     assert_eq!(
-        (error.retry_after(), error.is_unknown()),
+        (error.retry_after(), error.is_outcome_unknown()),
         (Some(DAY), false),
         "{what}"
     );
@@ -144,7 +144,7 @@ fn when_to_come_back_is_said_of_an_unknown_outcome_too() {
         case.network.fates.next(Fate::Lost);
         shed(&case, 1, "60");
         let error = lock.force_release().await.expect_err("lost, and shed");
-        assert!(error.is_unknown(), "{error}");
+        assert!(error.is_outcome_unknown(), "{error}");
         assert_eq!(error.retry_after(), Some(Duration::from_secs(60)));
     });
 }

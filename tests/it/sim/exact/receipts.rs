@@ -43,9 +43,9 @@ fn spoil(case: &Case) {
 }
 
 #[track_caller]
-fn is_unknown<O: std::fmt::Debug>(outcome: Result<O, Error>) {
+fn is_outcome_unknown<O: std::fmt::Debug>(outcome: Result<O, Error>) {
     let error = outcome.expect_err("nobody can know");
-    assert!(error.is_unknown(), "{error}");
+    assert!(error.is_outcome_unknown(), "{error}");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn exec_does_not_run_twice_when_the_bridge_asks_to_come_back_in_31_s() {
     play(|case| async move {
         let lease = held(&case, SETTINGS).await;
         spoil(&case);
-        is_unknown(lease.exec(&append()).await);
+        is_outcome_unknown(lease.exec(&append()).await);
         assert_eq!(appended(&case).await, 1);
     });
 }
@@ -63,7 +63,7 @@ fn a_commit_is_not_told_lost_when_the_bridge_asks_to_come_back_in_31_s() {
     play(|case| async move {
         let lease = held(&case, SETTINGS).await;
         spoil(&case);
-        is_unknown(lease.commit(&append()).await);
+        is_outcome_unknown(lease.commit(&append()).await);
         assert_eq!(appended(&case).await, 1);
     });
 }
@@ -93,12 +93,12 @@ fn a_release_of_unknown_outcome_is_not_told_lost_when_it_is_tried_again_too_late
         for (after_s, is_known) in [(20, true), (40, false)] {
             let lease = held(&case, once).await;
             case.network.fates.next(Fate::Lost);
-            is_unknown(lease.release().await);
+            is_outcome_unknown(lease.release().await);
             sleep(&case, after_s * 1_000).await;
             let again = lease.release().await;
             assert_eq!(again.is_ok(), is_known, "after {after_s} s: {again:?}");
             if !is_known {
-                is_unknown(again);
+                is_outcome_unknown(again);
             }
         }
         assert!(!case.events.borrow().contains(&"lost"));
@@ -117,7 +117,7 @@ async fn is_next_holder_left_alone(case: &Rc<Case>, settings: Settings) -> bool 
         }
     };
     let succeeds = meanwhile(case, &machine(), successor);
-    is_unknown(forced.force_release().await);
+    is_outcome_unknown(forced.force_release().await);
     sleep(case, 90_000).await;
     succeeds.get().is_some() && next.inspect().await.expect("an answer").holder.is_some()
 }
@@ -165,7 +165,7 @@ fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_befo
             .fates
             .next(Fate::Executed(bridge::overloaded(503, "1")));
         let done = meanwhile(&case, &stalls, async move {
-            is_unknown(forced.force_release().await);
+            is_outcome_unknown(forced.force_release().await);
         });
         sleep(&case, 500).await;
         stalls.pause(case.world.now(), 60_000 * MS);
@@ -201,7 +201,7 @@ fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_
             .fates
             .next(Fate::Executed(bridge::overloaded(503, "1")));
         let done = meanwhile(&case, &stalls, async move {
-            is_unknown(forced.force_release().await);
+            is_outcome_unknown(forced.force_release().await);
         });
         sleep(&case, 500).await;
         case.redis.execute(&[b"SCRIPT", b"FLUSH"]);
@@ -231,7 +231,7 @@ fn what_could_not_be_sent_in_time_is_not_unknown_where_nothing_was_sent_before()
         let lock = lock.expect("a lock");
         let done = meanwhile(&case, &stalls, async move {
             let error = lock.try_acquire().await.expect_err("it is too late");
-            assert!(!error.is_unknown(), "{error}");
+            assert!(!error.is_outcome_unknown(), "{error}");
         });
         sleep(&case, 15).await;
         stalls.pause(case.world.now(), 60_000 * MS);
@@ -251,7 +251,7 @@ fn exec_does_not_run_twice_when_its_time_out_is_31_s() {
     play(|case| async move {
         let lease = held(&case, PATIENT).await;
         case.network.fates.next(Fate::Lost);
-        is_unknown(lease.exec(&append()).await);
+        is_outcome_unknown(lease.exec(&append()).await);
         assert_eq!(appended(&case).await, 1);
     });
 }
@@ -261,7 +261,7 @@ fn a_commit_is_not_told_lost_when_its_time_out_is_31_s() {
     play(|case| async move {
         let lease = held(&case, PATIENT).await;
         case.network.fates.next(Fate::Lost);
-        is_unknown(lease.commit(&append()).await);
+        is_outcome_unknown(lease.commit(&append()).await);
         assert_eq!(appended(&case).await, 1);
     });
 }
@@ -327,7 +327,7 @@ fn whenever_an_outage_ends_a_commit_is_told_done_or_unknown_and_never_lost() {
     let told = outages(&Rc::default());
     assert!(told.iter().any(Result::is_ok));
     for error in told.into_iter().filter_map(Result::err) {
-        assert!(error.is_unknown(), "{error}");
+        assert!(error.is_outcome_unknown(), "{error}");
     }
 }
 
@@ -364,7 +364,7 @@ fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
         if !is_repeat {
             case.network.fates.next(Fate::NotSent);
         }
-        is_unknown(lease.exec(&append()).await);
+        is_outcome_unknown(lease.exec(&append()).await);
         if !is_repeat {
             lease.exec(&[]).await.expect("held");
         }

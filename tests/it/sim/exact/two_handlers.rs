@@ -38,7 +38,7 @@ fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
 #[test]
 fn a_write_that_is_repeated_behind_another_handlers_is_not_told_lost() {
     let error = told(&Rc::default(), false).expect_err("nobody knows the reply");
-    assert!(error.is_unknown(), "{error}");
+    assert!(error.is_outcome_unknown(), "{error}");
     // What finds nothing replaces no receipt.
     assert_eq!(told(&Rc::default(), true), Ok(1));
 }

@@ -98,7 +98,7 @@ impl Books {
             let is_written = once.contains(number);
             let is_true = match told {
                 Some(Ok(sold)) => *sold == is_written,
-                Some(Err(error)) => error.is_unknown() || !is_written,
+                Some(Err(error)) => error.is_outcome_unknown() || !is_written,
                 None => true,
             };
             if !is_true {

@@ -24,7 +24,7 @@ pub(super) struct Order {
 impl Sale {
     /// Nothing is ever given back.
     pub(super) fn peek(&self, _: &Order, replies: &[Reply]) -> Option<bool> {
-        (replies[0].int() == Some(0)).then_some(false)
+        (replies[0].as_i64() == Some(0)).then_some(false)
     }
 }
 
@@ -46,7 +46,7 @@ impl Section for Sale {
         left: &mut Option<i64>,
         fence: u64,
     ) -> Decision<bool> {
-        let found = replies[0].int().expect("a stock");
+        let found = replies[0].as_i64().expect("a stock");
         let left = match order.remembers {
             true => left.get_or_insert(found),
             false => left.insert(found),

@@ -137,7 +137,7 @@ impl Case {
                 if self.rng.chance(500) {
                     return;
                 }
-                Err(TransportError::BrokeOff("connection reset".into()))
+                Err(TransportError::Interrupted("connection reset".into()))
             }
             response => response,
         };

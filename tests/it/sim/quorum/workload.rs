@@ -31,7 +31,7 @@ pub(super) fn begin(place: &Rc<Place>) -> Crowd {
         let worker = Worker {
             place: place.clone(),
             machine: machine.clone(),
-            client: wire::client(place, machine).quarantine(LONGEST_TTL),
+            client: wire::client(place, machine).restart_quarantine(LONGEST_TTL),
             number,
         };
         let at_work = at_work.clone();
@@ -158,7 +158,7 @@ impl Worker {
 /// With all well again, and the leases of the dead over, somebody new gets the lock once the quarantine is, too.
 pub(super) fn is_had_again(place: &Rc<Place>) {
     let machine = Rc::new(Machine::new(0));
-    let client = wire::client(place, &machine).quarantine(LONGEST_TTL);
+    let client = wire::client(place, &machine).restart_quarantine(LONGEST_TTL);
     let is_done = Rc::new(Cell::new(false));
     let had = {
         let (place, is_done) = (place.clone(), is_done.clone());

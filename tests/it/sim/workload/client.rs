@@ -49,7 +49,7 @@ impl Client {
                 .map(|lock| lock.fair(name.is_fair)),
         };
         let lock = lock.and_then(|lock| match self.replicas {
-            Some((count, within)) => lock.replicas(count, within),
+            Some((count, within)) => lock.wait_for_replicas(count, within),
             None => Ok(lock),
         });
         lock.expect("a lock")
@@ -215,7 +215,7 @@ impl Client {
         if outcome.is_ok() && !is_last && self.case.is_replicated.get() {
             self.case.check.told_safe(id, &self.case.redis.db());
         }
-        !outcome.is_err_and(|error| error.is_unknown())
+        !outcome.is_err_and(|error| error.is_outcome_unknown())
     }
 
     fn begin_write(&self, asked: &Asked, lease: &SimLease) -> usize {
@@ -260,7 +260,7 @@ impl Client {
             }
             Ok::<_, Error>(())
         };
-        let _ = lease.keep(Some(max_hold), work).await;
+        let _ = lease.run(Some(max_hold), work).await;
     }
 
     async fn run(&self, asked: &Asked) {

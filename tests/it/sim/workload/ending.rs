@@ -46,7 +46,7 @@ impl Client {
             .as_ref()
             .and_then(|released| released.as_ref().err());
         self.tell(asked, lease, error, "a release");
-        let is_unsettled = released.is_none() || error.is_some_and(Error::is_unknown);
+        let is_unsettled = released.is_none() || error.is_some_and(Error::is_outcome_unknown);
         if (is_unsettled || error.is_none()) && lease.remaining() > Duration::ZERO {
             let what = format!("a lease of {} goes on behind its release", asked.name.name);
             self.case.check.fail(Invariant::EndsForGood, what);

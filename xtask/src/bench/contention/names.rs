@@ -81,7 +81,7 @@ impl Names {
         }
         let variables = [
             ("BRIDGE_URL", bridge.url()),
-            ("BRIDGE_TOKEN", bridge.token()),
+            ("BRIDGE_CREDENTIAL", bridge.token()),
         ];
         Ok(Self {
             count,

@@ -109,7 +109,7 @@ impl Open {
             .script()
             .map_or_else(|| WorkerConfig::new(&bridge), bare)
             .bind("BRIDGE_URL", way.url())
-            .bind("BRIDGE_TOKEN", bridge.token());
+            .bind("BRIDGE_CREDENTIAL", bridge.token());
         let config = match shop {
             Shop::Lock { attempts, delay_ms } => config
                 .bind("ATTEMPTS", attempts.to_string())
