@@ -1,29 +1,16 @@
 //! A lock that is held, until a deadline.
 
-mod phase;
-mod standing;
-mod terms;
-mod write;
-
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::command::{Command, Reply};
-use crate::drive::{Host, drive_in_background};
+use crate::drive::{Host, drive, drive_in_background};
 use crate::error::Error;
-use crate::event::EventKind;
-use crate::operation::{Claim, GiveBack, Until};
-use crate::runtime::{Instant, Runtime};
-use crate::script::{Call, Write};
+use crate::operation::{Hold, Write};
+use crate::runtime::Runtime;
 use crate::token::Token;
 use crate::transport::Transport;
-use crate::ttl;
-use phase::{Aim, State, Writing, locked};
-
-pub(crate) use phase::{Standing, Why};
-
-pub(crate) use terms::Terms;
 
 /// The proof of a held lock, and what may be done under it.
 ///
@@ -37,28 +24,13 @@ pub(crate) use terms::Terms;
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
     host: Arc<Host<T, R>>,
-    claim: Claim,
-    terms: Terms,
-    state: Mutex<State>,
+    hold: Arc<Hold>,
 }
 
-/// Nothing of a lease is written behind its release.
-const LAST_WRITE: u64 = (1 << 53) - 1;
-
 impl<T: Transport, R: Runtime> Lease<T, R> {
-    /// Without a deadline it is a resumed lease.
-    pub(crate) const fn new(
-        host: Arc<Host<T, R>>,
-        claim: Claim,
-        terms: Terms,
-        deadline: Option<Instant>,
-    ) -> Self {
-        Self {
-            host,
-            claim,
-            terms,
-            state: Mutex::new(State::new(deadline)),
-        }
+    pub(crate) fn new(host: Arc<Host<T, R>>, hold: Hold) -> Self {
+        let hold = Arc::new(hold);
+        Self { host, hold }
     }
 
     /// A number that is higher than that of every earlier lease of this name, below 2^53. Storage outside of Redis can refuse
@@ -67,12 +39,12 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// A [resumed](crate::Lock::resume) lease learns it by its first renewal or [`exec`](Lease::exec), and has 0 until then.
     pub fn fence(&self) -> u64 {
-        self.terms.fence()
+        self.hold.fence()
     }
 
     /// The proof of this acquisition.
-    pub const fn token(&self) -> &Token {
-        &self.claim.token
+    pub fn token(&self) -> &Token {
+        &self.hold.claim.token
     }
 
     /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
@@ -80,9 +52,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// One handler at a time may have it: hand it over when its calls have been answered, and use it here no more.
     pub fn into_token(self) -> Token {
-        self.claim.use_up();
-        self.state().end(Why::Released);
-        self.claim.token.clone()
+        self.hold.leave();
+        self.hold.claim.token.clone()
     }
 
     /// As [`Lease::into_token`]: the lease is over here, and goes on where it is resumed. Work under it that is [kept](Lease::run)
@@ -105,10 +76,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// [`Error::Busy`] while an `exec`, `commit` or `release` is under way: hand it over when that has been answered. Why it is
     /// over, if it is: [`Error::Released`], [`Error::Lost`].
     pub fn hand_over(&self) -> Result<Token, Error> {
-        self.check_own()?;
-        let handed = self.state().hand_over();
-        handed.map_err(|why| self.error(why))?;
-        Ok(self.claim.token.clone())
+        let runtime = &self.host.runtime;
+        self.hold.hand_over(runtime, runtime.now())
     }
 
     /// How long the lease surely lasts yet, by the local clock; zero once that is over, the lease has ended, or a release or a
@@ -116,7 +85,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
     pub fn remaining(&self) -> Duration {
-        self.state().remaining(self.now())
+        self.hold.remaining(self.host.runtime.now())
     }
 
     /// Gives the lease its ttl again, from now: that of its acquisition. A [resumed](crate::Lock::resume) lease is given
@@ -130,7 +99,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline was not.
     pub async fn renew(&self) -> Result<(), Error> {
-        self.prolong(None).await
+        self.write(Write::renew(self.hold.clone())).await.map(drop)
     }
 
     /// As [`Lease::renew`], for `ttl` from now in place of its own: 4 ms to 366 days, in whole milliseconds. That is once; later renewals,
@@ -143,23 +112,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::renew`].
     pub async fn renew_for(&self, ttl: Duration) -> Result<(), Error> {
-        ttl::check(ttl)?;
-        self.claim.check_renewal(ttl)?;
-        self.prolong(Some(ttl)).await
-    }
-
-    async fn prolong(&self, ttl: Option<Duration>) -> Result<(), Error> {
-        if !self.claim.is_own() {
-            return Err(self.pass_on());
-        }
-        let until = self.check_held()?;
-        let write = Write {
-            session: &self.claim.session,
-            number: 0,
-            fence: self.known_fence(),
-            commands: &[],
-        };
-        self.write(&write, ttl, until).await.map(drop)
+        let renewal = Write::renew_for(self.hold.clone(), ttl);
+        self.write(renewal).await.map(drop)
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. They are applied exactly once, or, with an
@@ -173,21 +127,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request, and whether the commands ran is unknown. They do not run after a later write.
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        self.claim.check_commands(commands)?;
-        let until = self.check_held()?;
-        let aim = Aim {
-            has_commands: !commands.is_empty(),
-            is_last: false,
-        };
-        let writing = self.begin(aim)?;
-        let write = Write {
-            session: &self.claim.session,
-            number: writing.number,
-            fence: self.known_fence(),
-            commands,
-        };
-        let outcome = self.write(&write, None, until).await;
-        writing.settle(outcome.map(Some))
+        let exec = Write::exec(self.hold.clone(), commands.to_vec());
+        self.write(exec).await
     }
 
     /// Runs `commands` if the lease is still held, and releases it, in one request. They are applied exactly once, or not at
@@ -201,15 +142,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::exec`].
     pub async fn commit(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        self.check_writes(commands)?;
-        let until = self.check_last().and_then(|()| self.check_time())?;
-        let aim = Aim {
-            has_commands: !commands.is_empty(),
-            is_last: true,
-        };
-        let writing = self.begin(aim)?;
-        let number = writing.number;
-        self.finish(writing, until, number, commands).await
+        let commit = Write::commit(self.hold.clone(), commands.to_vec());
+        self.write(commit).await
     }
 
     /// Gives the lock back. Past the deadline it is tried too, since Redis may still keep others out.
@@ -221,109 +155,31 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request; the lock may or may not be released.
     pub async fn release(&self) -> Result<(), Error> {
-        self.check_last()?;
-        let aim = Aim {
-            has_commands: false,
-            is_last: true,
-        };
-        let writing = self.begin(aim)?;
-        self.finish(writing, Until::Timeout, LAST_WRITE, &[])
-            .await
-            .map(drop)
+        let release = Write::release(self.hold.clone());
+        self.write(release).await.map(drop)
     }
 
     /// Whether these can be sent at all.
     pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
-        self.claim.check_commands(commands)
+        self.hold.claim.check_commands(commands)
     }
 
-    pub(crate) fn error(&self, why: Why) -> Error {
-        why.about(self.claim.lock())
+    async fn write(&self, write: Write) -> Result<Vec<Reply>, Error> {
+        drive(&self.host, write).await
     }
 
-    fn begin(&self, aim: Aim) -> Result<Writing<'_, T, R>, Error> {
-        self.check_own()?;
-        Writing::begin(self, aim).map_err(|why| self.error(why))
+    pub(crate) const fn hold(&self) -> &Arc<Hold> {
+        &self.hold
     }
 
-    /// From now on nobody else can go on with its acquisition.
-    ///
-    /// # Errors
-    /// [`Error::Lost`] if somebody has.
-    fn check_own(&self) -> Result<(), Error> {
-        match self.claim.use_up() {
-            true => Ok(()),
-            false => Err(self.pass_on()),
-        }
-    }
-
-    /// Another goes on with its acquisition.
-    fn pass_on(&self) -> Error {
-        self.state().end(Why::Lost);
-        self.tell_loss();
-        self.error(Why::Lost)
-    }
-
-    fn now(&self) -> Instant {
-        self.host.runtime.now()
-    }
-
-    fn lose(&self) {
-        self.claim.use_up();
-        self.state().end(Why::Lost);
-        self.tell_loss();
-        // A minority may still keep others out.
-        if self.claim.kind.is_voted() {
-            let call = Call::abandon(self.claim.subject(), None);
-            let abandon = GiveBack::asked_for(self.claim.clone(), call);
-            drive_in_background(&self.host, abandon);
-        }
-    }
-
-    fn tell_loss(&self) {
-        let is_news = self.state().tell_lost();
-        if is_news {
-            let held = self.now().since(self.claim.since);
-            self.observe(EventKind::Lost { held });
-        }
-    }
-
-    fn observe(&self, kind: EventKind<'_>) {
-        self.claim.observe(&self.host.runtime, kind);
-    }
-
-    /// What renewals give it, as far as that is known.
-    pub(crate) fn ttl(&self) -> Duration {
-        self.terms.ttl().unwrap_or(self.claim.ttl)
-    }
-
-    pub(crate) fn runtime(&self) -> &R {
-        &self.host.runtime
-    }
-
-    pub(crate) const fn claim(&self) -> &Claim {
-        &self.claim
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
+    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
+        &self.host
     }
 }
 
 impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
     fn drop(&mut self) {
-        let state = self.state();
-        let (is_over, tells_loss) = (state.is_over(), state.tells_loss());
-        drop(state);
-        if !is_over && self.claim.is_own() {
-            let write = Write {
-                session: &self.claim.session,
-                number: LAST_WRITE,
-                fence: 0,
-                commands: &[],
-            };
-            let call = Call::release(self.claim.subject(), &write);
-            let release = GiveBack::lease(self.claim.clone(), call, tells_loss);
+        if let Some(release) = self.hold.give_back() {
             drive_in_background(&self.host, release);
         }
     }
@@ -333,7 +189,7 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
 impl<T: Transport, R: Runtime> fmt::Debug for Lease<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease")
-            .field("name", &self.claim.name.key())
+            .field("name", &self.hold.claim.name.key())
             .field("fence", &self.fence())
             .finish_non_exhaustive()
     }

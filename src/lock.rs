@@ -12,9 +12,9 @@ use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::label;
-use crate::lease::{Lease, Terms};
+use crate::lease::Lease;
 use crate::name::{self, Name};
-use crate::operation::{Ask, Claim, Until, uptime};
+use crate::operation::{Ask, Claim, Hold, Terms, Until, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
@@ -235,7 +235,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let session = Session::random(self.runtime())?;
         let terms = Terms::new(0, self.ttl);
         let host = self.host.clone();
-        Ok(Lease::new(host, self.claim(token, session), terms, None))
+        Ok(Lease::new(
+            host,
+            Hold::new(self.claim(token, session), terms, None),
+        ))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for

@@ -12,9 +12,12 @@ mod backoff;
 mod claim;
 mod deadline;
 mod delivery;
+mod hold;
+mod keep;
 mod repeats;
 mod schedule;
 mod several;
+mod write;
 
 use std::time::Duration;
 
@@ -30,6 +33,9 @@ pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
 pub(crate) use deadline::{deadline, drift};
 pub(crate) use delivery::{Settled, Until};
+pub(crate) use hold::{Hold, Terms, Why};
+pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
+pub(crate) use write::Write;
 
 /// Something that an operation waits for: the answer to a request, a timer, a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,10 @@ use crate::acquisition::Acquisition;
 use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::Error;
-use crate::lease::{Lease, Terms};
-use crate::operation::{Acquire, Claim, Granted, Patience, TryAcquire, check_commands};
+use crate::lease::Lease;
+use crate::operation::{
+    Acquire, Claim, Granted, Hold, Patience, Terms, TryAcquire, check_commands,
+};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -221,7 +223,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         } = granted;
         let terms = Terms::new(fence, Some(claim.ttl));
         let host = self.host.clone();
-        (Lease::new(host, claim, terms, Some(deadline)), replies)
+        let hold = Hold::new(claim, terms, Some(deadline));
+        (Lease::new(host, hold), replies)
     }
 
     fn patience_of(&self, wait: Option<Duration>) -> Result<Patience, Error> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::delivery::Delivery;
 use super::several::Several;
-use super::{Cx, Input, Operation, Settled, Until};
+use super::{Cx, Id, Input, Operation, Settled, Until};
 use crate::error::Error;
 use crate::script::{Call, Verdict};
 use crate::token::Session;
@@ -47,6 +47,14 @@ impl<O: Judged> Ask<O> {
             )),
         };
         Self(whom, PhantomData)
+    }
+
+    /// What it waits for.
+    pub(super) fn waits_for(&self) -> Vec<Id> {
+        match &self.0 {
+            Whom::One(delivery) => delivery.waits_for().into_iter().collect(),
+            Whom::Several(several) => several.waits_for(),
+        }
     }
 }
 

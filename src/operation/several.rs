@@ -57,6 +57,11 @@ impl Several {
         }
     }
 
+    /// What it waits for.
+    pub(super) fn waits_for(&self) -> Vec<Id> {
+        self.asked.iter().filter_map(Delivery::waits_for).collect()
+    }
+
     fn begin(&mut self, cx: &mut Cx<'_>) {
         self.begun_at = Some(cx.now);
         let share = self.until.share(cx.now).min(self.topology.request_timeout);
@@ -105,8 +110,8 @@ impl Several {
     /// In the background: a request that is broken off may be executed all the same.
     fn hear_out_others(&mut self, cx: &mut Cx<'_>) {
         if !self.asked.is_empty() {
+            let ids = self.waits_for();
             let others = std::mem::take(&mut self.asked);
-            let ids = others.iter().filter_map(Delivery::waits_for).collect();
             cx.detach(Box::new(Others(others)), ids);
         }
     }

@@ -1,16 +1,12 @@
 //! How far a lease has come: it is held, it is being given back, it is over.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use super::Lease;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::operation::deadline;
-use crate::runtime::{Instant, Runtime};
+use crate::runtime::Instant;
 use crate::script::RECEIPT_LIFE;
-use crate::transport::Transport;
 
 enum Phase {
     /// Until its deadline.
@@ -62,12 +58,10 @@ pub(super) struct State {
     was_told_lost: bool,
     /// Work goes on under it that it is renewed for.
     is_kept: bool,
-    /// Of that, if it waits for the end of a release or commit.
-    waker: Option<Waker>,
 }
 
 /// What there is to keep of a lease.
-pub(crate) enum Standing {
+pub(in crate::operation) enum Standing {
     Held,
     Ending,
     Unsettled,
@@ -85,7 +79,6 @@ impl State {
             unsettled_since: None,
             was_told_lost: false,
             is_kept: false,
-            waker: None,
         }
     }
 
@@ -96,15 +89,6 @@ impl State {
             Phase::Unsettled(_) => Standing::Unsettled,
             Phase::Ended(why) => Standing::Ended(*why),
         }
-    }
-
-    /// Whether no release or commit is under way; if one is, its end wakes.
-    pub(super) fn poll_end(&mut self, waker: &Waker) -> Poll<()> {
-        if !matches!(self.phase, Phase::Ending) {
-            return Poll::Ready(());
-        }
-        self.waker = Some(waker.clone());
-        Poll::Pending
     }
 
     pub(super) const fn is_held(&self) -> bool {
@@ -194,6 +178,81 @@ impl State {
         }
     }
 
+    pub(super) fn begin_keeping(&mut self) -> Result<(), Why> {
+        self.check_held()?;
+        match std::mem::replace(&mut self.is_kept, true) {
+            true => Err(Why::Busy),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) const fn end_keeping(&mut self) {
+        self.is_kept = false;
+    }
+
+    /// Begins a write, behind [`State::check_held`] or [`State::check_last`].
+    pub(super) fn begin(&mut self, aim: Aim, now: Instant) -> Result<Writing, Why> {
+        if self.writing.is_some() {
+            return Err(Why::Busy);
+        }
+        self.writing = Some(now);
+        self.writes += 1;
+        Ok(Writing {
+            number: self.writes,
+            before: (aim.is_last).then(|| std::mem::replace(&mut self.phase, Phase::Ending)),
+            aim,
+            begun_at: now,
+        })
+    }
+
+    /// What the caller of `writing` is told, by what it came to.
+    pub(super) fn settle(
+        &mut self,
+        writing: Writing,
+        now: Instant,
+        told: Result<Vec<Reply>, Error>,
+    ) -> Result<Vec<Reply>, Error> {
+        self.writing = None;
+        match (&told, writing.before) {
+            (Err(error), _) if error.is_outcome_unknown() => {
+                self.leave_open(writing.aim, error, writing.begun_at);
+            }
+            // It was turned away, so all is as it was.
+            (Err(error), None) if !is_of_script(error) => {}
+            (Err(error), Some(before)) if !is_of_script(error) => self.leave_ending(before),
+            // An earlier one may have given it back.
+            (Err(Error::Lost { .. }), Some(Phase::Unsettled(earlier))) => {
+                self.leave_ending(Phase::Ended(Why::Released));
+                self.was_told_lost = true;
+                let had_receipt = self.has_receipt(now);
+                if let Some(doubt) = self.doubt.take() {
+                    return Err(doubt);
+                }
+                if !had_receipt {
+                    return Err(earlier);
+                }
+            }
+            (told, before) => {
+                self.doubt = None;
+                let why = match told {
+                    Err(Error::Lost { .. }) => Why::Lost,
+                    _ => Why::Released,
+                };
+                if before.is_some() {
+                    self.leave_ending(Phase::Ended(why));
+                }
+            }
+        }
+        told
+    }
+
+    /// Nobody waits for `writing` any more, so nobody knows what becomes of it.
+    pub(super) fn forsake(&mut self, writing: Writing, now: Instant) {
+        self.writing = None;
+        let took = now.since(writing.begun_at);
+        self.leave_open(writing.aim, &Error::TimedOut(took), writing.begun_at);
+    }
+
     /// Nobody knows what became of a write.
     fn leave_open(&mut self, aim: Aim, why: &Error, begun_at: Instant) {
         if aim.has_commands {
@@ -228,114 +287,21 @@ impl State {
     }
 }
 
-/// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.
-pub(super) fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// That a lease is kept.
-pub(crate) struct Keeping<'a>(&'a Mutex<State>);
-
-impl<'a> Keeping<'a> {
-    pub(super) fn begin(state: &'a Mutex<State>) -> Result<Self, Why> {
-        let mut kept = locked(state);
-        kept.check_held()?;
-        if std::mem::replace(&mut kept.is_kept, true) {
-            return Err(Why::Busy);
-        }
-        Ok(Self(state))
-    }
-}
-
-impl Drop for Keeping<'_> {
-    fn drop(&mut self) {
-        locked(self.0).is_kept = false;
-    }
-}
-
 /// What a write is to do.
 #[derive(Clone, Copy)]
-pub(super) struct Aim {
-    pub(super) has_commands: bool,
+pub(in crate::operation) struct Aim {
+    pub(in crate::operation) has_commands: bool,
     /// It gives the lock back.
-    pub(super) is_last: bool,
+    pub(in crate::operation) is_last: bool,
 }
 
-/// A write that is under way. If it is dropped before it was answered, nobody knows what became of it.
-pub(super) struct Writing<'a, T: Transport, R: Runtime> {
-    lease: &'a Lease<T, R>,
-    pub(super) number: u64,
+/// A write that is under way.
+pub(in crate::operation) struct Writing {
+    pub(in crate::operation) number: u64,
     aim: Aim,
     /// The phase in which a release or a commit began.
     before: Option<Phase>,
     begun_at: Instant,
-    is_settled: bool,
-}
-
-impl<'a, T: Transport, R: Runtime> Writing<'a, T, R> {
-    /// Behind [`State::check_held`], or [`State::check_last`].
-    pub(super) fn begin(lease: &'a Lease<T, R>, aim: Aim) -> Result<Self, Why> {
-        let begun_at = lease.now();
-        let mut state = lease.state();
-        if state.writing.is_some() {
-            return Err(Why::Busy);
-        }
-        state.writing = Some(begun_at);
-        state.writes += 1;
-        let ending = &mut state.phase;
-        Ok(Self {
-            lease,
-            before: (aim.is_last).then(|| std::mem::replace(ending, Phase::Ending)),
-            number: state.writes,
-            aim,
-            begun_at,
-            is_settled: false,
-        })
-    }
-
-    /// What its caller is told, by what Redis said: `None` is that the lock was not held.
-    pub(super) fn settle(
-        mut self,
-        outcome: Result<Option<Vec<Reply>>, Error>,
-    ) -> Result<Vec<Reply>, Error> {
-        self.is_settled = true;
-        let lost = || self.lease.error(Why::Lost);
-        let told = outcome.and_then(|replies| replies.ok_or_else(lost));
-        let before = self.before.take();
-        let mut state = self.lease.state();
-        match (&told, before) {
-            (Err(error), _) if error.is_outcome_unknown() => {
-                state.leave_open(self.aim, error, self.begun_at);
-            }
-            // It was turned away, so all is as it was.
-            (Err(error), None) if !is_of_script(error) => {}
-            (Err(error), Some(before)) if !is_of_script(error) => state.leave_ending(before),
-            // An earlier one may have given it back.
-            (Err(Error::Lost { .. }), Some(Phase::Unsettled(earlier))) => {
-                state.leave_ending(Phase::Ended(Why::Released));
-                state.was_told_lost = true;
-                let had_receipt = state.has_receipt(self.lease.now());
-                if let Some(doubt) = state.doubt.take() {
-                    return Err(doubt);
-                }
-                if !had_receipt {
-                    return Err(earlier);
-                }
-            }
-            (told, before) => {
-                state.doubt = None;
-                let why = match told {
-                    Err(Error::Lost { .. }) => Why::Lost,
-                    _ => Why::Released,
-                };
-                if before.is_some() {
-                    state.leave_ending(Phase::Ended(why));
-                }
-            }
-        }
-        drop(state);
-        told
-    }
 }
 
 /// Whether the script said so, and not who turned the request away.
@@ -344,21 +310,4 @@ const fn is_of_script(error: &Error) -> bool {
         error,
         Error::Lost { .. } | Error::CommandFailed { .. } | Error::NotReplicated { .. }
     )
-}
-
-impl<T: Transport, R: Runtime> Drop for Writing<'_, T, R> {
-    fn drop(&mut self) {
-        let took = self.lease.now().since(self.begun_at);
-        let mut state = self.lease.state();
-        state.writing = None;
-        if !self.is_settled {
-            state.leave_open(self.aim, &Error::TimedOut(took), self.begun_at);
-        }
-        let waker = state.waker.take();
-        drop(state);
-        // Not under the lock: some wakers poll at once.
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
 }

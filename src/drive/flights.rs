@@ -1,0 +1,128 @@
+//! What an operation waits for: answers, timers and streams, on their way.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use crate::operation::{Id, Input};
+use crate::transport::{Response, TransportError};
+
+pub(super) type Answer = Result<Response, TransportError>;
+pub(super) type Ended = Result<u16, TransportError>;
+
+/// What was heard and not told yet: the transport puts it in.
+pub(super) type Heard = Arc<Mutex<Vec<u8>>>;
+
+pub(super) struct Flights<A, S, L> {
+    pub(super) answers: Vec<(Id, Pin<Box<A>>)>,
+    pub(super) timers: Vec<(Id, Pin<Box<S>>)>,
+    streams: Vec<(Id, Stream<L>)>,
+}
+
+struct Stream<L> {
+    heard: Heard,
+    /// Once it has, as soon as what was heard before is told.
+    has_ended: Option<Ended>,
+    ended: Pin<Box<L>>,
+}
+
+impl<A, S, L> Flights<A, S, L> {
+    pub(super) const fn none() -> Self {
+        Self {
+            answers: Vec::new(),
+            timers: Vec::new(),
+            streams: Vec::new(),
+        }
+    }
+}
+
+impl<A, S, L> Flights<A, S, L>
+where
+    A: Future<Output = Answer>,
+    S: Future<Output = ()>,
+    L: Future<Output = Ended>,
+{
+    pub(super) fn listen(&mut self, id: Id, heard: Heard, ended: L) {
+        let stream = Stream {
+            heard,
+            has_ended: None,
+            ended: Box::pin(ended),
+        };
+        self.streams.push((id, stream));
+    }
+
+    /// The next thing that has happened. An answer goes before a timer that is over at the same time, and that before what is heard.
+    pub(super) fn land(&mut self, cx: &mut Context<'_>) -> Option<Input> {
+        let answered = land(&mut self.answers, |answer| answer.as_mut().poll(cx));
+        if let Some((id, answer)) = answered {
+            return Some(Input::Answered(id, answer));
+        }
+        if let Some((id, ())) = land(&mut self.timers, |timer| timer.as_mut().poll(cx)) {
+            return Some(Input::Woken(id));
+        }
+        let heard = self.streams.iter_mut().find_map(|(id, stream)| {
+            let piece = stream.hear(cx);
+            (!piece.is_empty()).then_some(Input::Heard(*id, piece))
+        });
+        heard.or_else(|| {
+            let ended = land(&mut self.streams, Stream::end)?;
+            Some(Input::Ended(ended.0, ended.1))
+        })
+    }
+
+    pub(super) fn split_off(&mut self, ids: &[Id]) -> Self {
+        Self {
+            answers: split_off(&mut self.answers, ids),
+            timers: split_off(&mut self.timers, ids),
+            streams: split_off(&mut self.streams, ids),
+        }
+    }
+}
+
+impl<L: Future<Output = Ended>> Stream<L> {
+    fn hear(&mut self, cx: &mut Context<'_>) -> Vec<u8> {
+        if self.has_ended.is_none()
+            && let Poll::Ready(ended) = self.ended.as_mut().poll(cx)
+        {
+            self.has_ended = Some(ended);
+        }
+        std::mem::take(&mut *locked(&self.heard))
+    }
+
+    fn end(&mut self) -> Poll<Ended> {
+        match self.has_ended.take() {
+            Some(ended) => Poll::Ready(ended),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// Takes out the first that is ready.
+fn land<F, P>(
+    flights: &mut Vec<(Id, F)>,
+    mut poll: impl FnMut(&mut F) -> Poll<P>,
+) -> Option<(Id, P)> {
+    let mut all = flights.iter_mut().enumerate();
+    let (at, output) = all.find_map(|(at, (_, flight))| match poll(flight) {
+        Poll::Ready(output) => Some((at, output)),
+        Poll::Pending => None,
+    })?;
+    Some((flights.swap_remove(at).0, output))
+}
+
+fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let (theirs, kept) = std::mem::take(flights)
+        .into_iter()
+        .partition(|(id, _)| ids.contains(id));
+    *flights = kept;
+    theirs
+}
+
+/// Nothing is left half-changed under this mutex.
+pub(super) fn locked(heard: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,278 @@
+//! A hold on a lock, as far as its own process knows of it: what the operations of one lease share.
+
+mod phase;
+mod terms;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Claim, Cx, GiveBack, Until};
+use crate::command::Reply;
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::runtime::{Instant, Surroundings};
+use crate::script::{Call, Renewed};
+use crate::token::Token;
+use phase::State;
+
+pub(crate) use phase::Why;
+pub(super) use phase::{Aim, Standing, Writing};
+pub(crate) use terms::Terms;
+
+pub(crate) struct Hold {
+    pub(crate) claim: Claim,
+    terms: Terms,
+    state: Mutex<State>,
+}
+
+impl Hold {
+    /// Without a deadline it is that of a resumed lease.
+    pub(crate) const fn new(claim: Claim, terms: Terms, deadline: Option<Instant>) -> Self {
+        Self {
+            claim,
+            terms,
+            state: Mutex::new(State::new(deadline)),
+        }
+    }
+
+    /// 0 as long as it is not known.
+    pub(crate) fn fence(&self) -> u64 {
+        self.terms.fence()
+    }
+
+    pub(crate) fn remaining(&self, now: Instant) -> Duration {
+        self.state().remaining(now)
+    }
+
+    /// It is over here, and goes on where its token is resumed.
+    pub(crate) fn leave(&self) {
+        self.claim.use_up();
+        self.state().end(Why::Released);
+    }
+
+    /// As [`Hold::leave`], while others may have calls of it under way.
+    pub(crate) fn hand_over(&self, host: &dyn Surroundings, now: Instant) -> Result<Token, Error> {
+        self.check_own(host, now)?;
+        let handed = self.state().hand_over();
+        handed.map_err(|why| self.error(why))?;
+        Ok(self.claim.token.clone())
+    }
+
+    /// What gives it back if nobody has it any more.
+    pub(crate) fn give_back(&self) -> Option<GiveBack> {
+        let state = self.state();
+        let (is_over, tells_loss) = (state.is_over(), state.tells_loss());
+        drop(state);
+        if is_over || !self.claim.is_own() {
+            return None;
+        }
+        let call = super::write::release(self, super::write::LAST, &[]);
+        Some(GiveBack::lease(self.claim.clone(), call, tells_loss))
+    }
+
+    /// Until what is returned is dropped, it is kept.
+    pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Error> {
+        let begun = self.state().begin_keeping();
+        begun.map_err(|why| self.error(why))?;
+        Ok(Keeping(self))
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        self.state().standing()
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.state().is_held()
+    }
+
+    /// `None` for that of a resumed lease that was not renewed yet.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.state().deadline()
+    }
+
+    /// What renewals give it, if that is known.
+    pub(super) fn known_ttl(&self) -> Option<Duration> {
+        self.terms.ttl()
+    }
+
+    /// What renewals give it, as far as that is known.
+    pub(super) fn ttl(&self) -> Duration {
+        self.terms.ttl().unwrap_or(self.claim.ttl)
+    }
+
+    /// By which the scripts tell the hold; 0 if they cannot. Each of several servers had a fence of its own before the vote was over.
+    pub(super) fn known_fence(&self) -> u64 {
+        match self.claim.kind.is_voted() {
+            true => 0,
+            false => self.terms.fence(),
+        }
+    }
+
+    /// Why it is not known what became of the last write, if it is not.
+    pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
+        self.state().unknown(now)
+    }
+
+    pub(crate) fn error(&self, why: Why) -> Error {
+        why.about(self.claim.lock())
+    }
+
+    /// Until when a request under it makes sense, or why none does.
+    pub(super) fn check_held(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+        let checked = self.state().check_held();
+        checked.map_err(|why| self.error(why))?;
+        self.check_time(cx)
+    }
+
+    /// As [`Hold::check_held`], for a commit.
+    pub(super) fn check_last_write(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+        self.check_last()?;
+        self.check_time(cx)
+    }
+
+    pub(super) fn check_last(&self) -> Result<(), Error> {
+        let checked = self.state().check_last();
+        checked.map_err(|why| self.error(why))
+    }
+
+    fn check_time(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+        let state = self.state();
+        match state.deadline() {
+            Some(deadline) if deadline <= cx.now => {
+                // Of an earlier one that nobody knows the outcome of, this says nothing.
+                if let Some(unknown) = state.unsettled() {
+                    return Err(unknown.clone());
+                }
+                drop(state);
+                self.tell_loss(cx.host(), cx.now);
+                Err(self.error(Why::Expired))
+            }
+            Some(deadline) => Ok(Until::Deadline(deadline)),
+            None => Ok(Until::Timeout),
+        }
+    }
+
+    /// Begins a write that counts, behind one of the checks.
+    pub(super) fn begin(&self, cx: &Cx<'_>, aim: Aim) -> Result<Writing, Error> {
+        self.check_own(cx.host(), cx.now)?;
+        let begun = self.state().begin(aim, cx.now);
+        begun.map_err(|why| self.error(why))
+    }
+
+    /// What the caller of a write is told, by what Redis said: `None` is that the lock was not held.
+    pub(super) fn settle(
+        &self,
+        cx: &Cx<'_>,
+        writing: Writing,
+        outcome: Result<Option<Vec<Reply>>, Error>,
+    ) -> Result<Vec<Reply>, Error> {
+        let lost = || self.error(Why::Lost);
+        let told = outcome.and_then(|replies| replies.ok_or_else(lost));
+        self.state().settle(writing, cx.now, told)
+    }
+
+    /// Nobody waits for a write any more.
+    pub(super) fn forsake(&self, now: Instant, writing: Writing) {
+        self.state().forsake(writing, now);
+    }
+
+    /// It was renewed from `renewed_at` on, by what the script said, or for what it was told.
+    pub(super) fn renew(
+        &self,
+        renewed: Option<&Renewed>,
+        told: Option<Duration>,
+        is_for_once: bool,
+        renewed_at: Instant,
+    ) {
+        if let Some(renewed) = renewed {
+            self.terms.learn(renewed, is_for_once);
+        }
+        // For how long that was, which need not be what another renewal learned meanwhile. A failure does not say it.
+        let given = renewed.map(|renewed| renewed.ttl).or(told);
+        if let Some(ttl) = given {
+            let deadline = super::deadline(renewed_at, ttl);
+            self.state().renew_until(deadline);
+        }
+    }
+
+    /// A renewal found the lock not held: why.
+    pub(super) fn miss(&self, cx: &mut Cx<'_>) -> Error {
+        let why = self.state().why_not_held();
+        if why == Why::Lost {
+            self.lose(cx);
+        }
+        self.error(why)
+    }
+
+    fn lose(&self, cx: &mut Cx<'_>) {
+        self.claim.use_up();
+        self.end(Why::Lost);
+        self.tell_loss(cx.host(), cx.now);
+        // A minority may still keep others out.
+        if self.claim.kind.is_voted() {
+            let call = Call::abandon(self.claim.subject(), None);
+            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call));
+        }
+    }
+
+    /// A release or a commit came back; what its caller is told of it.
+    pub(super) fn observe_end(
+        &self,
+        cx: &Cx<'_>,
+        told: &Result<Vec<Reply>, Error>,
+        asked_at: Instant,
+    ) {
+        match told {
+            Ok(_) | Err(Error::CommandFailed { .. }) => {
+                self.claim.observe_release(cx.host(), cx.now, asked_at);
+            }
+            Err(Error::Lost { .. }) => self.tell_loss(cx.host(), cx.now),
+            Err(_) => {}
+        }
+    }
+
+    /// It is over for good, unless it was before.
+    pub(super) fn end(&self, why: Why) {
+        self.state().end(why);
+    }
+
+    /// From now on nobody else can go on with its acquisition.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if somebody has.
+    fn check_own(&self, host: &dyn Surroundings, now: Instant) -> Result<(), Error> {
+        match self.claim.use_up() {
+            true => Ok(()),
+            false => Err(self.pass_on(host, now)),
+        }
+    }
+
+    /// Another goes on with its acquisition.
+    pub(super) fn pass_on(&self, host: &dyn Surroundings, now: Instant) -> Error {
+        self.end(Why::Lost);
+        self.tell_loss(host, now);
+        self.error(Why::Lost)
+    }
+
+    pub(super) fn tell_loss(&self, host: &dyn Surroundings, now: Instant) {
+        let is_news = self.state().tell_lost();
+        if is_news {
+            let held = now.since(self.claim.since);
+            self.claim.observe(host, EventKind::Lost { held });
+        }
+    }
+
+    /// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// That a hold is kept.
+pub(crate) struct Keeping<'a>(&'a Hold);
+
+impl Drop for Keeping<'_> {
+    fn drop(&mut self) {
+        self.0.state().end_keeping();
+    }
+}

@@ -1,0 +1,328 @@
+//! Keeping a hold while work goes on under it: renews it in time, says when there is nothing left to keep, and gives it back.
+//!
+//! ```text
+//!            ┌────────── due ──────────▶ Renewing
+//! New ──▶ Pausing ◀── renewed, or not ──────┘
+//!            └── lost, expired, held for too long, given back ──▶ done
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::hold::{Hold, Standing, Why};
+use super::write::Write;
+use super::{Cx, Id, Input, Operation, drift};
+use crate::error::Error;
+use crate::runtime::Instant;
+
+/// Between a renewal that failed and the next try, or two looks at a release under way: a part of the ttl, so that several fit in.
+const TRIES_IN_A_TTL: u32 = 10;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a lock is kept at most, unless that is set.
+const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
+
+/// Begins to keep a hold: one that was resumed is renewed for it. Comes to the instant until which it is kept at most.
+pub(crate) struct BeginKeeping {
+    hold: Arc<Hold>,
+    max_hold: Option<Duration>,
+    renewal: Option<Write>,
+}
+
+impl BeginKeeping {
+    pub(crate) const fn new(hold: Arc<Hold>, max_hold: Option<Duration>) -> Self {
+        Self {
+            hold,
+            max_hold,
+            renewal: None,
+        }
+    }
+
+    fn begun(&self, cx: &Cx<'_>, since: Instant) -> Result<Instant, Error> {
+        // Also behind a renewal, whose answer may have been waited for too long.
+        self.hold.check_held(cx)?;
+        let usual = || LONGEST_HOLD.max(self.hold.ttl());
+        Ok(since + self.max_hold.unwrap_or_else(usual))
+    }
+}
+
+impl Operation for BeginKeeping {
+    type Outcome = Result<Instant, Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
+        if let Input::Started = input {
+            if self.hold.deadline().is_some() {
+                return Some(self.begun(cx, self.hold.claim.since));
+            }
+            self.renewal = Some(Write::renew(self.hold.clone()));
+        }
+        let renewed = self.renewal.as_mut()?.on(cx, input)?;
+        Some(renewed.and_then(|_| self.begun(cx, cx.now)))
+    }
+}
+
+/// Keeps a hold until an instant. Comes to why there is nothing left to keep.
+pub(crate) struct Keep {
+    hold: Arc<Hold>,
+    until: Instant,
+    /// When it may be tried again, after a renewal that failed.
+    not_before: Option<Instant>,
+    /// Should the transport hang, the timer ends a renewal.
+    timer: Option<Id>,
+    renewal: Option<Write>,
+}
+
+/// What to do next.
+enum Next {
+    Pause(Duration),
+    /// Within this long.
+    Renew(Duration),
+    Done(Why),
+}
+
+impl Keep {
+    pub(crate) const fn new(hold: Arc<Hold>, until: Instant) -> Self {
+        Self {
+            hold,
+            until,
+            not_before: None,
+            timer: None,
+            renewal: None,
+        }
+    }
+
+    fn next(&self, now: Instant) -> Next {
+        let (standing, deadline) = (self.hold.standing(), self.hold.deadline());
+        let (deadline, is_held) = match (standing, deadline) {
+            (Standing::Ended(why), _) => return Next::Done(why),
+            (Standing::Held, Some(deadline)) => (deadline, true),
+            // The work may still ask again what became of its release or commit.
+            (Standing::Unsettled, Some(deadline)) => (deadline, false),
+            (Standing::Ending, Some(deadline)) => return self.outlast(now, deadline),
+            // Not one that is kept.
+            (_, None) => return Next::Done(Why::Released),
+        };
+        if deadline <= now {
+            return Next::Done(Why::Expired);
+        }
+        if self.until <= now {
+            return Next::Done(Why::MaxHoldExceeded);
+        }
+        let end = deadline.min(self.until).since(now);
+        let due = renewal_due(deadline, self.hold.ttl()).max(self.not_before.unwrap_or(now));
+        match (is_held, now < due) {
+            (true, false) => Next::Renew(end),
+            (true, true) => Next::Pause(due.since(now).min(end)),
+            (false, _) => Next::Pause(end),
+        }
+    }
+
+    /// The work is told what becomes of a release or commit, before it is stopped. That has an end of its own, unless the transport
+    /// hangs.
+    fn outlast(&self, now: Instant, deadline: Instant) -> Next {
+        let limit = deadline + self.hold.claim.topology.request_timeout;
+        if limit <= now {
+            return Next::Done(Why::Expired);
+        }
+        Next::Pause(usual_pause(self.hold.ttl()).min(limit.since(now)))
+    }
+
+    fn go_on(&mut self, cx: &mut Cx<'_>) -> Option<Why> {
+        loop {
+            match self.next(cx.now) {
+                Next::Done(why) => return Some(why),
+                Next::Pause(pause) => {
+                    self.timer = Some(cx.wake_in(pause));
+                    return None;
+                }
+                Next::Renew(end) => {
+                    self.timer = Some(cx.wake_in(end));
+                    let mut renewal = Write::renew(self.hold.clone());
+                    let Some(renewed) = renewal.on(cx, Input::Started) else {
+                        self.renewal = Some(renewal);
+                        return None;
+                    };
+                    if let Some(why) = self.renewed(cx, renewed.map(drop)) {
+                        return Some(why);
+                    }
+                }
+            }
+        }
+    }
+
+    fn renewed(&mut self, cx: &mut Cx<'_>, renewed: Result<(), Error>) -> Option<Why> {
+        if let Some(timer) = self.timer.take() {
+            cx.stop(timer);
+        }
+        match renewed {
+            Ok(()) => self.not_before = None,
+            Err(Error::Lost { .. }) => return Some(Why::Lost),
+            Err(Error::Expired { .. }) => return Some(Why::Expired),
+            Err(error) => {
+                let deadline = self.hold.deadline();
+                let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(cx.now));
+                self.not_before = Some(cx.now + pause_after(&error, self.hold.ttl(), left));
+            }
+        }
+        None
+    }
+}
+
+impl Operation for Keep {
+    type Outcome = Why;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Why> {
+        match input {
+            Input::Started => self.go_on(cx),
+            Input::Woken(id) if self.timer == Some(id) => {
+                if let Some(renewal) = self.renewal.take() {
+                    renewal.waits_for().into_iter().for_each(|id| cx.stop(id));
+                    self.not_before = None;
+                }
+                self.go_on(cx)
+            }
+            input => {
+                let renewed = self.renewal.as_mut()?.on(cx, input)?;
+                self.renewal = None;
+                let why = self.renewed(cx, renewed.map(drop));
+                why.or_else(|| self.go_on(cx))
+            }
+        }
+    }
+}
+
+/// Gives a hold back that was kept. Comes to what whoever kept it is told.
+pub(crate) struct EndKeeping {
+    hold: Arc<Hold>,
+    /// Why the work was stopped, unless it ended.
+    stopped: Option<Why>,
+    /// Why it was not known what became of its last write, if it was not.
+    unknown: Option<Error>,
+    /// Of a hold past its deadline.
+    expiry: Option<Expiry>,
+    release: Option<Write>,
+}
+
+/// Past its deadline a hold is given back as long as Redis may keep others out, and not again when it is dropped.
+struct Expiry {
+    timer: Id,
+    was_held: bool,
+}
+
+impl EndKeeping {
+    /// After the work ended.
+    pub(crate) const fn behind_work(hold: Arc<Hold>) -> Self {
+        Self::new(hold, None)
+    }
+
+    /// After it was stopped.
+    pub(crate) const fn stopped(hold: Arc<Hold>, why: Why) -> Self {
+        Self::new(hold, Some(why))
+    }
+
+    const fn new(hold: Arc<Hold>, stopped: Option<Why>) -> Self {
+        Self {
+            hold,
+            stopped,
+            unknown: None,
+            expiry: None,
+            release: None,
+        }
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_>) {
+        let hold = &self.hold;
+        self.unknown = hold.unknown(cx.now);
+        let is_over = hold.deadline().is_some_and(|until| until <= cx.now);
+        let longest = hold.claim.topology.request_timeout;
+        let limit = match self.stopped {
+            // Only that it was held yet would make it good.
+            None => is_over.then_some(longest),
+            Some(Why::Expired) => Some(longest.min(drift(hold.claim.ttl))),
+            Some(_) => None,
+        };
+        self.expiry = limit.map(|limit| Expiry {
+            timer: cx.wake_in(limit),
+            was_held: hold.is_held(),
+        });
+        self.release = Some(Write::release(hold.clone()));
+    }
+
+    /// What is said of the release of a hold past its deadline; `None` if it is not heard of.
+    fn expired(
+        &self,
+        cx: &Cx<'_>,
+        expiry: &Expiry,
+        told: Option<Result<(), Error>>,
+    ) -> Result<(), Error> {
+        match told {
+            Some(told @ (Ok(()) | Err(Error::Lost { .. } | Error::Released { .. }))) => told,
+            _ => {
+                if expiry.was_held {
+                    self.hold.tell_loss(cx.host(), cx.now);
+                }
+                self.hold.end(Why::Expired);
+                Err(self.hold.error(Why::Expired))
+            }
+        }
+    }
+
+    fn told(&mut self, cx: &Cx<'_>, released: Option<Result<(), Error>>) -> Result<(), Error> {
+        let unknown = self.unknown.take();
+        let expired =
+            (self.expiry.take()).map(|expiry| self.expired(cx, &expiry, released.clone()));
+        if let Some(why) = self.stopped {
+            // Nobody is left to be told what became of a write.
+            return Err(unknown.unwrap_or_else(|| self.hold.error(why)));
+        }
+        match (expired, released) {
+            (Some(Ok(()) | Err(Error::Released { .. })), _) => Ok(()),
+            (Some(Err(why)), _) | (None, Some(Err(why @ Error::Lost { .. }))) => {
+                Err(unknown.unwrap_or(why))
+            }
+            // Whatever else may be, the work was done under the lock.
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl Operation for EndKeeping {
+    type Outcome = Result<(), Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
+        match (&self.expiry, &input) {
+            (_, Input::Started) => self.begin(cx),
+            (Some(expiry), Input::Woken(id)) if expiry.timer == *id => {
+                self.cancel(cx);
+                return Some(self.told(cx, None));
+            }
+            _ => {}
+        }
+        let released = self.release.as_mut()?.on(cx, input)?;
+        Some(self.told(cx, Some(released.map(drop))))
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        if let Some(mut release) = self.release.take() {
+            release.cancel(cx);
+        }
+    }
+}
+
+/// How long to pause after a renewal that failed. As long as the bridge asks, but half of the time
+/// `left` is kept: it may let a renewal in earlier than it said, and later nothing is left to renew.
+fn pause_after(error: &Error, ttl: Duration, left: Duration) -> Duration {
+    let usual = usual_pause(ttl);
+    error
+        .retry_after()
+        .map_or(usual, |asked| usual.max(asked.min(left / 2)))
+}
+
+fn usual_pause(ttl: Duration) -> Duration {
+    (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE)
+}
+
+/// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.
+fn renewal_due(deadline: Instant, ttl: Duration) -> Instant {
+    deadline.earlier_by(ttl.saturating_sub(drift(ttl))) + ttl / 3
+}
