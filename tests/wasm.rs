@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use edgelock::web::{Fetch, Host};
@@ -463,6 +463,35 @@ async fn a_task_that_wakes_itself_goes_on() {
     })));
     Host::default().sleep(ms(1)).await;
     assert_eq!(polls.get(), 3);
+}
+
+/// What else has its place may be another request's, which must not go on here.
+#[test]
+async fn a_task_that_is_over_has_nobody_woken_in_its_place() {
+    let kept = Rc::new(RefCell::new(None));
+    let keeps = kept.clone();
+    web::spawn(Box::pin(poll_fn(move |cx| {
+        *keeps.borrow_mut() = Some(cx.waker().clone());
+        Poll::Ready(())
+    })));
+    Host::default().sleep(ms(1)).await;
+    let (polls, own) = (Rc::new(Cell::new(0)), Rc::new(RefCell::new(None)));
+    let (counts, keeps) = (polls.clone(), own.clone());
+    web::spawn(Box::pin(poll_fn(move |cx| {
+        counts.set(counts.get() + 1);
+        *keeps.borrow_mut() = Some(cx.waker().clone());
+        if counts.get() < 2 {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })));
+    Host::default().sleep(ms(1)).await;
+    let wake = |waker: &RefCell<Option<Waker>>| waker.take().unwrap().wake();
+    wake(&kept);
+    assert_eq!(polls.get(), 1);
+    wake(&own);
+    assert_eq!(polls.get(), 2);
 }
 
 #[test]

@@ -17,15 +17,26 @@ use super::callback::{Deferred, deferred};
 use crate::runtime::Task;
 
 struct Spawned {
+    id: Id,
     task: RefCell<Task>,
     waker: Waker,
+}
+
+/// Which task it is. Its place is another's once it is over, but not its number: that other may be of another request, and what it does
+/// when it is woken here would be done in the wrong one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Id {
+    place: usize,
+    number: u64,
 }
 
 thread_local! {
     /// Those that are under way, each in its place.
     static SPAWNED: RefCell<Vec<Option<Rc<Spawned>>>> = const { RefCell::new(Vec::new()) };
-    /// The places of those that have something to do.
-    static WOKEN: RefCell<VecDeque<usize>> = const { RefCell::new(VecDeque::new()) };
+    /// Those that have something to do.
+    static WOKEN: RefCell<VecDeque<Id>> = const { RefCell::new(VecDeque::new()) };
+    /// How many there have been.
+    static NUMBERS: Cell<u64> = const { Cell::new(0) };
     static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
     /// Does not look at the flag: nobody else runs in a microtask, but a host that cut a callback short left the flag behind.
     static RUN: Closure<dyn FnMut(JsValue)> = Closure::new(|_| run());
@@ -86,27 +97,29 @@ enum Outcome {
 }
 
 fn put(task: Task) {
-    let place = SPAWNED.with_borrow_mut(|spawned| {
+    let number = NUMBERS.get() + 1;
+    NUMBERS.set(number);
+    let id = SPAWNED.with_borrow_mut(|spawned| {
         let place = spawned.iter().position(Option::is_none);
         let place = place.unwrap_or_else(|| {
             spawned.push(None);
             spawned.len() - 1
         });
+        let id = Id { place, number };
         spawned[place] = Some(Rc::new(Spawned {
+            id,
             task: RefCell::new(task),
-            waker: Waker::from(Arc::new(Place(place))),
+            waker: Waker::from(Arc::new(id)),
         }));
-        place
+        id
     });
-    WOKEN.with_borrow_mut(|woken| woken.push_back(place));
+    WOKEN.with_borrow_mut(|woken| woken.push_back(id));
 }
 
-/// Whoever has a place next may be woken by the last one's waker. A task that is woken for nothing only looks.
-struct Place(usize);
-
-impl Wake for Place {
+/// A task that is over hears nothing of it.
+impl Wake for Id {
     fn wake(self: Arc<Self>) {
-        WOKEN.with_borrow_mut(|woken| woken.push_back(self.0));
+        WOKEN.with_borrow_mut(|woken| woken.push_back(*self));
         if !IS_RUNNING.get() {
             run();
         }
@@ -116,15 +129,17 @@ impl Wake for Place {
 /// Goes on with all that were woken, and with those that they wake.
 fn run() {
     IS_RUNNING.set(true);
-    while let Some(place) = WOKEN.with_borrow_mut(VecDeque::pop_front) {
-        go_on(place);
+    while let Some(id) = WOKEN.with_borrow_mut(VecDeque::pop_front) {
+        go_on(id);
     }
     IS_RUNNING.set(false);
 }
 
-fn go_on(place: usize) {
-    let spawned = SPAWNED.with_borrow(|spawned| spawned.get(place).cloned().flatten());
-    let Some(spawned) = spawned else { return };
+fn go_on(id: Id) {
+    let spawned = SPAWNED.with_borrow(|spawned| spawned.get(id.place).cloned().flatten());
+    let Some(spawned) = spawned.filter(|spawned| spawned.id == id) else {
+        return;
+    };
     // What a host cut short in the middle of a poll is not gone on with.
     let Ok(mut task) = spawned.task.try_borrow_mut() else {
         return;
@@ -133,6 +148,6 @@ fn go_on(place: usize) {
     drop(task);
     if polled.is_ready() {
         // Dropped out here, since what it leaves behind may spawn another.
-        let _done = SPAWNED.with_borrow_mut(|spawned| spawned.get_mut(place).map(Option::take));
+        let _done = SPAWNED.with_borrow_mut(|spawned| spawned.get_mut(id.place).map(Option::take));
     }
 }
