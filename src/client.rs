@@ -33,6 +33,8 @@ pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
     prefix: Arc<str>,
+    /// What was wrong with how it was asked for: all its calls say so.
+    refused: Option<Error>,
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -46,6 +48,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             host: Arc::new(Host { transport, runtime }),
             topology: Topology::new(bridges, reach),
             prefix: "".into(),
+            refused: None,
         }
     }
 
@@ -86,21 +89,32 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// The lock is the Redis key of that name, as other clients lock it too. Its companions, such as `{name}:fence`, lie in
     /// the same slot of a cluster.
     ///
-    /// # Errors
+    /// What is wrong with the name is said by the first call that would send something, before it does, and by [`Lock::check`]: then it is
     /// [`Error::InvalidArgument`] if the name is empty or too long, or has a `}` but no hash tag: nothing could share its slot. If its keys
     /// could be those of another lock: `{7}:fence` and all else that looks like a companion, and `{7}`, whose companions are those of `7`.
-    pub fn lock(&self, name: &str) -> Result<Lock<T, R>, Error> {
-        let name = Name::new(&self.prefix, name)?;
-        self.lock_of(name, Kind::mutex())
+    pub fn lock(&self, name: &str) -> Lock<T, R> {
+        self.lock_of(name, Kind::mutex(), Ok(()))
     }
 
-    fn lock_of(&self, name: Name, kind: Kind) -> Result<Lock<T, R>, Error> {
-        let kind = match self.topology.reach {
-            Reach::Majority => kind.of_majority()?,
-            Reach::One(_) | Reach::ByName(_) => kind,
+    /// `owner` is whether it can be one.
+    fn lock_of(&self, name: &str, kind: Kind, owner: Result<(), Error>) -> Lock<T, R> {
+        let (name, checked) = self.named(name);
+        let (kind, placed) = match self.topology.reach {
+            Reach::Majority => kind.of_majority(),
+            Reach::One(_) | Reach::ByName(_) => (kind, Ok(())),
         };
+        let refused = self.refused.clone().map_or(Ok(()), Err);
+        let checked = refused.and(owner).and(checked).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
-        Ok(Lock::new(host, topology, name, kind))
+        Lock::new(host, topology, name, kind, checked.err())
+    }
+
+    /// The name of a lock, and whether it can be one.
+    fn named(&self, name: &str) -> (Name, Result<(), Error>) {
+        match Name::new(&self.prefix, name) {
+            Ok(name) => (name, Ok(())),
+            Err(error) => (Name::refused(&self.prefix, name), Err(error)),
+        }
     }
 
     /// The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same
@@ -112,28 +126,26 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// Whoever says `owner` has what `owner` has, so it should be as unique as what it stands for: a request, an order, a saga.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the name cannot be one, or the owner is empty or over 512 bytes, or this is a
-    /// [quorum](Client::quorum).
-    pub fn reentrant(&self, name: &str, owner: &str) -> Result<Lock<T, R>, Error> {
-        if owner.is_empty() || owner.len() > MAX_OWNER {
-            return Err(Error::InvalidArgument(format!(
-                "an owner has 1 to {MAX_OWNER} bytes"
-            )));
-        }
-        let name = Name::new(&self.prefix, name)?;
-        self.lock_of(name, Kind::reentrant(owner))
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name cannot be one, or the owner is empty or over
+    /// 512 bytes, or this is a [quorum](Client::quorum).
+    pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
+        let is_owner = (1..=MAX_OWNER).contains(&owner.len());
+        let what = || Error::InvalidArgument(format!("an owner has 1 to {MAX_OWNER} bytes"));
+        let checked = is_owner.then_some(()).ok_or_else(what);
+        self.lock_of(name, Kind::reentrant(owner), checked)
     }
 
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a command may write, or there are several bridges to read from: see [`Client::shard_of`].
+    /// [`Error::InvalidArgument`] if a command may write, or there are several bridges to read from: see [`Client::shard_of`], and if
+    /// what that was given is no name.
     /// [`Error::CommandFailed`] if one failed; those of the bridge.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
+        self.refused.clone().map_or(Ok(()), Err)?;
         read(&self.host, &self.topology, reads).await
     }
 
@@ -149,6 +161,7 @@ impl<T, R> Clone for Client<T, R> {
             host: self.host.clone(),
             topology: self.topology.clone(),
             prefix: self.prefix.clone(),
+            refused: self.refused.clone(),
         }
     }
 }

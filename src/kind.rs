@@ -96,21 +96,17 @@ impl Kind {
     }
 
     /// The same where a majority of several servers decides.
-    pub(crate) fn of_majority(self) -> Result<Self, Error> {
-        refuse(self.row.refusals.majority)?;
-        Ok(Self {
-            row: self.row.of_majority.unwrap_or(self.row),
-            ..self
-        })
+    pub(crate) fn of_majority(self) -> (Self, Result<(), Error>) {
+        let checked = refuse(self.row.refusals.majority);
+        let row = self.row.of_majority.unwrap_or(self.row);
+        (Self { row, ..self }, checked)
     }
 
-    /// The same, with a list that is fed when it becomes free.
-    pub(crate) fn signalling(self, list: String) -> Result<Self, Error> {
+    /// Has a list fed when it becomes free.
+    pub(crate) fn set_signal_list(&mut self, list: String) -> Result<(), Error> {
         refuse(self.row.refusals.signal_list)?;
-        Ok(Self {
-            signal_list: Some(list),
-            ..self
-        })
+        self.signal_list = Some(list);
+        Ok(())
     }
 
     pub(crate) fn check_fair(&self) -> Result<(), Error> {

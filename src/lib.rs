@@ -59,7 +59,7 @@
 //! #     }
 //! # };
 //!
-//! let lock = client.lock("sku:42")?;
+//! let lock = client.lock("sku:42");
 //! assert_eq!(run(&lock)?, Some(0));
 //! assert_eq!(run(&lock)?, None);
 //! # Ok::<_, Error>(())

@@ -25,6 +25,19 @@ use crate::transport::Transport;
 use crate::ttl;
 
 /// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`](crate::Client::lock) and [`Client::reentrant`](crate::Client::reentrant).
+///
+/// Nothing of how it is asked for fails half-way: whatever cannot work, the name or what was set, is the error of the first call, which
+/// then sends nothing. Where several cannot, it is the first.
+///
+/// ```
+/// use std::time::Duration;
+/// use edgelock::{Client, Error, Lease, Runtime, Transport};
+///
+/// async fn take<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<Lease<T, R>, Error> {
+///     let (ttl, wait) = (Duration::from_secs(10), Duration::from_secs(3));
+///     client.lock("sku:42").ttl(ttl).wait(wait).acquire().await
+/// }
+/// ```
 pub struct Lock<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
@@ -38,10 +51,18 @@ pub struct Lock<T, R> {
     max_hold: Option<Duration>,
     replicas: Option<Replicas>,
     label: String,
+    /// The first that was wrong with how it was asked for: whatever would send something says so instead.
+    refused: Option<Error>,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
-    pub(crate) fn new(host: Arc<Host<T, R>>, topology: Topology, name: Name, kind: Kind) -> Self {
+    pub(crate) fn new(
+        host: Arc<Host<T, R>>,
+        topology: Topology,
+        name: Name,
+        kind: Kind,
+        refused: Option<Error>,
+    ) -> Self {
         Self {
             topology: topology.for_name(&name),
             host,
@@ -54,7 +75,33 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             max_hold: None,
             replicas: None,
             label: String::new(),
+            refused,
         }
+    }
+
+    /// Whether it can be asked for: the name, and all that was set. Every call checks that before it sends anything, so this is for who
+    /// wants to know at once. Sends nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use edgelock::{Client, Error, Runtime, Transport};
+    ///
+    /// fn check<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<(), Error> {
+    ///     client.lock("sku:42").ttl(Duration::from_secs(10)).check()
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: the first that cannot work.
+    pub fn check(&self) -> Result<(), Error> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// The same with `set`, if that can be. The first that cannot be is what its calls fail with.
+    fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
+        let refused = set(&mut self).err();
+        self.refused = self.refused.or(refused);
+        self
     }
 
     /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10 s by default.
@@ -64,12 +111,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// A [resumed](Lock::resume) lease is renewed for it only if it was set, else for what the lock was acquired for.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] out of that range, or with a fraction of a millisecond.
-    pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
-        ttl::check(ttl)?;
-        self.ttl = Some(ttl);
-        Ok(self)
+    /// Out of that range, or with a fraction of a millisecond, the lock's calls are [`Error::InvalidArgument`], and send nothing.
+    #[must_use]
+    pub fn ttl(self, ttl: Duration) -> Self {
+        self.with(|lock| {
+            ttl::check(ttl)?;
+            lock.ttl = Some(ttl);
+            Ok(())
+        })
     }
 
     /// How long [`Lock::acquire`] waits for another holder, or for a bridge or a Redis that is away, at most. 5 s by default. Zero is not
@@ -123,23 +172,24 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// the list's whole key, without the client's prefix, and whatever is stored there is replaced. On a cluster it must have the
     /// lock's hash tag. It is not called `signal`, since that is an `AbortSignal` in JavaScript.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the key is empty, the lock's own, or looks like a companion of a lock, as `{name}:queue` does; if the
-    /// lock is reentrant, or lives behind several bridges.
-    pub fn signal_list(mut self, key: impl Into<String>) -> Result<Self, Error> {
+    /// The lock's calls are [`Error::InvalidArgument`], and send nothing, if the key is empty, the lock's own, or looks like a companion of
+    /// a lock, as `{name}:queue` does; if the lock is reentrant, or lives behind several bridges.
+    #[must_use]
+    pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();
-        if list.is_empty() || list == self.name.key() {
-            return Err(Error::InvalidArgument(
-                "a signal list is a key of its own".into(),
-            ));
-        }
-        if name::is_companion(&list) {
-            return Err(Error::InvalidArgument(
-                "a signal list is no companion key of a lock".into(),
-            ));
-        }
-        self.kind = self.kind.signalling(list)?;
-        Ok(self)
+        self.with(|lock| {
+            if list.is_empty() || list == lock.name.key() {
+                return Err(Error::InvalidArgument(
+                    "a signal list is a key of its own".into(),
+                ));
+            }
+            if name::is_companion(&list) {
+                return Err(Error::InvalidArgument(
+                    "a signal list is no companion key of a lock".into(),
+                ));
+            }
+            lock.kind.set_signal_list(list)
+        })
     }
 
     /// How many replicas of Redis must have the lock, `within` what time, before it counts as held: then it survives the loss of the
@@ -149,24 +199,28 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// The request may last for that much longer, and its answer must come within the ttl. Who waits and is handed the lock asks once more. The
     /// bridge must have Upstash's `/pipeline`.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if `count` is 0, or `within` is not from 1 ms to 60 s; of a [quorum](crate::Client::quorum), whose servers
-    /// stand in for each other.
-    pub fn wait_for_replicas(mut self, count: u32, within: Duration) -> Result<Self, Error> {
-        self.kind.check_replicas()?;
-        self.replicas = Some(Replicas::new(count, within)?);
-        Ok(self)
+    /// The lock's calls are [`Error::InvalidArgument`], and send nothing, if `count` is 0, or `within` is not from 1 ms to 60 s; of a
+    /// [quorum](crate::Client::quorum), whose servers stand in for each other.
+    #[must_use]
+    pub fn wait_for_replicas(self, count: u32, within: Duration) -> Self {
+        self.with(|lock| {
+            lock.kind.check_replicas()?;
+            lock.replicas = Some(Replicas::new(count, within)?);
+            Ok(())
+        })
     }
 
     /// What others are told of who holds the lock: by [`Lock::inspect`], and by [`Error::Held`] ("held by …"). Up to 128 bytes; empty
     /// for none, as by default. Everybody who may ask for the lock can read it, so it is no place for a secret.
     ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if it is longer, or the lock is reentrant: that shows its owner.
-    pub fn label(mut self, label: &str) -> Result<Self, Error> {
-        self.kind.check_label()?;
-        self.label = label::stored(label)?;
-        Ok(self)
+    /// If it is longer, or the lock is reentrant, which shows its owner, the lock's calls are [`Error::InvalidArgument`], and send nothing.
+    #[must_use]
+    pub fn label(self, label: &str) -> Self {
+        self.with(|lock| {
+            lock.kind.check_label()?;
+            lock.label = label::stored(label)?;
+            Ok(())
+        })
     }
 
     pub(crate) fn runtime(&self) -> &R {
@@ -205,8 +259,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         drive(&self.host, ask).await.outcome
     }
 
-    fn claim(&self, token: Token, session: Session) -> Claim {
-        Claim {
+    fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {
+        self.check()?;
+        Ok(Claim {
             topology: self.topology.clone(),
             name: self.name.clone(),
             kind: self.kind.clone(),
@@ -217,7 +272,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             caller: None,
             label: self.label.clone(),
             since: self.runtime().now(),
-        }
+        })
     }
 
     /// The lease behind a token that was handed over from another handler. Sends nothing: renew it to learn whether it is
@@ -230,15 +285,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// outcome is [unknown](Error::is_outcome_unknown).
     ///
     /// # Errors
-    /// [`Error::EntropyUnavailable`] where the host gives none.
+    /// [`Error::EntropyUnavailable`] where the host gives none; [`Error::InvalidArgument`] as said by [`Lock::check`].
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
+        self.check()?;
         let session = Session::random(self.runtime())?;
         let terms = Terms::new(0, self.ttl);
         let host = self.host.clone();
-        Ok(Lease::new(
-            host,
-            Hold::new(self.claim(token, session), terms, None),
-        ))
+        let hold = Hold::new(self.claim(token, session)?, terms, None);
+        Ok(Lease::new(host, hold))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
@@ -250,6 +304,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
+        self.check()?;
         let session = Session::random(self.runtime())?;
         let uptime = uptime(&self.kind, &self.topology, self.lasts());
         let call = Call::inspect(&self.name, &self.kind, &session, uptime);
@@ -263,6 +318,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
+        self.check()?;
         let session = Session::random(self.runtime())?;
         let call = Call::force_release(&self.name, &self.kind, &session);
         self.ask(call, &session).await
@@ -283,6 +339,7 @@ impl<T, R> Clone for Lock<T, R> {
             max_hold: self.max_hold,
             replicas: self.replicas.clone(),
             label: self.label.clone(),
+            refused: self.refused.clone(),
         }
     }
 }

@@ -60,6 +60,12 @@ impl Name {
         Ok(Self(Arc::new(Parts { key, stem })))
     }
 
+    /// What was asked for, to be shown: it cannot be a name, so nothing is sent with it.
+    pub(crate) fn refused(prefix: &str, name: &str) -> Self {
+        let (key, stem) = ([prefix, name].concat(), String::new());
+        Self(Arc::new(Parts { key, stem }))
+    }
+
     pub(crate) fn key(&self) -> &str {
         &self.0.key
     }

@@ -6,7 +6,7 @@
 //! #[tokio::main]
 //! async fn main() -> Result<(), Error> {
 //!     let client = native::client(Bridge::upstash("https://eu1-a-b-1.upstash.io", "credential")?);
-//!     let lease = client.lock("sku:42")?.acquire().await?;
+//!     let lease = client.lock("sku:42").acquire().await?;
 //!     lease.release().await
 //! }
 //! ```

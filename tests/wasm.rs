@@ -59,7 +59,7 @@ const fn ms(ms: u64) -> Duration {
 async fn a_section_reads_and_writes_in_two_requests() {
     let client = client();
     let key = random_name();
-    let lock = client.lock("a").unwrap();
+    let lock = client.lock("a");
     let (lease, replies) = lock
         .acquire_and_read(&[Command::new("GET").key(&key)])
         .await
@@ -84,7 +84,7 @@ async fn a_section_reads_and_writes_in_two_requests() {
 #[test]
 async fn a_lease_is_renewed_executed_under_and_released() {
     let client = client();
-    let lock = client.lock("a").unwrap().ttl(ms(10_000)).unwrap();
+    let lock = client.lock("a").ttl(ms(10_000));
     let lease = lock.try_acquire().await.unwrap();
     let host = Host::default();
     let begin = host.now();
@@ -106,13 +106,7 @@ async fn waiters_are_inside_one_at_a_time() {
     let client = client();
     let inside = Cell::new(0);
     let turn = || async {
-        let lease = client
-            .lock("a")
-            .unwrap()
-            .wait(ms(20_000))
-            .acquire()
-            .await
-            .unwrap();
+        let lease = client.lock("a").wait(ms(20_000)).acquire().await.unwrap();
         inside.set(inside.get() + 1);
         assert_eq!(inside.get(), 1);
         Host::default().sleep(ms(2)).await;
@@ -126,7 +120,7 @@ async fn waiters_are_inside_one_at_a_time() {
 async fn a_waiter_listens_and_is_handed_the_lock() {
     let client = client();
     // Enough to ask, to listen, to ask again and to leave, and none to poll with.
-    let lock = client.lock("a").unwrap().wait(ms(20_000)).max_requests(4);
+    let lock = client.lock("a").wait(ms(20_000)).max_requests(4);
     let held = lock.try_acquire().await.unwrap();
     let listening = || async { lock.inspect().await.unwrap().waiters == 1 };
     let holder = async {
@@ -146,7 +140,7 @@ async fn a_waiter_listens_and_is_handed_the_lock() {
 async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
     let client = client();
     let name = random_name();
-    let lock = client.lock(&name).unwrap().wait(ms(20_000));
+    let lock = client.lock(&name).wait(ms(20_000));
     let lease = lock.try_acquire().await.unwrap();
     let listeners_and_waiters = || async {
         let pattern = format!("*{name}}}:wake:*");
@@ -171,7 +165,7 @@ async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
 #[test]
 async fn work_is_kept_under_the_lock_until_it_is_done() {
     let client = client();
-    let lock = client.lock("a").unwrap().ttl(SHORT).unwrap();
+    let lock = client.lock("a").ttl(SHORT);
     let done = lock
         .run(async |lease| {
             Host::default().sleep(SHORT + ms(500)).await;
@@ -182,9 +176,8 @@ async fn work_is_kept_under_the_lock_until_it_is_done() {
     assert_eq!(done, Ok(7));
     assert_eq!(lock.inspect().await.unwrap().holder, None);
     // Longer than a timer of any host: it neither fires at once nor never.
-    let month = client.lock("a").unwrap().ttl(ms(30 * 24 * 60 * 60 * 1_000));
+    let month = client.lock("a").ttl(ms(30 * 24 * 60 * 60 * 1_000));
     let done = month
-        .unwrap()
         .run(async |_| {
             Host::default().sleep(ms(50)).await;
             Ok::<_, Error>(7)
@@ -196,7 +189,7 @@ async fn work_is_kept_under_the_lock_until_it_is_done() {
 #[test]
 async fn work_is_stopped_when_its_lock_is_lost() {
     let client = client();
-    let lock = client.lock("a").unwrap().ttl(SHORT).unwrap();
+    let lock = client.lock("a").ttl(SHORT);
     let outcome: Result<(), Error> = lock
         .run(async |_| {
             lock.force_release().await.unwrap();
@@ -209,7 +202,7 @@ async fn work_is_stopped_when_its_lock_is_lost() {
 #[test]
 async fn a_dropped_lease_is_released_by_the_host() {
     let client = client();
-    let lock = client.lock("a").unwrap();
+    let lock = client.lock("a");
     drop(lock.try_acquire().await.unwrap());
     while lock.inspect().await.unwrap().holder.is_some() {
         Host::default().sleep(ms(5)).await;
@@ -225,9 +218,8 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
     let mute = web::client(bridge)
         .max_attempts(1)
         .request_timeout(ms(300))
-        .lock("a")
-        .unwrap();
-    let lease = client().lock("a").unwrap().try_acquire().await.unwrap();
+        .lock("a");
+    let lease = client().lock("a").try_acquire().await.unwrap();
     let subscribers = || async {
         let replies = lease
             .exec(&[Command::new("PUBSUB").arg("NUMSUB").arg(&channel)])
@@ -265,13 +257,7 @@ async fn an_address_where_nothing_listens_is_unavailable() {
     let nowhere =
         web::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).max_attempts(1);
     assert_eq!(
-        nowhere
-            .lock("a")
-            .unwrap()
-            .try_acquire()
-            .await
-            .unwrap_err()
-            .code(),
+        nowhere.lock("a").try_acquire().await.unwrap_err().code(),
         "unavailable"
     );
 }
@@ -291,7 +277,7 @@ async fn an_answer_that_is_none_has_its_own_error() {
     ] {
         let url = format!("{}/{path}", variable("EDGELOCK_FAULTY_URL"));
         let bridge = Bridge::upstash(&url, "credential").unwrap();
-        let lock = web::client(bridge).max_attempts(1).lock("a").unwrap();
+        let lock = web::client(bridge).max_attempts(1).lock("a");
         let error = lock.try_acquire().await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
@@ -309,7 +295,6 @@ async fn a_wrong_credential_is_unauthorized() {
     let bridge = Bridge::upstash(&variable("EDGELOCK_BRIDGE_URL"), "wrong-credential").unwrap();
     let error = web::client(bridge)
         .lock("a")
-        .unwrap()
         .try_acquire()
         .await
         .unwrap_err();
@@ -326,7 +311,7 @@ async fn a_dropped_acquisition_is_abandoned_by_the_host() {
         Host::default().spawn(task);
     });
     let client = Client::new(bridge(), Fetch::default(), host);
-    let lock = client.lock(&random_name()).unwrap();
+    let lock = client.lock(&random_name());
     // Polled once, so that its request is on its way, and dropped.
     let mut acquisition = Box::pin(lock.try_acquire());
     assert!(!is_ready_now(&mut acquisition).await);
@@ -427,7 +412,7 @@ async fn callers_of_one_isolate_share_turns() {
         let client = Client::new(bridge(), Fetch::default(), host).prefix(&prefix);
         let (group, key, answers) = (&group, key.clone(), answers.clone());
         async move {
-            let lock = client.lock("a").unwrap();
+            let lock = client.lock("a");
             let answer = group.submit(&lock, key).await.unwrap();
             answers.borrow_mut().push(answer);
         }

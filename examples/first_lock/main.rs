@@ -14,8 +14,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let bridge = Bridge::upstash(&env::var("BRIDGE_URL")?, &env::var("BRIDGE_CREDENTIAL")?)?;
     let client = native::client(bridge);
     let lock = client
-        .lock("sku:42")?
-        .ttl(Duration::from_secs(10))?
+        .lock("sku:42")
+        .ttl(Duration::from_secs(10))
         .wait(Duration::from_secs(3));
 
     // One request takes the lock and reads; one writes and gives it back. If the lease were lost meanwhile, the write would

@@ -36,17 +36,16 @@ extern "C" {
 
 impl Lock {
     pub(crate) fn new(
-        lock: Result<edgelock::Lock<Fetch, Host>, Error>,
+        mut lock: edgelock::Lock<Fetch, Host>,
         ttl_ms: Option<f64>,
         patience: Option<&Patience>,
     ) -> Result<Self, JsValue> {
         let build = || {
-            let mut lock = lock?;
             if let Some(ms) = ttl_ms {
-                lock = lock.ttl(duration(ms)?)?;
+                lock = lock.ttl(duration(ms)?);
             }
             let Some(patience) = patience else {
-                return Ok(lock);
+                return lock.check().map(|()| lock);
             };
             if let Some(ms) = patience.wait_ms() {
                 lock = lock.wait(duration(ms)?);
@@ -55,15 +54,16 @@ impl Lock {
                 lock = lock.max_requests(requests);
             }
             if let Some(key) = patience.signal_list() {
-                lock = lock.signal_list(key)?;
+                lock = lock.signal_list(key);
             }
             if let Some(label) = patience.label() {
-                lock = lock.label(&label)?;
+                lock = lock.label(&label);
             }
             if let (Some(count), Some(ms)) = (patience.replicas(), patience.replicas_within_ms()) {
-                lock = lock.wait_for_replicas(count, duration(ms)?)?;
+                lock = lock.wait_for_replicas(count, duration(ms)?);
             }
-            Ok(lock.fair(patience.fair().unwrap_or(false)))
+            lock = lock.fair(patience.fair().unwrap_or(false));
+            lock.check().map(|()| lock)
         };
         build()
             .map(|lock| Self(Rc::new(lock)))

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::Client;
 use crate::bridge::Bridge;
 use crate::error::Error;
-use crate::name::Name;
 use crate::runtime::Runtime;
 use crate::topology::Reach;
 use crate::transport::Transport;
@@ -92,16 +91,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// Of a [sharded](Client::sharded) client, the one whose locks live where that of `name` does: to read what lies there. Of
-    /// another, itself.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the name cannot be one.
-    pub fn shard_of(&self, name: &str) -> Result<Self, Error> {
-        let name = Name::new(&self.prefix, name)?;
-        Ok(Self {
+    /// another, itself. If the name cannot be one, its calls are [`Error::InvalidArgument`], and send nothing.
+    #[must_use]
+    pub fn shard_of(&self, name: &str) -> Self {
+        let (name, checked) = self.named(name);
+        Self {
             topology: self.topology.for_name(&name),
+            refused: self.refused.clone().or(checked.err()),
             ..self.clone()
-        })
+        }
     }
 }
 

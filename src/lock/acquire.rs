@@ -20,7 +20,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Takes the lock if it is free. One request, and only one unless requests get lost.
     ///
     /// # Errors
-    /// [`Error::Held`] if another has it. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
+    /// [`Error::InvalidArgument`] as said by [`Lock::check`]. [`Error::Held`] if another has it. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
     /// [`Error::Expired`] if the answer took longer than the ttl. Those of the bridge
     /// otherwise; where [`Error::is_outcome_unknown`], the lock is abandoned in the background, and a request that arrives late cannot
     /// take it.
@@ -105,7 +105,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        script::check_reads(reads)?;
+        self.check_reads(reads)?;
         self.acquire_within(Some(self.wait), reads).await
     }
 
@@ -137,6 +137,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command>,
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+        self.check()?;
         let patience = self.patience_of(Some(self.wait))?;
         let runtime = self.runtime();
         // Over several bridges each try has a token of its own.
@@ -144,7 +145,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             self.new_claim()?
         } else {
             let caller = acquisition.ask(runtime)?;
-            let claim = self.claim(caller.token(), caller.session(runtime)?);
+            let claim = self.claim(caller.token(), caller.session(runtime)?)?;
             Claim {
                 caller: Some(caller),
                 ..claim
@@ -191,12 +192,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         lease.run(self.max_hold, work(&lease)).await
     }
 
-    /// Whether `reads` can ride on an acquisition of this lock, as [`Lock::acquire_and_read`] asks. Sends
-    /// nothing.
+    /// Whether `reads` can ride on an acquisition of this lock, as [`Lock::acquire_and_read`] asks, and the lock can be asked for
+    /// ([`Lock::check`]). Sends nothing.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if they cannot.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
+        self.check()?;
         script::check_reads(reads)?;
         check_commands(&self.kind, reads)
     }
@@ -206,6 +208,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+        self.check()?;
         let patience = self.patience_of(wait)?;
         check_commands(&self.kind, reads)?;
         let claim = self.new_claim()?;
@@ -241,6 +244,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     fn new_claim(&self) -> Result<Claim, Error> {
         let (session, token) = Session::with_token(self.runtime())?;
-        Ok(self.claim(token, session))
+        self.claim(token, session)
     }
 }

@@ -24,7 +24,7 @@ fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
         // Who waits so asks every third of a second at least.
-        let lock = client.lock("a").unwrap().ttl(ms(1_000)).unwrap();
+        let lock = client.lock("a").ttl(ms(1_000));
         let keys = RefCell::new(vec!["x"]);
         let said = Cell::new(0);
         let reads = || -> Vec<Command> {
@@ -62,12 +62,12 @@ fn an_acquisition_goes_on_with_whoever_asks_for_it_last(spawn: Spawn) {
         // The first has the lock, and does not know it.
         let proxy = Proxy::before(&stack, [Withhold]).await;
         let client = proxy.client.clone().request_timeout(ms(60_000));
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let acquisition = Acquisition::new();
         let mut first = Box::pin(lock.acquire_as(&acquisition, Vec::new));
         stalled(&mut first, || proxy.seen().len() == 1).await;
         let (second, seen) = stack.watched();
-        let lock = second.lock("a").unwrap();
+        let lock = second.lock("a");
         let waits = lock.clone().wait(ms(9_000));
         let (lease, _) = waits.acquire_as(&acquisition, Vec::new).await.unwrap();
         // It is answered after all, or given up: it has nothing of it any more.
@@ -107,16 +107,16 @@ fn the_place_in_the_queue_goes_on_too() {
         let waiters = async || lock.inspect().await.unwrap().waiters;
         let acquisition = Acquisition::new();
         let (client, seen) = stack.watched();
-        let own = client.lock("a").unwrap();
+        let own = client.lock("a");
         let mut first = Box::pin(own.acquire_as(&acquisition, Vec::new));
         stalled(&mut first, || seen.sent() >= 2).await;
         let (client, of_other) = stack.watched();
-        let others = client.lock("a").unwrap();
+        let others = client.lock("a");
         let mut other = Box::pin(others.acquire());
         stalled(&mut other, || of_other.sent() >= 2).await;
         let (client, of_second) = stack.watched();
         // It stands there as the first does, or there would be two of it.
-        let own = client.lock("a").unwrap().ttl(ms(3_000)).unwrap();
+        let own = client.lock("a").ttl(ms(3_000));
         let mut second = Box::pin(own.acquire_as(&acquisition, Vec::new));
         stalled(&mut second, || of_second.sent() >= 2).await;
         assert_eq!(waiters().await, 2);
@@ -140,7 +140,7 @@ fn an_acquisition_that_was_given_up_begins_anew() {
         let stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
         let client = proxy.client.clone().request_timeout(ms(60_000));
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let acquisition = Acquisition::new();
         let mut first = Box::pin(lock.acquire_as(&acquisition, Vec::new));
         stalled(&mut first, || proxy.seen().len() == 1).await;

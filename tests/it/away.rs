@@ -39,10 +39,7 @@ fn a_wait_asks_again_when_the_bridge_said() {
         for status in [429, 503] {
             let (url, asked) = sheds(status, 1, 2).await;
             // One attempt: what asks again is the wait.
-            let lock = client(&url, "credential")
-                .max_attempts(1)
-                .lock("a")
-                .unwrap();
+            let lock = client(&url, "credential").max_attempts(1).lock("a");
             let _lease = lock.wait(LONG).acquire().await.unwrap();
             let asked = asked.borrow();
             assert_eq!(asked.len(), 3);
@@ -58,13 +55,7 @@ fn a_waiter_whose_first_request_gets_lost_listens_as_others_do() {
         let _held = stack.lock("a").try_acquire().await.unwrap();
         let route = |url: &str| stack.route_by(url).push(true);
         let proxy = Proxy::to(&stack.url(), route, [LoseRequest]).await;
-        let lock = proxy
-            .client
-            .clone()
-            .max_attempts(1)
-            .lock("a")
-            .unwrap()
-            .wait(LONG);
+        let lock = proxy.client.clone().max_attempts(1).lock("a").wait(LONG);
         let listens = || proxy.seen().iter().any(|words| words[0] == "SUBSCRIBE");
         tokio::select! {
             got = lock.acquire() => panic!("{got:?}"),
@@ -77,10 +68,7 @@ fn a_waiter_whose_first_request_gets_lost_listens_as_others_do() {
 fn a_wait_ends_at_once_where_the_bridge_is_away_for_longer_and_says_for_how_long() {
     run(async {
         let (url, asked) = sheds(503, 60, usize::MAX).await;
-        let lock = client(&url, "credential")
-            .max_attempts(1)
-            .lock("a")
-            .unwrap();
+        let lock = client(&url, "credential").max_attempts(1).lock("a");
         let error = lock.wait(ms(5_000)).acquire().await.unwrap_err();
         let Error::Unavailable { retry_after, .. } = error else {
             panic!("{error}")
@@ -105,7 +93,7 @@ fn a_wait_is_for_a_redis_that_is_away() {
         let waiter = acquire(&client);
         // More often than without a wait.
         eventually(|| seen.sent() > 3).await;
-        let error = client_of(route()).lock("a").unwrap().try_acquire().await;
+        let error = client_of(route()).lock("a").try_acquire().await;
         assert_eq!(error.unwrap_err().code(), "unavailable");
         let again = RedisServer::start(&["--unixsocket", &socket]);
         let lease = waiter.await.unwrap().unwrap();
@@ -118,7 +106,7 @@ fn a_wait_is_for_a_redis_that_is_away() {
 fn a_waiter_whose_stream_broke_or_is_refused_listens_again_within_the_same_wait() {
     run(async {
         let mut stack = Stack::upstash();
-        let holder = stack.lock("a").ttl(LONG * 5).unwrap();
+        let holder = stack.lock("a").ttl(LONG * 5);
         let holder = holder.acquire().await.unwrap();
         let (client, seen) = stack.watched();
         let waiter = acquire(&client);
@@ -147,7 +135,7 @@ fn a_waiter_whose_stream_broke_or_is_refused_listens_again_within_the_same_wait(
         .await;
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, _) = watch(stack.route_by(&url).push(true));
-        let lock = client.lock("a").unwrap().wait(LONG).max_requests(1_000);
+        let lock = client.lock("a").wait(LONG).max_requests(1_000);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| refused.get() >= 2).await;
         holder.release().await.unwrap();

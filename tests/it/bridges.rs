@@ -56,7 +56,7 @@ fn key_locking_is_refused_in_the_words_of_redis(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let client = client_of(stack.route().key_locking(true));
-        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        let error = client.lock("a").try_acquire().await.unwrap_err();
         // One gives every error of Redis the status of a failure of its own.
         assert!(["refused", "unavailable"].contains(&error.code()));
         assert!(error.to_string().contains("allow-key-locking"), "{error}");
@@ -68,7 +68,7 @@ fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(spawn: Spawn) {
         let mut stack = spawn();
         stack.pause();
         let client = stack.client().max_attempts(2).request_timeout(ms(200));
-        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        let error = client.lock("a").try_acquire().await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
             ("timed_out", true)
@@ -86,7 +86,7 @@ fn a_request_whose_connection_redis_drops_is_sent_again(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         // Until the bridge has connected anew.
-        let lock = stack.client().max_attempts(10).lock("a").unwrap();
+        let lock = stack.client().max_attempts(10).lock("a");
         stack.pause();
         let asking = meanwhile(async move { lock.try_acquire().await });
         stack.has_paused(1).await;
@@ -172,7 +172,7 @@ fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
         let mut stack = Stack::webdis_that_allows(&["EVAL"]);
         let guessed = Bridge::webdis(&stack.url(), "edgelock", "guessed").unwrap();
         for route in [stack.route().script_cache(true), guessed] {
-            let lock = client_of(route).lock("a").unwrap();
+            let lock = client_of(route).lock("a");
             let error = lock.try_acquire().await.unwrap_err();
             assert_eq!(
                 (error.code(), error.is_outcome_unknown()),
@@ -196,8 +196,8 @@ fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
         let (client, seen) = watch(route);
         let _: () = redis.ask("SET a theirs");
         // Patient enough for Redis to come back, and soon to ask whether it did.
-        let lock = client.max_attempts(10).lock("a").unwrap().wait(LONG);
-        let lock = lock.ttl(ms(1_000)).unwrap();
+        let lock = client.max_attempts(10).lock("a").wait(LONG);
+        let lock = lock.ttl(ms(1_000));
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         // Stands still, and goes on: what it was asked meanwhile is lost or late.
@@ -275,7 +275,7 @@ fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
         })
         .await;
         let (client, seen) = watch(stack.route_by(&url));
-        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        let error = client.lock("a").try_acquire().await.unwrap_err();
         // The last gives up what was on its way.
         assert_eq!((error.code(), seen.sent()), ("held", 3));
         let why = "an unexpected reply: the reply to another request";

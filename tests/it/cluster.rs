@@ -68,7 +68,7 @@ fn a_lock_is_one_lock_whichever_node_has_it() {
         let owners = NAMES.map(|name| stack.road(name).1);
         assert_eq!(BTreeSet::from(owners).len(), 3, "{owners:?}");
         for (name, owner) in NAMES.into_iter().zip(owners) {
-            let lock = stack.client().lock(name).unwrap();
+            let lock = stack.client().lock(name);
             let read = [Command::new("GET").key(format!("{{{name}}}:n"))];
             let (lease, _) = lock.acquire_and_read(&read).await.unwrap();
             assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
@@ -78,10 +78,7 @@ fn a_lock_is_one_lock_whichever_node_has_it() {
             lease.exec(std::slice::from_ref(&write)).await.unwrap();
             lease.commit(&[write]).await.unwrap();
             assert!(lock.inspect().await.unwrap().holder.is_none());
-            let again = stack
-                .client()
-                .reentrant(&format!("{{{name}}}:r"), "me")
-                .unwrap();
+            let again = stack.client().reentrant(&format!("{{{name}}}:r"), "me");
             again.acquire().await.unwrap().release().await.unwrap();
         }
     });
@@ -93,7 +90,7 @@ fn scripts_are_cached_by_each_node_for_itself() {
         let stack = Stack::start();
         let client = stack.caching_client();
         for name in NAMES.into_iter().chain(NAMES) {
-            let lock = client.lock(name).unwrap();
+            let lock = client.lock(name);
             lock.try_acquire().await.unwrap().release().await.unwrap();
         }
     });
@@ -104,9 +101,9 @@ fn a_waiter_is_handed_the_lock_whichever_node_has_it() {
     run(async {
         let stack = Stack::start();
         for name in NAMES {
-            let holder = stack.client().lock(name).unwrap().acquire().await.unwrap();
+            let holder = stack.client().lock(name).acquire().await.unwrap();
             let (client, seen) = stack.watched();
-            let lock = client.lock(name).unwrap().wait(LONG);
+            let lock = client.lock(name).wait(LONG);
             let waiter = spawn_local(async move { lock.acquire().await });
             eventually(|| seen.waits_quietly(3)).await;
             assert_eq!(stack.listeners(stack.road(name).1), 1, "at the lock's node");
@@ -122,7 +119,7 @@ fn a_waiter_is_handed_the_lock_whichever_node_has_it() {
 fn a_lock_stays_its_holders_while_its_slot_moves() {
     run(async {
         let stack = Stack::start();
-        let lock = stack.client().lock("a").unwrap().ttl(LONG).unwrap();
+        let lock = stack.client().lock("a").ttl(LONG);
         let lease = lock.acquire().await.unwrap();
         let (slot, from, to) = stack.road("a");
         stack.cluster.migrate(slot, from, to);
@@ -143,7 +140,7 @@ fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_executed() 
     run(async {
         let stack = Stack::start();
         let client = stack.client().max_attempts(1);
-        let lock = client.lock("a").unwrap().ttl(LONG).unwrap();
+        let lock = client.lock("a").ttl(LONG);
         let lease = lock.acquire().await.unwrap();
         let (slot, from, to) = stack.road("a");
         stack.cluster.begin_migration(slot, from, to);
@@ -196,10 +193,7 @@ fn a_contended_lock_never_has_two_holders_while_its_slot_moves() {
         let is_over = Arc::new(AtomicBool::new(false));
         let workers: Vec<_> = (0..8)
             .map(|_| {
-                let lock = client(bridge.url(), bridge.token())
-                    .lock("a")
-                    .unwrap()
-                    .wait(LONG);
+                let lock = client(bridge.url(), bridge.token()).lock("a").wait(LONG);
                 spawn_local(work(lock, section.clone(), is_over.clone()))
             })
             .collect();
@@ -244,10 +238,10 @@ async fn work(lock: TestLock, section: Rc<Section>, is_over: Arc<AtomicBool>) {
 fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
     run(async {
         let stack = Stack::start();
-        let holder = stack.client().lock("a").unwrap().ttl(LONG).unwrap();
+        let holder = stack.client().lock("a").ttl(LONG);
         let holder = holder.acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().wait(LONG);
+        let lock = client.lock("a").wait(LONG);
         let waiter = spawn_local(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         let (slot, from, to) = stack.road("a");
@@ -256,7 +250,7 @@ fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
         let before = seen.sent();
         holder.release().await.unwrap();
         // Free: it was not offered to whom it could only have been told of in vain.
-        let rival = stack.client().lock("a").unwrap();
+        let rival = stack.client().lock("a");
         let rival = rival.try_acquire().await.unwrap();
         rival.release().await.unwrap();
         let lease = waiter.await.unwrap().unwrap();
@@ -269,7 +263,7 @@ fn a_lock_whose_node_is_dead_is_unavailable() {
     run(async {
         let mut stack = Stack::start();
         let client = stack.client().max_attempts(1);
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         lock.try_acquire().await.unwrap().release().await.unwrap();
         let (_, owner, other) = stack.road("a");
         stack.cluster.nodes_mut()[owner].kill();
@@ -280,7 +274,7 @@ fn a_lock_whose_node_is_dead_is_unavailable() {
         // The first may find out by a connection that breaks.
         let _ = lock.try_acquire().await;
         for name in NAMES {
-            let lock = client.lock(name).unwrap();
+            let lock = client.lock(name);
             let error = lock.try_acquire().await.unwrap_err();
             assert_eq!(error.code(), "unavailable", "{error}");
             assert!(!error.is_outcome_unknown(), "{error}");
@@ -292,7 +286,7 @@ fn a_lock_whose_node_is_dead_is_unavailable() {
 fn a_replica_that_took_over_is_found() {
     run(async {
         let mut stack = Stack::start();
-        let lock = stack.caching_client().lock("a").unwrap().ttl(LONG).unwrap();
+        let lock = stack.caching_client().lock("a").ttl(LONG);
         let lease = lock.acquire().await.unwrap();
         let owner = stack.road("a").1;
         let replica = stack.cluster.add_replica_of(owner);
@@ -318,13 +312,13 @@ fn a_replica_that_took_over_is_found() {
 fn a_signal_list_in_another_slot_is_refused_before_the_lock_is_taken() {
     run(async {
         let stack = Stack::start();
-        let lock = |list: &str| stack.client().lock("{a}:b").unwrap().signal_list(list);
-        let refused = lock("signal").unwrap().try_acquire().await.unwrap_err();
+        let lock = |list: &str| stack.client().lock("{a}:b").signal_list(list);
+        let refused = lock("signal").try_acquire().await.unwrap_err();
         assert!(
             !refused.is_outcome_unknown() && refused.code() != "held",
             "{refused}"
         );
-        let lease = lock("{a}:signal").unwrap().try_acquire().await.unwrap();
+        let lease = lock("{a}:signal").try_acquire().await.unwrap();
         lease.release().await.unwrap();
     });
 }
@@ -334,8 +328,8 @@ fn a_replica_of_the_locks_node_is_waited_for() {
     run(async {
         let stack = Stack::start();
         let replica = stack.cluster.add_replica_of(stack.road("a").1);
-        let lock = stack.client().lock("a").unwrap();
-        let lock = lock.wait_for_replicas(1, Duration::from_secs(4)).unwrap();
+        let lock = stack.client().lock("a");
+        let lock = lock.wait_for_replicas(1, Duration::from_secs(4));
         let lease = lock.try_acquire().await.unwrap();
         let copy: String = {
             // A replica answers for what it has only to who says that it may be late.
@@ -348,10 +342,8 @@ fn a_replica_of_the_locks_node_is_waited_for() {
         };
         assert_eq!(copy, lease.token().expose());
         // The others have none.
-        let other = stack.client().lock("b").unwrap();
-        let other = other
-            .wait_for_replicas(1, Duration::from_millis(10))
-            .unwrap();
+        let other = stack.client().lock("b");
+        let other = other.wait_for_replicas(1, Duration::from_millis(10));
         assert_eq!(
             other.try_acquire().await.unwrap_err().code(),
             "not_replicated"

@@ -60,7 +60,7 @@ over! {
 fn a_free_lock_is_the_token_under_its_name_for_the_ttl(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("sku:42").ttl(ms(30_000)).unwrap();
+        let lock = stack.lock("sku:42").ttl(ms(30_000));
         let lease = lock.try_acquire().await.unwrap();
         assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
         assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
@@ -75,34 +75,29 @@ fn a_free_lock_is_the_token_under_its_name_for_the_ttl(spawn: Spawn) {
 fn a_ttl_is_not_truncated_to_seconds(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let _lease = stack
-            .lock("a")
-            .ttl(ms(1_999))
-            .unwrap()
-            .try_acquire()
-            .await
-            .unwrap();
+        let _lease = stack.lock("a").ttl(ms(1_999)).try_acquire().await.unwrap();
         assert!((1_001..=1_999).contains(&stack.redis::<u64>("PTTL a")));
     });
 }
 
 #[test]
 fn a_ttl_is_4_ms_to_366_days_in_whole_milliseconds() {
-    let lock = client("http://127.0.0.1:1", "credential")
-        .lock("a")
-        .unwrap();
-    let longest = 366 * 24 * 60 * 60 * 1_000;
-    for ttl in [ms(4), ms(longest)] {
-        assert!(lock.clone().ttl(ttl).is_ok());
-    }
-    for ttl in [
-        ms(0),
-        ms(3),
-        ms(longest + 1),
-        std::time::Duration::from_micros(1_500),
-    ] {
-        assert_eq!(code(lock.clone().ttl(ttl)), "invalid_argument");
-    }
+    run(async {
+        let lock = client("http://127.0.0.1:1", "credential").lock("a");
+        let longest = 366 * 24 * 60 * 60 * 1_000;
+        for ttl in [ms(4), ms(longest)] {
+            assert_eq!(lock.clone().ttl(ttl).check(), Ok(()));
+        }
+        for ttl in [
+            ms(0),
+            ms(3),
+            ms(longest + 1),
+            std::time::Duration::from_micros(1_500),
+        ] {
+            let outcome = lock.clone().ttl(ttl).try_acquire().await;
+            assert_eq!(code(outcome), "invalid_argument");
+        }
+    });
 }
 
 fn a_lock_that_another_holds_is_held_for_what_is_left(spawn: Spawn) {
@@ -177,7 +172,7 @@ fn a_wait_of_nothing_is_one_try(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").unwrap().wait(ms(0));
+        let lock = proxy.client.lock("a").wait(ms(0));
         let lease = lock.acquire().await.unwrap();
         assert_eq!(code(lock.acquire().await), "held");
         assert_eq!(proxy.seen().len(), 2);
@@ -189,7 +184,7 @@ fn a_free_lock_is_had_however_short_the_wait(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let lock = proxy.client.lock("a").unwrap().wait(ms(1));
+        let lock = proxy.client.lock("a").wait(ms(1));
         let late = async {
             tokio::time::sleep(ms(50)).await;
             proxy.deliver().await;
@@ -205,7 +200,7 @@ fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
         let lease = stack.lock("a").try_acquire().await.unwrap();
         // A lost request is sent again, and counts.
         let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
-        let lock = proxy.client.lock("a").unwrap().wait(ms(1_000));
+        let lock = proxy.client.lock("a").wait(ms(1_000));
         assert_eq!(code(lock.max_requests(6).acquire().await), "held");
         // The last one leaves the queue.
         eventually(|| stack.redis::<u64>("EXISTS {a}:queue") == 0).await;
@@ -217,7 +212,7 @@ fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
 fn a_wait_gets_the_lock_of_a_holder_that_died(spawn: Spawn) {
     run(async {
         let stack = spawn();
-        let lock = stack.lock("a").ttl(ms(2_000)).unwrap();
+        let lock = stack.lock("a").ttl(ms(2_000));
         // Nobody releases it.
         lock.try_acquire().await.unwrap().into_token();
         let lease = lock.acquire().await.unwrap();
@@ -275,7 +270,7 @@ fn every_companion_key_expires(spawn: Spawn) {
         lease.exec(&[]).await.unwrap();
         lease.release().await.unwrap();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let slow = proxy.client.lock("b").unwrap();
+        let slow = proxy.client.lock("b");
         // Dropped on its way: abandoned in the background.
         assert!(
             tokio::time::timeout(ms(50), slow.try_acquire())
@@ -348,7 +343,7 @@ fn past_its_deadline_a_lease_is_expired_and_sends_nothing(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").unwrap().ttl(ms(1_000)).unwrap();
+        let lock = proxy.client.lock("a").ttl(ms(1_000));
         let lease = lock.try_acquire().await.unwrap();
         eventually(|| lease.remaining().is_zero()).await;
         let sent = proxy.seen().len();
@@ -368,7 +363,7 @@ fn a_section_that_reads_and_writes_costs_two_requests(spawn: Spawn) {
         let mut stack = spawn();
         let _: () = stack.redis("SET {a}:stock 7");
         let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").unwrap();
+        let lock = proxy.client.lock("a");
         let (lease, replies) = lock
             .acquire_and_read(&[Command::new("GET").key("{a}:stock")])
             .await
@@ -433,7 +428,7 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let _: () = stack.redis("RPUSH list x");
-        let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
+        let lock = stack.lock("a").ttl(ms(60_000));
         let result = lock
             .acquire_and_read(&[Command::new("TIME"), Command::new("GET").key("list")])
             .await;
@@ -451,10 +446,10 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
 /// A lock of each kind that one bridge has, as `owner` asks for it.
 fn kinds(client: &TestClient, owner: &str) -> [TestLock; 4] {
     [
-        client.lock("a").unwrap(),
-        client.lock("b").unwrap().fair(true),
-        client.lock("c").unwrap().signal_list("signal").unwrap(),
-        client.reentrant("d", owner).unwrap(),
+        client.lock("a"),
+        client.lock("b").fair(true),
+        client.lock("c").signal_list("signal"),
+        client.reentrant("d", owner),
     ]
 }
 
@@ -593,7 +588,7 @@ fn a_write_that_fails_says_which_and_the_others_stand(spawn: Spawn) {
 fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.client().prefix("shop:").lock("sku:42").unwrap();
+        let lock = stack.client().prefix("shop:").lock("sku:42");
         let lease = lock.try_acquire().await.unwrap();
         let held = lock.try_acquire().await.unwrap_err();
         let Error::Held {
@@ -667,7 +662,7 @@ fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
             .query::<()>(&mut stack.redis);
         set.unwrap();
         let client = stack.client();
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         let eval = |script: &str| Command::new("EVAL_RO").arg(script).arg(0);
         let commands = [
             Command::new("SET")
@@ -773,7 +768,7 @@ fn the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(s
             let holder = lock.inspect().await.unwrap().holder.unwrap();
             assert_eq!(holder.label.as_deref(), labelled);
         };
-        let labelled = || lock.clone().label(LABEL).unwrap();
+        let labelled = || lock.clone().label(LABEL);
         let first = labelled().try_acquire().await.unwrap();
         label(Some(LABEL)).await;
         // Asked for again, renewed, resumed.
@@ -799,12 +794,16 @@ fn the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(s
 
 #[test]
 fn a_label_has_up_to_128_bytes_and_a_reentrant_lock_none() {
-    let client = client("http://127.0.0.1:1", "credential");
-    let lock = client.lock("a").unwrap();
-    assert!(lock.clone().label(&"ü".repeat(64)).is_ok());
-    assert_eq!(code(lock.label(&"x".repeat(129))), "invalid_argument");
-    let reentrant = client.reentrant("a", "me").unwrap();
-    assert_eq!(code(reentrant.label("x")), "invalid_argument");
+    run(async {
+        let client = client("http://127.0.0.1:1", "credential");
+        let lock = client.lock("a");
+        assert_eq!(lock.clone().label(&"ü".repeat(64)).check(), Ok(()));
+        let long = lock.label(&"x".repeat(129));
+        let reentrant = client.reentrant("a", "me").label("x");
+        for lock in [long, reentrant] {
+            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+        }
+    });
 }
 
 fn a_forced_release_frees_the_lock_and_the_holder_learns_it(spawn: Spawn) {
@@ -846,7 +845,7 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
 fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
+        let lock = stack.lock("a").ttl(ms(60_000));
         let lease = lock.try_acquire().await.unwrap();
         let fence = lease.fence();
         // Whoever resumes it need not know for how long it was taken.
@@ -864,7 +863,7 @@ fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
         }
         // Told another, it is that.
         let token = resumed.into_token();
-        let longer = stack.lock("a").ttl(ms(90_000)).unwrap();
+        let longer = stack.lock("a").ttl(ms(90_000));
         let told = longer.resume(token).unwrap();
         told.renew().await.unwrap();
         assert!((80_000..=90_000).contains(&stack.redis::<u64>("PTTL a")));
@@ -876,7 +875,7 @@ fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
 fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("a").ttl(ms(20_000)).unwrap();
+        let lock = stack.lock("a").ttl(ms(20_000));
         let lease = lock.try_acquire().await.unwrap();
         lease.renew_for(ms(60_000)).await.unwrap();
         assert!((50_000..=60_000).contains(&stack.redis::<u64>("PTTL a")));
@@ -901,11 +900,11 @@ fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(spawn: Spawn
 fn a_renewal_that_is_overtaken_shortens_nothing(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("a").ttl(ms(60_000)).unwrap();
+        let lock = stack.lock("a").ttl(ms(60_000));
         let token = lock.try_acquire().await.unwrap().into_token();
         // A renewal for 1 s that arrives behind one for 60 s.
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let brief = proxy.client.lock("a").unwrap().ttl(ms(1_000)).unwrap();
+        let brief = proxy.client.lock("a").ttl(ms(1_000));
         let late = brief.resume(token.clone()).unwrap();
         let given_up = tokio::time::timeout(ms(50), late.renew()).await;
         assert!(given_up.is_err());
@@ -931,7 +930,6 @@ fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name(spawn: Spawn) {
                 .client()
                 .prefix(prefix)
                 .lock(name)
-                .unwrap()
                 .try_acquire()
                 .await
                 .unwrap();
@@ -962,7 +960,7 @@ fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(spaw
         let mut stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
         let cached = client_of(stack.route_by(&proxy.url).script_cache(true));
-        let lock = cached.lock("a").unwrap();
+        let lock = cached.lock("a");
         for flush in [false, false, true] {
             if flush {
                 let _: () = stack.redis("SCRIPT FLUSH");
@@ -987,7 +985,6 @@ fn scripts_that_ask_for_key_locking_run_too() {
             let client = client_of(stack.route().key_locking(true).script_cache(cache));
             client
                 .lock("a")
-                .unwrap()
                 .try_acquire()
                 .await
                 .unwrap()

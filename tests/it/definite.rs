@@ -234,7 +234,7 @@ fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown() {
         })
         .await;
         let client = client_of(stack.route_by(&url)).max_attempts(1);
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         let incr = [Command::new("INCR").key("n")];
         assert!(lease.commit(&incr).await.unwrap_err().is_outcome_unknown());
         assert_eq!((executed.get(), stack.redis::<i64>("GET n")), (1, 1));
@@ -248,12 +248,12 @@ fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
         let bridge = stack::Bridge::options().redis(redis.url()).start();
         let bridge = bridge.expect("a bridge");
         let client = client(bridge.url(), bridge.token()).max_attempts(1);
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         redis.kill();
         let mut errors = Vec::new();
         // What was under way when it died may have been executed; then the bridge knows that it is gone.
         for _ in 0..2 {
-            errors.push(client.lock("b").unwrap().try_acquire().await.unwrap_err());
+            errors.push(client.lock("b").try_acquire().await.unwrap_err());
         }
         errors.push(lease.renew().await.unwrap_err());
         errors.remove(0);
@@ -274,7 +274,7 @@ fn a_connection_that_was_refused_is_known_to_have_carried_nothing() {
         let url = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);
         let client = client_of(Bridge::upstash(&url, "credential").unwrap());
-        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        let error = client.lock("a").try_acquire().await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
             ("unavailable", false)
@@ -290,7 +290,7 @@ fn a_refused_repeat_says_nothing_of_the_request_before_it() {
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::task::spawn_local(async move { drop(listener.accept().await) });
         let client = client_of(Bridge::upstash(&url, "credential").unwrap());
-        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        let error = client.lock("a").try_acquire().await.unwrap_err();
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
         assert!(error.is_outcome_unknown());
     });

@@ -14,7 +14,7 @@ fn incr() -> [Command; 1] {
 
 /// One request for each call.
 fn lock(proxy: &Proxy) -> TestLock {
-    proxy.client.clone().max_attempts(1).lock("a").unwrap()
+    proxy.client.clone().max_attempts(1).lock("a")
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_renewal_that_overlaps_a_release_does_not_say_lost_and_nobody_observes_it() 
             let mut stack = Stack::spawn();
             let proxy = Proxy::before(&stack, [Pass, Delay, release]).await;
             let (client, seen) = watch(stack.route_by(&proxy.url));
-            let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+            let lease = client.lock("a").try_acquire().await.unwrap();
             let releasing = async {
                 eventually(|| proxy.seen().len() == 2).await;
                 lease.release().await

@@ -21,7 +21,7 @@ fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(spawn: Spawn)
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().wait(ms(150));
+        let lock = client.lock("a").wait(ms(150));
         let error = lock.acquire().await.unwrap_err();
         // Nothing else had a chance to run in between.
         assert_eq!((error.code(), seen.abandoned()), ("held", 1));
@@ -63,7 +63,7 @@ fn a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too(spawn: Spawn
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().wait(Duration::from_nanos(1));
+        let lock = client.lock("a").wait(Duration::from_nanos(1));
         let error = lock.acquire().await.unwrap_err();
         assert_eq!((error.code(), seen.abandoned()), ("held", 1));
         // Nobody waited.

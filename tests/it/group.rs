@@ -30,7 +30,7 @@ fn whoever_comes_while_a_turn_is_under_way_shares_the_next(spawn: Spawn) {
         let mut stack = spawn();
         let _: () = stack.redis("SET stock 100");
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let sale = GroupCommit::new(Sale);
         let first = sale.submit(&lock, order(0));
         let others = async {
@@ -54,7 +54,7 @@ fn whoever_comes_while_a_turn_waits_for_the_lock_is_in_it(spawn: Spawn) {
         let _: () = stack.redis("SET stock 100");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(ms(3_000)).unwrap();
+        let lock = client.lock("a").ttl(ms(3_000));
         let sale = GroupCommit::new(Sale);
         let place = |number: u64| {
             let (sale, lock) = (sale.clone(), lock.clone());
@@ -155,7 +155,7 @@ fn a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(spawn: S
             let faults = [Pass, Pass, Pass, fault, fault, fault];
             let proxy = Proxy::before(&stack, faults).await;
             let (client, seen) = watch(stack.route_by(&proxy.url));
-            let lock = client.lock("a").unwrap();
+            let lock = client.lock("a");
             let sale = GroupCommit::new(Sale);
             let none = Order {
                 wants: false,
@@ -232,7 +232,7 @@ fn a_turn_has_no_more_items_and_bytes_than_it_may() {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 100");
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let sale = GroupCommit::new(Sale).max_items(4);
         answers(&sale, &lock, (0..10).map(order)).await;
         assert_eq!(seen.items_of_turns(), [4, 4, 2]);
@@ -274,7 +274,7 @@ fn an_item_that_is_dropped_before_its_turn_is_not_decided() {
         let _: () = stack.redis("SET stock 100");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let sale = GroupCommit::new(Sale);
         let submit = |number: u64| {
             let (sale, lock) = (sale.clone(), lock.clone());
@@ -304,7 +304,7 @@ fn callers_with_locks_of_their_own_share_turns_by_name() {
         // A client for each, as requests to a Worker have it.
         let lock = || -> TestLock {
             let client = crate::support::client_of(stack.route_by(&proxy.url));
-            client.lock("a").unwrap()
+            client.lock("a")
         };
         let mut callers = JoinSet::new();
         for number in 0..20 {

@@ -54,7 +54,7 @@ fn work_longer_than_the_ttl_has_the_lock_until_it_is_done(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let done = lock
             .run(async |lease| {
                 until(&seen, "renewed", 4).await;
@@ -74,7 +74,7 @@ fn nothing_of_a_run_goes_on_after_it_returned(spawn: Spawn) {
         let stack = spawn();
         let (client, seen) = stack.watched();
         // Long enough that a machine with other work keeps it.
-        let lock = client.lock("a").unwrap().ttl(TTL * 4).unwrap();
+        let lock = client.lock("a").ttl(TTL * 4);
         lock.run(async |lease| ok(lease)).await.unwrap();
         assert_eq!(seen.under_way(), 0);
         // Also when it returns in the middle of a renewal.
@@ -131,7 +131,7 @@ fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let stopped = Rc::new(Cell::new(false));
         let outcome: Result<(), Error> = lock
             .run(async |_| {
@@ -167,7 +167,7 @@ fn work_is_stopped_at_the_deadline_though_the_network_hangs(spawn: Spawn) {
         })
         .await;
         let (client, seen) = watch(stack.route_by(&url));
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let stopped = Rc::new(Cell::new(false));
         let outcome: Result<(), Error> = lock
             .run(async |_| {
@@ -191,7 +191,7 @@ fn a_renewal_that_fails_is_tried_again(spawn: Spawn) {
             .chain([LoseRequest, LoseRequest, LoseReply, LoseRequest]);
         let proxy = Proxy::before(&stack, faults).await;
         let (client, seen) = watch(stack.route_by(&proxy.url));
-        let lock = client.lock("a").unwrap().ttl(ms(2_000)).unwrap();
+        let lock = client.lock("a").ttl(ms(2_000));
         let outcome = lock
             .run(async |_| {
                 until(&seen, "renewed", 1).await;
@@ -206,7 +206,7 @@ fn a_renewal_that_fails_is_tried_again(spawn: Spawn) {
 fn work_that_takes_too_long_is_stopped_and_the_lock_released(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("a").ttl(TTL).unwrap().max_hold(ms(500));
+        let lock = stack.lock("a").ttl(TTL).max_hold(ms(500));
         let stopped = Rc::new(Cell::new(false));
         let outcome: Result<(), Error> = lock
             .run(async |_| {
@@ -224,7 +224,7 @@ fn work_that_gives_the_lock_back_itself_may_go_on(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let outcome = lock
             .run(async |lease| {
                 lease.commit(&[]).await?;
@@ -258,7 +258,7 @@ fn a_short_ttl_does_not_spin_when_renewals_fail(spawn: Spawn) {
         })
         .await;
         let (client, seen) = watch(stack.route_by(&url));
-        let lock = client.lock("a").unwrap().ttl(ms(10)).unwrap();
+        let lock = client.lock("a").ttl(ms(10));
         let mut sent_before = 0;
         // On a busy machine an answer may take longer than the ttl.
         let outcome = loop {
@@ -284,7 +284,7 @@ fn a_long_ttl_is_a_long_ttl(spawn: Spawn) {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
         let month = ms(30 * 24 * 60 * 60 * 1_000);
-        let lock = client.lock("a").unwrap().ttl(month).unwrap();
+        let lock = client.lock("a").ttl(month);
         lock.run(async |_| {
             assert!(stack.redis::<u64>("PTTL a") > 2_591_000_000);
             tokio::time::sleep(ms(50)).await;
@@ -300,7 +300,7 @@ fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background(spawn: Spawn
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         drop(lock.try_acquire().await.unwrap());
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
         eventually(|| seen.events() == ["acquired", "released"]).await;
@@ -326,7 +326,7 @@ fn a_lease_that_was_given_back_or_handed_over_is_not_released_when_it_is_dropped
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         lease.release().await.unwrap();
         drop(lease);

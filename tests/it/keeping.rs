@@ -40,7 +40,7 @@ fn work_is_not_begun_under_a_lease_that_is_over(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         for over in ["released", "lost", "expired"] {
-            let lock = stack.lock("a").ttl(TTL).unwrap();
+            let lock = stack.lock("a").ttl(TTL);
             let lease = lock.try_acquire().await.unwrap();
             match over {
                 "released" => lease.release().await.unwrap(),
@@ -65,7 +65,7 @@ fn work_is_not_begun_under_a_lease_whose_release_has_an_unknown_outcome() {
     run(async {
         let stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
-        let lock = proxy.client.clone().max_attempts(1).lock("a").unwrap();
+        let lock = proxy.client.clone().max_attempts(1).lock("a");
         let lease = lock.try_acquire().await.unwrap();
         assert!(lease.release().await.unwrap_err().is_outcome_unknown());
         let (outcome, begun) = keep(&lease).await;
@@ -77,7 +77,7 @@ fn a_resumed_lease_is_renewed_before_its_work_begins_and_while_it_goes_on(spawn:
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let lease = lock.try_acquire().await.unwrap();
         let lease = lock.resume(lease.into_token()).unwrap();
         let work = async {
@@ -110,7 +110,7 @@ fn a_lease_that_its_work_hands_over_is_not_released(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let handed = lock.run(async |lease| {
             let token = lease.hand_over()?;
             assert!(lease.remaining().is_zero());
@@ -134,7 +134,7 @@ fn a_lease_is_not_handed_over_while_a_write_of_it_is_under_way_or_of_unknown_out
     run(async {
         let stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
-        let lock = proxy.client.clone().max_attempts(1).lock("a").unwrap();
+        let lock = proxy.client.clone().max_attempts(1).lock("a");
         let lease = lock.try_acquire().await.unwrap();
         let (written, handed) = tokio::join!(biased; lease.exec(&[]), async { lease.hand_over() });
         assert_eq!((written.is_ok(), code(handed)), (true, "busy"));
@@ -167,7 +167,7 @@ fn a_lease_is_kept_alive_beside_its_work_until_the_future_is_dropped(spawn: Spaw
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap().ttl(TTL).unwrap();
+        let lock = client.lock("a").ttl(TTL);
         let token = lock.try_acquire().await.unwrap().into_token();
         let lease = lock.resume(token).unwrap();
         tokio::select! {
@@ -188,7 +188,7 @@ fn a_lease_is_kept_alive_beside_its_work_until_the_future_is_dropped(spawn: Spaw
 fn what_keeps_a_lease_alive_comes_back_with_why_it_is_over(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("a").ttl(TTL).unwrap();
+        let lock = stack.lock("a").ttl(TTL);
         let lease = lock.try_acquire().await.unwrap();
         let (why, busy) = tokio::join!(biased; lease.keep_alive(Some(ms(100))), keep(&lease));
         assert_eq!((code(why), code(busy.0)), ("max_hold_exceeded", "busy"));

@@ -32,7 +32,7 @@ fn a_lost_reply_or_request_of_an_acquisition_costs_one_retry_and_not_a_ttl() {
             let mut stack = Stack::spawn();
             let retried = usize::from(!matches!(fault, Duplicate));
             let proxy = Proxy::before(&stack, [fault]).await;
-            let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+            let lease = proxy.client.lock("a").try_acquire().await.unwrap();
             assert_eq!(proxy.seen().len(), 1 + retried);
             assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
             // The first, lost grant's fence: no other was issued.
@@ -48,7 +48,7 @@ fn a_release_whose_reply_was_lost_is_released_and_not_lost() {
         for fault in [LoseReply, LoseRequest, Duplicate] {
             let mut stack = Stack::spawn();
             let proxy = Proxy::before(&stack, [Pass, fault]).await;
-            let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+            let lease = proxy.client.lock("a").try_acquire().await.unwrap();
             assert_eq!(lease.release().await, Ok(()));
             assert!(!stack.redis::<bool>("EXISTS a"));
         }
@@ -65,7 +65,6 @@ fn a_release_that_gave_up_can_be_called_again() {
             .clone()
             .max_attempts(1)
             .lock("a")
-            .unwrap()
             .try_acquire()
             .await
             .unwrap();
@@ -82,7 +81,7 @@ fn writes_are_applied_exactly_once() {
             for commit in [false, true] {
                 let mut stack = Stack::spawn();
                 let proxy = Proxy::before(&stack, [Pass, fault]).await;
-                let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+                let lease = proxy.client.lock("a").try_acquire().await.unwrap();
                 let replies = if commit {
                     lease.commit(&incr()).await
                 } else {
@@ -101,7 +100,7 @@ fn a_write_that_was_lost_and_whose_repeat_is_refused_is_unknown() {
         for (fault, runs) in [(LoseReply, 1), (LoseRequest, 0)] {
             let mut stack = Stack::spawn();
             let proxy = Proxy::before(&stack, [Pass, fault, Refuse]).await;
-            let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+            let lease = proxy.client.lock("a").try_acquire().await.unwrap();
             let error = lease.exec(&incr()).await.unwrap_err();
             assert!(error.is_outcome_unknown(), "{error}");
             assert_eq!(stack.redis::<Option<u32>>("GET n").unwrap_or(0), runs);
@@ -114,7 +113,7 @@ fn a_write_that_arrives_behind_a_later_one_does_not_run() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let lease = proxy.client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = proxy.client.lock("a").try_acquire().await.unwrap();
         let set = |value| [Command::new("SET").key("n").arg(value)];
         assert!(timeout(ms(50), lease.exec(&set("early"))).await.is_err());
         lease.exec(&set("late")).await.unwrap();
@@ -129,7 +128,7 @@ fn a_write_that_arrives_behind_those_of_a_resumed_lease_does_not_run() {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
         let client = proxy.client.clone().request_timeout(ms(300));
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         lease.exec(&incr()).await.unwrap();
         let resumed = lock.resume(lease.into_token()).unwrap();
@@ -150,7 +149,7 @@ fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run() {
             .clone()
             .max_attempts(1)
             .request_timeout(ms(400));
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         let error = lease.commit(&incr()).await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
@@ -173,7 +172,7 @@ fn an_acquisition_that_timed_out_cannot_take_the_lock_later() {
             .clone()
             .max_attempts(1)
             .request_timeout(ms(400));
-        let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+        let error = client.lock("a").try_acquire().await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
             ("timed_out", true)
@@ -195,13 +194,7 @@ fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request() {
             .max_attempts(2)
             .request_timeout(ms(400));
         assert_eq!(
-            client
-                .lock("a")
-                .unwrap()
-                .try_acquire()
-                .await
-                .unwrap_err()
-                .code(),
+            client.lock("a").try_acquire().await.unwrap_err().code(),
             "held"
         );
         abandoned(&mut stack).await;
@@ -215,7 +208,7 @@ fn an_acquisition_that_was_dropped_cannot_keep_the_lock() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let lock = proxy.client.lock("a").unwrap();
+        let lock = proxy.client.lock("a");
         assert!(timeout(ms(50), lock.acquire()).await.is_err());
         abandoned(&mut stack).await;
         straggler_is_refused(&mut stack, &proxy).await;
@@ -232,7 +225,6 @@ fn an_abandoned_acquisition_leaves_the_holder_alone() {
         assert!(
             client
                 .lock("a")
-                .unwrap()
                 .try_acquire()
                 .await
                 .unwrap_err()
@@ -249,7 +241,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
         let client = proxy.client.clone().request_timeout(ms(400));
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         lease.release().await.unwrap();
         straggler_is_refused(&mut stack, &proxy).await;
     });
@@ -267,7 +259,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_w
                     true => client.reentrant("a", "me"),
                     false => client.lock("a"),
                 };
-                let lease = lock.unwrap().try_acquire().await.unwrap();
+                let lease = lock.try_acquire().await.unwrap();
                 let _: () = stack.redis("DEL a {a}:hold");
                 match ending {
                     Ending::Release => assert_eq!(code(lease.release().await), "lost"),
@@ -299,9 +291,7 @@ fn an_acquisition_whose_reply_was_lost_for_good_is_given_back() {
         let client = proxy.client.clone().max_attempts(1);
         let error = client
             .lock("a")
-            .unwrap()
             .ttl(ms(60_000))
-            .unwrap()
             .try_acquire()
             .await
             .unwrap_err();
@@ -318,7 +308,7 @@ fn a_deadline_counts_from_before_the_request_that_was_answered() {
     run(async {
         let stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let lock = proxy.client.lock("a").unwrap().ttl(ms(10_000)).unwrap();
+        let lock = proxy.client.lock("a").ttl(ms(10_000));
         let (lease, ()) = tokio::join!(lock.try_acquire(), async {
             tokio::time::sleep(ms(300)).await;
             proxy.deliver().await;
@@ -333,14 +323,7 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let lock = proxy
-            .client
-            .clone()
-            .max_attempts(1)
-            .lock("a")
-            .unwrap()
-            .ttl(ms(60))
-            .unwrap();
+        let lock = proxy.client.clone().max_attempts(1).lock("a").ttl(ms(60));
         // The request is given up at its ttl: an answer behind it would be of no use.
         assert_eq!(
             lock.try_acquire().await.unwrap_err(),
@@ -387,7 +370,7 @@ fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
             ahead,
         };
         let client = Client::new(bridge, Http::default(), host);
-        let lock = client.lock("a").unwrap().ttl(ms(60_000)).unwrap();
+        let lock = client.lock("a").ttl(ms(60_000));
         // Polled behind the acquisition, whose request has left by then. What is left of the ttl is less than the drift.
         let leap = async { *paused.lock().expect("how far") = ms(59_500) };
         let (outcome, ()) = tokio::join!(biased; lock.try_acquire(), leap);
@@ -402,10 +385,10 @@ fn a_bridge_that_is_away_is_unavailable_and_not_held() {
         let stack = Stack::spawn();
         let url = stack.bridge.url().to_owned();
         let client = client(&url, stack.bridge.token());
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         drop(stack);
         for error in [
-            client.lock("b").unwrap().try_acquire().await.unwrap_err(),
+            client.lock("b").try_acquire().await.unwrap_err(),
             lease.renew().await.unwrap_err(),
             lease.commit(&incr()).await.unwrap_err(),
             lease.release().await.unwrap_err(),

@@ -4,6 +4,7 @@
 mod acquisition;
 mod away;
 mod bridges;
+mod builders;
 mod cluster;
 mod contract;
 mod definite;

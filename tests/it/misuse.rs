@@ -20,9 +20,9 @@ fn what_others_refuse_is_an_answer_here() {
         assert!(matches!(hurried, Err(Error::Held { .. })), "{hurried:?}");
         lease.release().await.unwrap();
         // A wait may outlast the ttl, its own and the holder's, who never gives the lock back.
-        let short = lock.ttl(ms(1_000)).unwrap().wait(ms(60_000));
+        let short = lock.ttl(ms(1_000)).wait(ms(60_000));
         let _ = short.try_acquire().await.unwrap().into_token();
-        let patient = short.ttl(ms(5_000)).unwrap().acquire().await.unwrap();
+        let patient = short.ttl(ms(5_000)).acquire().await.unwrap();
         patient.release().await.unwrap();
     });
 }

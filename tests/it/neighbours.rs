@@ -25,7 +25,7 @@ const NAME: &str = "sku:42";
 impl Client {
     /// Theirs, ours, and the key of both.
     fn beside(&self, stack: &Stack) -> (Neighbour, TestLock, String) {
-        let ours = stack.client().prefix(self.prefix).lock(NAME).unwrap();
+        let ours = stack.client().prefix(self.prefix).lock(NAME);
         (
             (self.start)(&[&stack.bridge]),
             ours,

@@ -83,7 +83,7 @@ fn who_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
         // To ask, to listen, to ask again, and to leave the queue.
-        let lock = client.lock("a").unwrap().wait(LONG).max_requests(4);
+        let lock = client.lock("a").wait(LONG).max_requests(4);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
@@ -97,7 +97,7 @@ fn who_does_not_listen_is_passed_over(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
-        let deaf = stack.deaf().lock("a").unwrap().wait(LONG);
+        let deaf = stack.deaf().lock("a").wait(LONG);
         let deaf = meanwhile(async move { deaf.acquire().await });
         stack.has_waiters(1).await;
         let (waiter, seen) = listening(&mut stack).await;
@@ -161,12 +161,7 @@ fn a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client
-            .lock("a")
-            .unwrap()
-            .ttl(ms(60_000))
-            .unwrap()
-            .wait(ms(5_000));
+        let lock = client.lock("a").ttl(ms(60_000)).wait(ms(5_000));
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
@@ -188,7 +183,7 @@ fn a_waiter_reads_under_the_lock_that_it_was_handed(spawn: Spawn) {
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let waiter =
             meanwhile(async move { lock.acquire_and_read(&[Command::new("GET").key("n")]).await });
         eventually(|| seen.waits_quietly(3)).await;
@@ -213,7 +208,7 @@ fn any_name_can_be_waited_for(spawn: Spawn) {
         ] {
             let holder = stack.lock(name).acquire().await.unwrap();
             let (client, seen) = stack.watched();
-            let lock = client.lock(name).unwrap();
+            let lock = client.lock(name);
             let waiter = meanwhile(async move { lock.acquire().await });
             eventually(|| seen.waits_quietly(3)).await;
             holder.release().await.unwrap();

@@ -66,8 +66,8 @@ fn client<'a>(bridges: impl Iterator<Item = &'a stack::Bridge>) -> TestClient {
 }
 
 fn lock(client: &TestClient) -> TestLock {
-    let lock = client.lock(NAME).expect("a name");
-    lock.ttl(TTL).expect("a ttl").wait(ms(20_000))
+    let lock = client.lock(NAME);
+    lock.ttl(TTL).wait(ms(20_000))
 }
 
 fn say(bridge: &stack::Bridge, command: &str) -> redis::Value {
@@ -85,7 +85,7 @@ fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere() {
     run(async {
         let bridges = Bridges::spawn(3);
         bridges.grow_up().await;
-        let labelled = bridges.lock().label("worker 7").expect("a label");
+        let labelled = bridges.lock().label("worker 7");
         let lease = labelled.acquire().await.expect("free");
         eventually(|| bridges.votes() == 3).await;
         let other = bridges.lock().try_acquire().await;
@@ -262,7 +262,7 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
             .into_token();
         let state = bridges.lock().inspect().await.expect("answers");
         assert!(state.holder.is_some() && state.quarantine_remaining.is_none());
-        let held = client.lock(NAME).expect("a name").inspect().await;
+        let held = client.lock(NAME).inspect().await;
         // So has one that names a holder.
         assert!(
             held.is_ok_and(|state| state.holder.is_some() && state.quarantine_remaining.is_none())
@@ -302,10 +302,8 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
             assert!(error.to_string().contains(word), "{error}");
         };
         let get = Command::new("GET").key("{sku:42}:stock");
-        refused(
-            client.reentrant(NAME, "owner").expect_err("one bridge"),
-            "one bridge",
-        );
+        let reentrant = client.reentrant(NAME, "owner").try_acquire().await;
+        refused(reentrant.expect_err("one bridge"), "one bridge");
         refused(
             client
                 .read(std::slice::from_ref(&get))

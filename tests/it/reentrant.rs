@@ -15,7 +15,7 @@ const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
 impl Stack {
     fn reentrant(&self, owner: &str) -> TestLock {
-        self.client().reentrant("a", owner).unwrap()
+        self.client().reentrant("a", owner)
     }
 
     fn counts(&mut self) -> HashMap<String, u64> {
@@ -97,7 +97,7 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(spawn: Spaw
     run(async {
         let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        let short = stack.reentrant(OWNER).ttl(ms(2_000)).unwrap();
+        let short = stack.reentrant(OWNER).ttl(ms(2_000));
         let inner = short.acquire().await.unwrap();
         inner.renew().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 9_000);
@@ -178,7 +178,7 @@ fn a_waiter_hears_of_redissons_release(spawn: Spawn) {
         let mut stack = spawn();
         let _: () = stack.redis("HINCRBY a theirs:1 1");
         let (client, seen) = stack.watched();
-        let lock = client.reentrant("a", OWNER).unwrap();
+        let lock = client.reentrant("a", OWNER);
         let waiter = tokio::task::spawn_local(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         let _: () = stack.redis("DEL a");
@@ -193,8 +193,8 @@ fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners(spawn: Spaw
     run(async {
         let mut stack = spawn();
         let (client, seen) = stack.watched();
-        let lock = client.reentrant("a", OWNER).unwrap();
-        let lock = lock.ttl(ms(3_000)).unwrap();
+        let lock = client.reentrant("a", OWNER);
+        let lock = lock.ttl(ms(3_000));
         let is_renewal = |code: &&String| *code == "renewed";
         let mut outlived_its_ttl = false;
         let stopped = lock
@@ -221,7 +221,7 @@ fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
         for fault in [LoseReply, Duplicate] {
             let proxy = Proxy::before(&stack, [fault, fault]).await;
             let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-            let lock = proxy.client.reentrant("a", OWNER).unwrap();
+            let lock = proxy.client.reentrant("a", OWNER);
             let inner = lock.acquire().await.unwrap();
             assert_eq!((inner.fence(), stack.count(OWNER)), (outer.fence(), 2));
             inner.release().await.unwrap();
@@ -237,7 +237,7 @@ fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
         let proxy = Proxy::before(&stack, [LoseReply]).await;
         let client = proxy.client.clone().max_attempts(1);
-        let given_up = client.reentrant("a", OWNER).unwrap().try_acquire().await;
+        let given_up = client.reentrant("a", OWNER).try_acquire().await;
         assert!(given_up.unwrap_err().is_outcome_unknown());
         eventually(|| stack.count(OWNER) == 1).await;
         outer.release().await.unwrap();
@@ -248,7 +248,7 @@ fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
 fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let short = stack.reentrant(OWNER).ttl(ms(500)).unwrap();
+        let short = stack.reentrant(OWNER).ttl(ms(500));
         let stale = short.acquire().await.unwrap();
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
         let later = stack.reentrant(OWNER).acquire().await.unwrap();
@@ -301,8 +301,8 @@ fn what_it_cannot_do_is_refused(spawn: Spawn) {
         assert_eq!(fair.acquire().await.unwrap_err().code(), "invalid_argument");
         let client = stack.client();
         for owner in ["", &"o".repeat(513)] {
-            let refused = client.reentrant("a", owner).unwrap_err();
-            assert_eq!(refused.code(), "invalid_argument");
+            let refused = client.reentrant("a", owner).try_acquire().await;
+            assert_eq!(code(refused), "invalid_argument");
         }
         // A lock of the other kind on the same key is nobody's to enter.
         let mutex = stack.lock("a").try_acquire().await.unwrap();

@@ -41,10 +41,10 @@ fn a_replica_is_passing_since_a_fail_over_may_be_under_way() {
         let primary = RedisServer::start(&[]);
         let replica = RedisServer::replica_of(&primary, &[]);
         let (_bridge, client) = before(&replica);
-        is_passing(&refused(&client.lock("a").unwrap()).await, "READONLY");
+        is_passing(&refused(&client.lock("a")).await, "READONLY");
         // Once it is promoted, it is the lock's.
         let _: () = replica.ask("REPLICAOF NO ONE");
-        let lease = client.lock("a").unwrap().try_acquire().await.unwrap();
+        let lease = client.lock("a").try_acquire().await.unwrap();
         let _: () = replica.ask(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
         is_passing(&lease.renew().await.unwrap_err(), "READONLY");
         is_passing(&lease.release().await.unwrap_err(), "READONLY");
@@ -64,7 +64,7 @@ fn a_replica_that_lost_its_primary_is_passing() {
             let info: String = replica.ask("INFO replication");
             info.contains("master_link_status:down")
         });
-        is_passing(&refused(&client.lock("a").unwrap()).await, "MASTERDOWN");
+        is_passing(&refused(&client.lock("a")).await, "MASTERDOWN");
     });
 }
 
@@ -73,10 +73,10 @@ fn a_primary_that_misses_its_replicas_is_passing() {
     run(async {
         let redis = RedisServer::start(&[]);
         let (_bridge, client) = before(&redis);
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         let _: () = redis.ask("CONFIG SET min-replicas-to-write 1");
-        is_passing(&refused(&client.lock("b").unwrap()).await, "NOREPLICAS");
+        is_passing(&refused(&client.lock("b")).await, "NOREPLICAS");
         is_passing(&lease.renew().await.unwrap_err(), "NOREPLICAS");
         let write = [Command::new("SET").key("{a}:n").arg(1)];
         is_passing(&lease.exec(&write).await.unwrap_err(), "NOREPLICAS");
@@ -93,10 +93,10 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
         let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
         let (_bridge, client) = before(&redis);
         let locks = [client.lock("a"), client.reentrant("b", "me")];
-        for lock in locks.map(Result::unwrap) {
+        for lock in locks {
             let lease = lock.try_acquire().await.unwrap();
             let _: () = redis.ask("CONFIG SET maxmemory 1");
-            is_final(&refused(&client.lock("c").unwrap()).await, "OOM");
+            is_final(&refused(&client.lock("c")).await, "OOM");
             lease.renew().await.unwrap();
             lease.release().await.unwrap();
             let _: () = redis.ask("CONFIG SET maxmemory 0");
@@ -116,7 +116,7 @@ fn a_redis_that_cannot_save_refuses() {
     run(async {
         let redis = RedisServer::start(&[]);
         let (_bridge, client) = before(&redis);
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         std::fs::remove_dir_all(redis.folder()).unwrap();
         let saves: redis::RedisResult<()> = redis.try_ask(&["CONFIG", "SET", "save", "3600 1"]);
@@ -127,7 +127,7 @@ fn a_redis_that_cannot_save_refuses() {
                 .ask::<String>("INFO persistence")
                 .contains("rdb_last_bgsave_status:err")
         });
-        is_final(&refused(&client.lock("b").unwrap()).await, "MISCONF");
+        is_final(&refused(&client.lock("b")).await, "MISCONF");
         is_final(&lease.release().await.unwrap_err(), "MISCONF");
         let _: () = redis.ask("CONFIG SET stop-writes-on-bgsave-error no");
         lease.release().await.unwrap();
@@ -144,7 +144,7 @@ fn a_redis_that_loads_its_data_is_passing() {
             "1024",
         ]);
         let (_bridge, client) = before(&redis);
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         let _: () = redis.ask("DEBUG POPULATE 2000 key 2048");
         // 10 ms for each key: 20 s, unless it is told to hurry.
@@ -183,7 +183,7 @@ fn a_redis_that_runs_somebody_elses_script_is_passing() {
             let pong: redis::RedisResult<String> = redis.try_ask(&["PING"]);
             pong.is_err_and(|error| error.code() == Some("BUSY"))
         });
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         is_passing(&refused(&lock).await, "BUSY");
         let _: () = redis.ask("SCRIPT KILL");
         assert!(busy.await.unwrap().is_err());
@@ -196,7 +196,7 @@ fn a_cluster_without_an_owner_of_the_slot_is_passing() {
     run(async {
         let redis = RedisServer::start(&["--cluster-enabled", "yes"]);
         let (_bridge, client) = before(&redis);
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         is_passing(&refused(&lock).await, "CLUSTERDOWN");
         let _: () = redis.ask("CLUSTER ADDSLOTSRANGE 0 16383");
         redis.wait_until("it has them all", |redis| {
@@ -216,6 +216,6 @@ fn a_bridge_that_does_not_follow_a_cluster_is_told_from_one_that_is_away() {
         let (_bridge, client) = before(named);
         let elsewhere = |name: &&str| cluster.owner(cluster.slot(name)) != 0;
         let name = ["a", "b", "c"].into_iter().find(elsewhere).unwrap();
-        is_final(&refused(&client.lock(name).unwrap()).await, "MOVED");
+        is_final(&refused(&client.lock(name)).await, "MOVED");
     });
 }

@@ -8,7 +8,7 @@ use xtask::stack::{self, RedisServer};
 
 use crate::support::faulty::{Fault, Proxy, json, serve};
 use crate::support::watched::watch;
-use crate::support::{Http, TestLock, Tokio, client, client_of, eventually, ms, run};
+use crate::support::{Http, TestLock, Tokio, client, client_of, code, eventually, ms, run};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -44,12 +44,12 @@ impl Pair {
     fn lock(&self) -> TestLock {
         let bridge = &self.before_primary;
         let client = client(bridge.url(), bridge.token());
-        client.lock("a").unwrap().ttl(LONG).unwrap()
+        client.lock("a").ttl(LONG)
     }
 
     /// One that the replica must have.
     fn replicated(&self, within: Duration) -> TestLock {
-        self.lock().wait_for_replicas(1, within).unwrap()
+        self.lock().wait_for_replicas(1, within)
     }
 
     /// From now on the replica hears of nothing.
@@ -67,7 +67,7 @@ impl Pair {
         self.primary.kill();
         let _: () = self.replica.ask("REPLICAOF NO ONE");
         let bridge = &self.before_replica;
-        client(bridge.url(), bridge.token()).lock("a").unwrap()
+        client(bridge.url(), bridge.token()).lock("a")
     }
 }
 
@@ -183,11 +183,11 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
         let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
         let proxy = Proxy::to(bridge.url(), route, []).await;
         let locks = [proxy.client.lock("a"), proxy.client.reentrant("b", "me")];
-        for lock in locks.map(Result::unwrap) {
-            let ample = lock.clone().wait_for_replicas(1, AMPLE).unwrap();
+        for lock in locks {
+            let ample = lock.clone().wait_for_replicas(1, AMPLE);
             let granted = ample.try_acquire().await.unwrap();
             pair.cut();
-            let lock = lock.wait_for_replicas(1, BRIEF).unwrap();
+            let lock = lock.wait_for_replicas(1, BRIEF);
             let lease = lock.resume(granted.into_token()).unwrap();
             for write in [vec![], vec![Command::new("INCR").key("n")]] {
                 proxy.next(Fault::LoseReply);
@@ -215,11 +215,7 @@ fn who_is_handed_the_lock_asks_whether_the_replicas_have_it() {
         let bridge = &pair.before_primary;
         let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
         let (client, seen) = watch(bridge);
-        let lock = client
-            .lock("a")
-            .unwrap()
-            .wait_for_replicas(1, AMPLE)
-            .unwrap();
+        let lock = client.lock("a").wait_for_replicas(1, AMPLE);
         let waiter = spawn_local(async move { lock.wait(LONG).acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
@@ -237,11 +233,7 @@ fn scripts_may_be_cached_where_replicas_are_asked_for() {
         let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
         let client = Client::new(bridge.script_cache(true), Http::default(), Tokio::default());
         for _ in 0..2 {
-            let lock = client
-                .lock("a")
-                .unwrap()
-                .wait_for_replicas(1, AMPLE)
-                .unwrap();
+            let lock = client.lock("a").wait_for_replicas(1, AMPLE);
             let lease = lock.try_acquire().await.unwrap();
             lease.renew().await.unwrap();
             lease.release().await.unwrap();
@@ -251,30 +243,20 @@ fn scripts_may_be_cached_where_replicas_are_asked_for() {
 
 #[test]
 fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
-    let bridge = || Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
-    let lock = Client::new(bridge(), Http::default(), Tokio::default())
-        .lock("a")
-        .unwrap();
-    for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
-        let error = lock.clone().wait_for_replicas(count, within).unwrap_err();
-        assert_eq!(error.code(), "invalid_argument");
-    }
-    let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
-    let error = quorum
-        .lock("a")
-        .unwrap()
-        .wait_for_replicas(1, AMPLE)
-        .unwrap_err();
-    assert_eq!(error.code(), "invalid_argument");
     run(async {
+        let bridge = || Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
+        let lock = Client::new(bridge(), Http::default(), Tokio::default()).lock("a");
+        for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
+            let lock = lock.clone().wait_for_replicas(count, within);
+            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+        }
+        let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
+        let lock = quorum.lock("a").wait_for_replicas(1, AMPLE);
+        assert_eq!(code(lock.try_acquire().await), "invalid_argument");
         let webdis = Bridge::webdis("http://127.0.0.1:1", "user", "password").unwrap();
-        let lock = client_of(webdis).lock("a").unwrap();
-        let error = lock
-            .wait_for_replicas(1, AMPLE)
-            .unwrap()
-            .try_acquire()
-            .await;
-        assert_eq!(error.err().unwrap().code(), "invalid_argument");
+        let lock = client_of(webdis).lock("a");
+        let error = lock.wait_for_replicas(1, AMPLE).try_acquire().await;
+        assert_eq!(code(error), "invalid_argument");
     });
 }
 
@@ -334,11 +316,7 @@ fn every_answer_to_a_wait_has_its_outcome() {
             })
             .await;
             let client = client(&url, "credential").max_attempts(1);
-            let lock = client
-                .lock("a")
-                .unwrap()
-                .wait_for_replicas(1, ms(10))
-                .unwrap();
+            let lock = client.lock("a").wait_for_replicas(1, ms(10));
             match lock.try_acquire().await {
                 Ok(_) => assert_eq!(code, "granted", "{shown}"),
                 Err(error) => {

@@ -37,7 +37,7 @@ fn what_a_bridge_says_of_when_to_come_back_is_read_as_far_as_it_is_a_number_of_s
             for status in [429, 503] {
                 let url = busy(status, header).await;
                 let client = client(&url, "credential").max_attempts(1);
-                let error = client.lock("a").unwrap().try_acquire().await.unwrap_err();
+                let error = client.lock("a").try_acquire().await.unwrap_err();
                 let Error::Unavailable { retry_after, .. } = error else {
                     panic!("{header}: {error}");
                 };
@@ -57,7 +57,7 @@ fn a_quorum_that_says_to_come_back_tomorrow_keeps_nobody_that_long() {
             bridges.push(Bridge::upstash(&url, "credential").unwrap());
         }
         let client = Client::quorum(bridges, Http::default(), Tokio::default()).unwrap();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         for error in [
             lock.try_acquire().await.unwrap_err(),
             lock.acquire().await.unwrap_err(),

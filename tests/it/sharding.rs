@@ -45,18 +45,18 @@ fn each_lock_lives_behind_one_bridge_with_all_that_is_its_own() {
         let mut seen = BTreeSet::new();
         for number in 0..12 {
             let name = format!("sku:{number}");
-            let lease = client.lock(&name).unwrap().try_acquire().await.unwrap();
+            let lease = client.lock(&name).try_acquire().await.unwrap();
             let places = shards.places(&name);
             assert_eq!(places.len(), 1);
             assert_eq!(shards.places(&format!("{{{name}}}:fence")), places);
             // Another client of the same bridges looks there, too.
-            let other = shards.client().lock(&name).unwrap().try_acquire().await;
+            let other = shards.client().lock(&name).try_acquire().await;
             assert_eq!(other.unwrap_err().code(), "held");
             let stock = format!("{{{name}}}:stock");
             let write = Command::new("SET").key(&stock).arg(7);
             lease.commit(&[write]).await.unwrap();
             let read = Command::new("GET").key(&stock);
-            let replies = client.shard_of(&name).unwrap().read(&[read]).await;
+            let replies = client.shard_of(&name).read(&[read]).await;
             assert_eq!(replies, Ok(vec![Reply::Bytes("7".into())]));
             seen.extend(places);
         }
@@ -72,18 +72,11 @@ fn names_of_one_hash_tag_live_together() {
         let names = ["{cart:7}", "{cart:7}:a", "b:{cart:7}"];
         let mut places = BTreeSet::new();
         for name in names {
-            client
-                .lock(name)
-                .unwrap()
-                .try_acquire()
-                .await
-                .unwrap()
-                .into_token();
+            client.lock(name).try_acquire().await.unwrap().into_token();
             places.extend(shards.places(&format!("shop:{name}")));
         }
         client
             .reentrant("{cart:7}:c", "owner")
-            .unwrap()
             .try_acquire()
             .await
             .unwrap()
@@ -97,7 +90,7 @@ fn names_of_one_hash_tag_live_together() {
 fn a_release_hands_a_lock_over_behind_its_bridge() {
     run(async {
         let shards = Shards::spawn();
-        let lock = shards.client().lock("sku:42").unwrap().wait(ms(30_000));
+        let lock = shards.client().lock("sku:42").wait(ms(30_000));
         let holder = lock.try_acquire().await.unwrap();
         let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
         while shards.places("{sku:42}:queue").is_empty() {

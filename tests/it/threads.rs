@@ -24,7 +24,7 @@ struct Shop {
 /// Holds the lock for as long as its customer waits.
 async fn hold(State(shop): State<Shop>) -> String {
     let held = async {
-        let _lease = shop.client.lock("a")?.acquire().await?;
+        let _lease = shop.client.lock("a").acquire().await?;
         shop.has_lease.notify_one();
         std::future::pending::<Result<(), Error>>().await
     };
@@ -72,10 +72,7 @@ async fn one_holder_at_a_time_on_several_threads() {
     let client = native::client(stack.route());
     let handlers: Vec<_> = (0..8)
         .map(|_| {
-            let lock = client
-                .lock("a")
-                .expect("a lock")
-                .wait(Duration::from_secs(60));
+            let lock = client.lock("a").wait(Duration::from_secs(60));
             tokio::spawn(async move {
                 lock.run(async |lease| {
                     let read = edgelock::Command::new("GET").key("{a}:n");
@@ -98,7 +95,7 @@ async fn one_holder_at_a_time_on_several_threads() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_may_be_dropped_on_a_thread_that_is_not_of_the_runtime() {
     let mut stack = Stack::spawn();
-    let lock = native::client(stack.route()).lock("a").expect("a lock");
+    let lock = native::client(stack.route()).lock("a");
     let lease = lock.acquire().await.expect("a lease");
     std::thread::spawn(|| drop(lease)).join().expect("no panic");
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;
@@ -110,7 +107,7 @@ fn a_lease_that_is_dropped_when_its_runtime_is_gone_is_left_to_its_ttl() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let bridge: Bridge = stack.route();
     let lease = runtime.block_on(async {
-        let lock = native::client(bridge).lock("a")?.ttl(ms(60_000))?;
+        let lock = native::client(bridge).lock("a").ttl(ms(60_000));
         lock.acquire().await
     });
     drop(runtime);

@@ -30,7 +30,7 @@ pub(crate) fn meanwhile<O: 'static>(work: impl Future<Output = O> + 'static) -> 
 
 /// Waits for the lock `a` while the test goes on.
 pub(crate) fn acquire(client: &WatchedClient) -> JoinHandle<Result<Watched, Error>> {
-    let lock = client.lock("a").unwrap().wait(LONG);
+    let lock = client.lock("a").wait(LONG);
     meanwhile(async move { lock.acquire().await })
 }
 
@@ -65,7 +65,7 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
         let proxy = Proxy::before(&stack, []).await;
         let client = client_of(stack.route_by(&proxy.url).push(true));
         let holder = stack.lock("a").acquire().await.unwrap();
-        let lock = client.lock("a").unwrap().wait(LONG);
+        let lock = client.lock("a").wait(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
         // Asked, found that the bridge has no subscriptions, asked again.
         eventually(|| proxy.seen().len() >= 4).await;
@@ -75,7 +75,7 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
         // It is not tried again.
         let holder = stack.lock("a").acquire().await.unwrap();
         let before = proxy.seen().len();
-        let lock = client.lock("a").unwrap().wait(LONG);
+        let lock = client.lock("a").wait(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| proxy.seen().len() >= before + 3).await;
         holder.release().await.unwrap();
@@ -140,7 +140,7 @@ fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
             } else {
                 stack.client()
             };
-            let lock = client.lock("a").unwrap().fair(true).wait(LONG);
+            let lock = client.lock("a").fair(true).wait(LONG);
             waiters.push(meanwhile(async move {
                 let lease = lock.acquire().await.unwrap();
                 let fence = lease.fence();

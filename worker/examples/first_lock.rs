@@ -27,8 +27,8 @@ async fn sell_one(
     let host = Host::default().wait_until(move |task| context.wait_until(task));
     let client = Client::new(Bridge::upstash(url, credential)?, Fetch::default(), host);
     let lock = client
-        .lock("sku:42")?
-        .ttl(Duration::from_secs(10))?
+        .lock("sku:42")
+        .ttl(Duration::from_secs(10))
         .wait(Duration::from_secs(3));
 
     // One request takes the lock and reads; one writes and gives it back. If the lease were lost meanwhile, the write would

@@ -16,9 +16,9 @@ const PREFIX: &str = "lock:";
 impl<T: Transport, R: Runtime> Shop<T, R> {
     pub(crate) async fn acquire_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
         let Acquire { ttl_ms, wait_ms } = input::parse_optional(body)?;
-        let lock = with_ttl(self.service_lock(name)?, ttl_ms)?;
         let wait = Duration::from_millis(wait_ms.get());
-        let lease = lock.wait(wait).acquire().await;
+        let lock = self.service_lock(name).ttl(duration(ttl_ms)).wait(wait);
+        let lease = lock.acquire().await;
         let lease = lease.map_err(|error| match error {
             Error::Held { remaining, .. } => held(remaining),
             error => Problem::of(error),
@@ -38,9 +38,9 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
 
     pub(crate) async fn renew_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
         let Renew { token, ttl_ms } = input::parse(body)?;
-        let mut lock = self.service_lock(name)?;
+        let mut lock = self.service_lock(name);
         if let Some(ttl) = ttl_ms {
-            lock = with_ttl(lock, ttl)?;
+            lock = lock.ttl(duration(ttl));
         }
         let lease = lock.resume(token).map_err(Problem::of)?;
         let renewed = lease.renew().await;
@@ -59,14 +59,14 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
 
     pub(crate) async fn release_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
         let Release { token } = input::parse(body)?;
-        let lock = self.service_lock(name)?;
+        let lock = self.service_lock(name);
         let lease = lock.resume(token).map_err(Problem::of)?;
         lease.release().await.map_err(lost)?;
         Ok(Response::json(200, &Released { released: true }))
     }
 
     pub(crate) async fn inspect_lock(&self, name: &str) -> Result<Response, Problem> {
-        let lock = self.service_lock(name)?;
+        let lock = self.service_lock(name);
         let found = lock.inspect().await.map_err(Problem::of)?;
         let holder = found.holder;
         Ok(Response::json(
@@ -80,12 +80,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         ))
     }
 
-    fn service_lock(&self, name: &str) -> Result<Lock<T, R>, Problem> {
-        self.client
-            .clone()
-            .prefix(PREFIX)
-            .lock(name)
-            .map_err(Problem::of)
+    fn service_lock(&self, name: &str) -> Lock<T, R> {
+        self.client.clone().prefix(PREFIX).lock(name)
     }
 }
 
@@ -116,9 +112,8 @@ struct Inspected<'a> {
     fence: Option<u64>,
 }
 
-fn with_ttl<T: Transport, R: Runtime>(lock: Lock<T, R>, ttl: Ttl) -> Result<Lock<T, R>, Problem> {
-    lock.ttl(Duration::from_millis(ttl.get()))
-        .map_err(Problem::of)
+fn duration(ttl: Ttl) -> Duration {
+    Duration::from_millis(ttl.get())
 }
 
 fn held(remaining: Option<Duration>) -> Problem {

@@ -22,8 +22,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             return Err(Problem::sold_out());
         }
         let ledger = Ledger::of(sku);
-        let lock = self.section_lock(&ledger.lock_name())?.wait(WAIT);
-        let lock = lock.ttl(TTL).map_err(Problem::of)?;
+        let lock = self.section_lock(&ledger.lock_name()).wait(WAIT).ttl(TTL);
         let placed = Placed {
             ledger,
             order: order.clone(),

@@ -39,7 +39,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         reads: &[Command],
         decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
     ) -> Result<(A, Vec<Reply>), Problem> {
-        let lock = self.section_lock(name)?.wait(WAIT);
+        let lock = self.section_lock(name).wait(WAIT);
         let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
         finish(lease, &replies, decide).await
     }
@@ -53,7 +53,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         name: &str,
         reads: &[Command],
     ) -> Result<Option<(Lease<T, R>, Vec<Reply>)>, Problem> {
-        let lock = self.section_lock(name)?.wait(Duration::ZERO);
+        let lock = self.section_lock(name).wait(Duration::ZERO);
         match lock.acquire_and_read(reads).await {
             Ok(entered) => Ok(Some(entered)),
             Err(Error::Held { .. }) => Ok(None),
@@ -62,11 +62,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     }
 
     /// The lock of a section.
-    pub(crate) fn section_lock(&self, name: &str) -> Result<Lock<T, R>, Problem> {
-        self.client
-            .lock(name)
-            .and_then(|lock| lock.ttl(TTL))
-            .map_err(Problem::of)
+    pub(crate) fn section_lock(&self, name: &str) -> Lock<T, R> {
+        self.client.lock(name).ttl(TTL)
     }
 }
 

@@ -30,7 +30,7 @@ struct Fate {
 impl Mortal {
     fn lock(&self, bridge: Bridge) -> Lock<Http, Self> {
         let client = Client::new(bridge, Http::default(), self.clone());
-        client.request_timeout(ms(800)).lock("a").unwrap()
+        client.request_timeout(ms(800)).lock("a")
     }
 
     /// Nothing goes on in the background any more. It is dropped, or it merely stands still.
@@ -189,7 +189,7 @@ fn a_host_that_runs_nothing_in_the_background_is_told_so() {
         let idle = Idle(Tokio::default());
         let client = Client::new(stack.route(), Http::default(), idle);
         let sale = GroupCommit::new(Sale);
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let error = sale.submit(&lock, order(0)).await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),

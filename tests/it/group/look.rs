@@ -26,7 +26,7 @@ fn what_needs_no_turn_is_answered_by_a_request_that_all_share() {
         // It does not even wait for a lock that another holds.
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let answers = sale::answers(&looking(), &lock, (0..20).map(order)).await;
         assert_eq!(answers, [Answer::SoldOut; 20]);
         assert_eq!((seen.sent(), seen.events().len()), (2, 0));
@@ -40,7 +40,7 @@ fn what_a_look_does_not_answer_has_its_turn() {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 5");
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let answers = sale::answers(&looking(), &lock, (0..10).map(order)).await;
         let left: Vec<_> = answers.iter().map(|answer| answer.left()).collect();
         let sold = (0..5).rev().map(Some);
@@ -79,7 +79,7 @@ fn what_was_never_decided_is_not_unknown() {
             // The acquisition, whose reply never comes.
             let faults = [Pass; 1].into_iter().take(passing);
             let proxy = Proxy::before(&stack, faults.chain([LoseReply; 3])).await;
-            let lock = proxy.client.lock("a").unwrap();
+            let lock = proxy.client.lock("a");
             // One that waits would ask again.
             let hasty = lock.clone().wait(ms(0));
             let error = sale.submit(&hasty, order(0)).await.unwrap_err();
@@ -100,7 +100,7 @@ fn a_look_that_fails_costs_an_item_nothing_but_time() {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
         let proxy = Proxy::before(&stack, [LoseReply; 3]).await;
-        let lock = proxy.client.lock("a").unwrap();
+        let lock = proxy.client.lock("a");
         let answer = looking().submit(&lock, order(0)).await.unwrap();
         assert_eq!(answer.left(), Some(8));
     });
@@ -114,7 +114,7 @@ fn looks_do_not_wait_for_each_other() {
         // The answer to the first is on its way for very long.
         let proxy = Proxy::before(&stack, [Delay]).await;
         let (client, seen) = watch(stack.route_by(&proxy.url));
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let sale = looking();
         let others = async {
             eventually(|| seen.sent() == 1).await;
@@ -162,7 +162,7 @@ fn looks_do_not_wait_for_another_client_s_clock() {
         let old = Client::new(bridge, Http::default(), Old::default());
         let old = old.request_timeout(ms(60_000));
         let sale = looking();
-        let lock = old.lock("a").unwrap();
+        let lock = old.lock("a");
         let young = async {
             eventually(|| proxy.seen().len() == 1).await;
             let (sale, lock) = (&sale, stack.lock("a"));
@@ -184,7 +184,7 @@ fn where_items_take_turns_they_wait_for_no_look() {
         // A look and a turn, from which it is known.
         let proxy = Proxy::before(&stack, [Pass, Pass, Pass, Delay, Delay]).await;
         let client = proxy.client.clone().request_timeout(ms(60_000));
-        let lock = client.lock("a").unwrap();
+        let lock = client.lock("a");
         let sale = looking();
         assert_eq!(sale.submit(&lock, order(0)).await.unwrap().left(), Some(8));
         let second = sale.submit(&lock, order(1));

@@ -143,7 +143,7 @@ fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
         let _: () = stack.redis("SET stock 9");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let sale = GroupCommit::new(Sale);
-        let of = |limit| stack.client().request_timeout(limit).lock("a").unwrap();
+        let of = |limit| stack.client().request_timeout(limit).lock("a");
         let (slow, hasty) = (of(ms(60_000)), of(ms(100)));
         let first = sale.submit(&slow, order(0));
         let second = sale.submit(&hasty, order(1));
@@ -167,7 +167,7 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
         let sale = GroupCommit::new(Sale).max_items(1);
         // They look by themselves after half of that.
         let client = stack.client().request_timeout(ms(600_000));
-        let lock = client.lock("a").unwrap().wait(ms(600_000));
+        let lock = client.lock("a").wait(ms(600_000));
         let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
         let others = async {
             let mut deaf: Vec<_> = (1..9)
@@ -246,7 +246,7 @@ fn numbers_may_be_as_large_as_they_come() {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
         let client = stack.client().request_timeout(Duration::MAX);
-        let lock = client.lock("a").unwrap().wait(Duration::MAX);
+        let lock = client.lock("a").wait(Duration::MAX);
         let sale = GroupCommit::new(Sale)
             .max_items(usize::MAX)
             .max_bytes(usize::MAX)

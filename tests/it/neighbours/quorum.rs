@@ -23,9 +23,9 @@ fn each_excludes_the_other_over_the_same_servers() {
             redis_semaphore::CLIENT,
             rslock::CLIENT,
         ] {
-            let lock = ours.clone().prefix(theirs.prefix).lock(NAME).unwrap();
+            let lock = ours.clone().prefix(theirs.prefix).lock(NAME);
             // Servers that are younger than the ttl have no say.
-            let lock = lock.ttl(ms(1_000)).unwrap().wait(ms(60_000));
+            let lock = lock.ttl(ms(1_000)).wait(ms(60_000));
             let mut theirs = (theirs.start)(&bridges);
             assert!(theirs.acquire(NAME, 20_000).await);
             assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");

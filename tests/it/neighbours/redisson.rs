@@ -61,7 +61,7 @@ impl Redisson {
             name,
             channel,
         };
-        (theirs, stack.client().reentrant(name, OURS).unwrap())
+        (theirs, stack.client().reentrant(name, OURS))
     }
 
     /// With the ttl that its watchdog keeps up.
@@ -135,7 +135,7 @@ fn one_owner_counts_up_and_down_in_both() {
     run(async {
         for mut stack in both() {
             let (mut theirs, _) = Redisson::beside(&stack, TAGGED);
-            let ours = stack.client().reentrant(theirs.name, OWNER).unwrap();
+            let ours = stack.client().reentrant(theirs.name, OWNER);
             let one = vec![(OWNER.to_owned(), 1)];
             let two = vec![(OWNER.to_owned(), 2)];
 
@@ -192,10 +192,7 @@ fn our_waiter_hears_its_unlock() {
             let (mut theirs, _) = Redisson::beside(&stack, TAGGED);
             assert_eq!(theirs.try_lock(), None);
             let (client, seen) = stack.watched();
-            let ours = client
-                .reentrant(theirs.name, OURS)
-                .unwrap()
-                .wait(ms(60_000));
+            let ours = client.reentrant(theirs.name, OURS).wait(ms(60_000));
             let waiter = tokio::task::spawn_local(async move { ours.acquire().await });
             eventually(|| seen.waits_quietly(3)).await;
             assert_eq!(theirs.eval::<u64>(script), 1);
@@ -241,7 +238,7 @@ fn its_hold_has_a_fence_above_all_before() {
         let before = ours.acquire().await.unwrap();
         before.release().await.unwrap();
         assert_eq!(theirs.try_lock(), None);
-        let same = stack.client().reentrant(theirs.name, OWNER).unwrap();
+        let same = stack.client().reentrant(theirs.name, OWNER);
         let nested = same.acquire().await.unwrap();
         assert!(nested.fence() > before.fence());
         nested.release().await.unwrap();

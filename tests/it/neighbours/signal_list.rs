@@ -7,13 +7,13 @@ use super::NAME;
 use super::program::Program;
 use crate::support::faulty::Fault::LoseReply;
 use crate::support::faulty::Proxy;
-use crate::support::{Stack, TestClient, TestLock, eventually, ms, run};
+use crate::support::{Stack, TestClient, TestLock, code, eventually, ms, run};
 
 const LIST: &str = "lock-signal:sku:42";
 
 fn signalling(client: TestClient) -> TestLock {
-    let lock = client.prefix("lock:").lock(NAME).unwrap();
-    lock.signal_list(LIST).unwrap()
+    let lock = client.prefix("lock:").lock(NAME);
+    lock.signal_list(LIST)
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn it_has_one_element_once_the_lock_is_free_and_none_when_it_is_handed_over() {
         let ours = signalling(stack.client());
         let lease = ours.try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.prefix("lock:").lock(NAME).unwrap().wait(ms(60_000));
-        let waiting = lock.signal_list(LIST).unwrap();
+        let lock = client.prefix("lock:").lock(NAME).wait(ms(60_000));
+        let waiting = lock.signal_list(LIST);
         let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         lease.release().await.unwrap();
@@ -116,14 +116,14 @@ fn it_replaces_what_was_there_and_ends_by_itself() {
 fn it_is_a_key_of_its_own_of_a_lock_that_one_holder_has_once() {
     run(async {
         let stack = Stack::spawn();
-        let reentrant = stack.client().reentrant("a", "owner").unwrap();
+        let reentrant = stack.client().reentrant("a", "owner");
         for refused in [
             stack.lock("a").signal_list(""),
             stack.lock("a").signal_list("a"),
             stack.lock("a").signal_list("{b}:queue"),
             reentrant.signal_list("b"),
         ] {
-            assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+            assert_eq!(code(refused.try_acquire().await), "invalid_argument");
         }
     });
 }

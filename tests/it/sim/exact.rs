@@ -98,7 +98,7 @@ fn client(case: &Rc<Case>, machine: &Rc<Machine>) -> SimClient {
 /// Somebody waits for the lock `a` from now on. When it has it.
 fn waits(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     let machine = machine();
-    let lock = client(case, &machine).lock("a").expect("a lock");
+    let lock = client(case, &machine).lock("a");
     meanwhile(case, &machine, async move {
         let wait = Duration::from_secs(60);
         drop(
@@ -129,7 +129,7 @@ fn in_ms(done: &Cell<Option<Time>>) -> Option<u64> {
 fn a_lost_reply_costs_one_retry_and_not_a_ttl() {
     play(|case| async move {
         case.network.lose_next_grant.set(true);
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         drop(lock.acquire().await.expect("a lease"));
         // The time-out, a pause of up to 50 ms, and a request.
         assert!((520..=570).contains(&now(&case)), "{}", now(&case));
@@ -139,7 +139,7 @@ fn a_lost_reply_costs_one_retry_and_not_a_ttl() {
 #[test]
 fn a_release_reaches_who_waits_as_soon_as_its_own_answer_comes() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let held = waits(&case);
         sleep(&case, 1_000).await;
@@ -154,7 +154,7 @@ fn a_release_reaches_who_waits_as_soon_as_its_own_answer_comes() {
 #[test]
 fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let held = waits(&case);
         sleep(&case, 100).await;
@@ -177,7 +177,7 @@ fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
 #[test]
 fn who_waits_for_a_subscription_in_vain_polls_after_a_second() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let asked = now(&case);
         let held = waits(&case);
@@ -203,8 +203,8 @@ fn who_waits_for_a_subscription_in_vain_polls_after_a_second() {
 fn a_dead_holder_is_succeeded_when_its_time_is_up() {
     play(|case| async move {
         let dying = machine();
-        let lock = client(&case, &dying).lock("a").expect("a lock");
-        let lock = lock.ttl(Duration::from_secs(2)).expect("a ttl");
+        let lock = client(&case, &dying).lock("a");
+        let lock = lock.ttl(Duration::from_secs(2));
         let dies = meanwhile(&case, &dying, async move {
             lock.acquire().await.expect("a lease").into_token();
         });
@@ -227,7 +227,7 @@ fn a_wait_ends_in_time_when_nobody_answers() {
             lose_request: 1_000,
             ..STEADY
         });
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         // As long as the three attempts that there are without a wait; as long as the wait, and a request.
         for (wait, least, most) in [(1, 1_500, 1_650), (4, 4_000, 4_500)] {
             let begun = now(&case);
@@ -243,7 +243,7 @@ fn a_wait_ends_in_time_when_nobody_answers() {
 #[test]
 fn a_repeated_write_moves_the_deadline_no_further_than_its_key() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let begun = now(&case);
         case.network.lose_next_grant.set(true);

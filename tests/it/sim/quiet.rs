@@ -192,12 +192,9 @@ impl Line {
         let client = host::client(&self.case, machine, settings);
         match self.name.is_reentrant {
             true => client.reentrant(self.name.name, owner),
-            false => client
-                .lock(self.name.name)
-                .map(|lock| lock.fair(self.name.is_fair)),
+            false => client.lock(self.name.name).fair(self.name.is_fair),
         }
-        .and_then(|lock| lock.ttl(TTL))
-        .expect("a lock")
+        .ttl(TTL)
         .wait(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
         .max_requests(2_000)
     }

@@ -68,6 +68,11 @@ pub(crate) fn noting() -> (Client<Noted, Drawn>, Noted) {
 }
 
 impl Noted {
+    /// Whether anything was sent.
+    pub(crate) fn was_asked(&self) -> bool {
+        !self.0.lock().expect("keys").is_empty()
+    }
+
     /// The keys of every operation of `lock`, and where those who wait for it listen.
     pub(crate) async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
         self.0.lock().expect("keys").clear();

@@ -126,7 +126,7 @@ impl Stack {
     }
 
     pub(crate) fn lock(&self, name: &str) -> TestLock {
-        self.client().lock(name).expect("a name")
+        self.client().lock(name)
     }
 
     /// The last fence of the lock `name` that was issued.

@@ -26,7 +26,7 @@ fn a_wait_is_for_a_bridge_that_is_away_too() {
     for outage in OUTAGES {
         for away in [200, 1_000, 4_000] {
             play(move |case| async move {
-                let lock = client(&case, &machine()).lock("a").expect("a lock");
+                let lock = client(&case, &machine()).lock("a");
                 outage(&case, away * MS);
                 let lock = lock.wait(Duration::from_secs(5));
                 let lease = lock.acquire().await.expect("a lease");
@@ -43,7 +43,7 @@ fn a_wait_is_for_a_bridge_that_is_away_too() {
 fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
     for outage in OUTAGES {
         play(move |case| async move {
-            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            let lock = client(&case, &machine()).lock("a");
             outage(&case, 60_000 * MS);
             let lock = lock.wait(Duration::from_secs(3));
             let error = lock.acquire().await.expect_err("away");
@@ -61,7 +61,7 @@ fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
 fn without_a_wait_it_is_asked_as_often_as_there_are_attempts() {
     for outage in &OUTAGES[..2] {
         play(move |case| async move {
-            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            let lock = client(&case, &machine()).lock("a");
             outage(&case, 60_000 * MS);
             lock.try_acquire().await.expect_err("away");
             // Three ways there and back, and pauses of up to 50 and 100 ms.
@@ -75,7 +75,7 @@ fn without_a_wait_it_is_asked_as_often_as_there_are_attempts() {
 #[test]
 fn requests_to_a_bridge_that_is_away_count_and_end_the_wait() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         case.network.restart_bridge(&case, 60_000 * MS);
         let lock = lock.wait(Duration::from_secs(5)).max_requests(6);
         let error = lock.acquire().await.expect_err("away");
@@ -91,13 +91,13 @@ fn a_wait_goes_on_over_an_outage() {
     for outage in OUTAGES {
         for push in [true, false] {
             play(move |case| async move {
-                let lock = client(&case, &machine()).lock("a").expect("a lock");
-                let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+                let lock = client(&case, &machine()).lock("a");
+                let lock = lock.ttl(Duration::from_secs(60));
                 let lease = lock.acquire().await.expect("a lease");
                 let machine = machine();
                 let settings = Settings { push, ..SETTINGS };
                 let lock = host::client(&case, &machine, settings).lock("a");
-                let lock = lock.expect("a lock").wait(Duration::from_secs(30));
+                let lock = lock.wait(Duration::from_secs(30));
                 let held = meanwhile(&case, &machine, async move {
                     drop(lock.acquire().await.expect("a lease"));
                 });

@@ -8,8 +8,8 @@ fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
     let outcome = Rc::new(Cell::new((0, 0)));
     let noted = outcome.clone();
     play(move |case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
-        let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+        let lock = client(&case, &machine()).lock("a");
+        let lock = lock.ttl(Duration::from_secs(60));
         let lease = lock.acquire().await.expect("a lease");
         case.network.mute.set(Some(status));
         let held = waits(&case);
@@ -46,10 +46,10 @@ fn a_bridge_that_has_no_subscriptions_is_never_asked_again() {
         let machine = machine();
         let client = client(&case, &machine);
         case.network.mute.set(Some(404));
-        let lock = client.lock("a").expect("a lock");
+        let lock = client.lock("a");
         let lease = lock.acquire().await.expect("a lease");
         for opened in [1, 1] {
-            let lock = client.lock("a").expect("a lock");
+            let lock = client.lock("a");
             let lock = lock.wait(Duration::from_millis(500));
             lock.acquire().await.expect_err("held");
             assert_eq!(case.network.opened(), opened);
@@ -61,8 +61,8 @@ fn a_bridge_that_has_no_subscriptions_is_never_asked_again() {
 #[test]
 fn who_may_send_one_more_request_spends_it_on_asking() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
-        let lock = lock.ttl(Duration::from_secs(120)).expect("a ttl");
+        let lock = client(&case, &machine()).lock("a");
+        let lock = lock.ttl(Duration::from_secs(120));
         let lease = lock.acquire().await.expect("a lease");
         case.network.mute.set(Some(503));
         let lock = lock.wait(Duration::from_secs(60)).max_requests(4);
@@ -75,8 +75,8 @@ fn who_may_send_one_more_request_spends_it_on_asking() {
 #[test]
 fn a_stream_that_broke_is_opened_again() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
-        let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+        let lock = client(&case, &machine()).lock("a");
+        let lock = lock.ttl(Duration::from_secs(60));
         let lease = lock.acquire().await.expect("a lease");
         let held = waits(&case);
         sleep(&case, 1_000).await;

@@ -10,7 +10,7 @@ use super::*;
 #[test]
 fn max_hold_of_a_resumed_lease_counts_from_when_it_is_kept() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let lease = lock.resume(lease.into_token()).expect("randomness");
         sleep(&case, 8_000).await;
@@ -27,8 +27,8 @@ fn max_hold_of_a_resumed_lease_counts_from_when_it_is_kept() {
 /// lock until 2,010 ms.
 async fn run_until(case: &Rc<Case>, then: u64) -> (Result<u32, Error>, u64) {
     let machine = machine();
-    let lock = client(case, &machine).lock("a").expect("a lock");
-    let lock = lock.ttl(Duration::from_secs(2)).expect("a ttl");
+    let lock = client(case, &machine).lock("a");
+    let lock = lock.ttl(Duration::from_secs(2));
     let outcome = Rc::new(RefCell::new(None));
     let (told, ours, on) = (outcome.clone(), case.clone(), machine.clone());
     let done = meanwhile(case, &machine, async move {

@@ -20,8 +20,8 @@ fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was
             timeout: Duration::from_secs(5),
             ..SETTINGS
         };
-        let lock = (host::client(&case, &machine(), settings).lock("a")).expect("a lock");
-        let minute = lock.clone().ttl(Duration::from_secs(60)).expect("a ttl");
+        let lock = host::client(&case, &machine(), settings).lock("a");
+        let minute = lock.clone().ttl(Duration::from_secs(60));
         let token = (minute.try_acquire().await.expect("a lease")).into_token();
         let lease = Rc::new(lock.resume(token).expect("randomness"));
         let far = 2_000 * MS;
@@ -56,8 +56,8 @@ fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was
 #[test]
 fn a_renewal_for_less_does_not_shorten_what_is_known_of_the_hold() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
-        let ttl = |s| lock.clone().ttl(Duration::from_secs(s)).expect("a ttl");
+        let lock = client(&case, &machine()).lock("a");
+        let ttl = |s| lock.clone().ttl(Duration::from_secs(s));
         let lease = ttl(60).try_acquire().await.expect("a lease");
         let resumed = ttl(1).resume(lease.into_token()).expect("randomness");
         resumed.renew().await.expect("held");

@@ -9,7 +9,7 @@ use crate::host::SimLock;
 
 /// Renewed every 3,333 ms; the last deadline of one that is not is 9,898 ms.
 fn lock(case: &Rc<Case>) -> SimLock {
-    client(case, &machine()).lock("a").expect("a lock")
+    client(case, &machine()).lock("a")
 }
 
 fn append() -> [Command; 1] {

@@ -12,7 +12,7 @@ fn a_free_lock_is_had_however_long_the_way_and_however_short_the_wait() {
                     latency: way * MS,
                     ..STEADY
                 });
-                let lock = client(&case, &machine()).lock("a").expect("a lock");
+                let lock = client(&case, &machine()).lock("a");
                 let lock = lock.wait(Duration::from_millis(wait));
                 let lease = lock.acquire().await.expect("a lease");
                 assert_eq!(now(&case), 2 * way);
@@ -27,13 +27,13 @@ fn waits_for(wait: u64, after: u64, push: bool) -> Result<u64, u64> {
     let outcome = Rc::new(Cell::new(None));
     let noted = outcome.clone();
     play(move |case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let begun = now(&case);
         let (machine, world) = (machine(), case.world.clone());
         let settings = Settings { push, ..SETTINGS };
         let lock = host::client(&case, &machine, settings).lock("a");
-        let lock = lock.expect("a lock").wait(Duration::from_millis(wait));
+        let lock = lock.wait(Duration::from_millis(wait));
         meanwhile(&case, &machine, async move {
             let acquired = lock.acquire().await;
             let took = world.now() / MS - begun;
@@ -70,7 +70,7 @@ fn a_wait_lasts_for_as_long_as_it_says() {
 #[test]
 fn a_wait_that_is_over_before_the_first_answer_is_none() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         case.events.take();
         let begun = now(&case);
@@ -90,12 +90,12 @@ fn a_wait_that_is_over_before_the_first_answer_is_none() {
 fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
     for push in [true, false] {
         play(move |case| async move {
-            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            let lock = client(&case, &machine()).lock("a");
             let lease = lock.acquire().await.expect("a lease");
             let machine = machine();
             let settings = Settings { push, ..SETTINGS };
             let lock = host::client(&case, &machine, settings).lock("a");
-            let lock = lock.expect("a lock").wait(Duration::from_millis(500));
+            let lock = lock.wait(Duration::from_millis(500));
             let over = meanwhile(&case, &machine, async move {
                 let error = lock.acquire().await.expect_err("held");
                 assert_eq!((error.code(), error.is_outcome_unknown()), ("held", false));
@@ -112,12 +112,12 @@ fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
 #[test]
 fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let begun = now(&case);
         let (machine, world) = (machine(), case.world.clone());
         // Reads have to be asked for, so no message is a lease.
-        let lock = client(&case, &machine).lock("a").expect("a lock");
+        let lock = client(&case, &machine).lock("a");
         let lock = lock.wait(Duration::from_millis(500));
         let ended = meanwhile(&case, &machine, async move {
             let reads = [Command::new("GET").key("log:a")];
@@ -138,7 +138,7 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
         sleep(&case, 500).await;
         assert!(ended.get().is_some());
         // What was handed to it, it gave back.
-        let lock = client(&case, &self::machine()).lock("a").expect("a lock");
+        let lock = client(&case, &self::machine()).lock("a");
         drop(lock.try_acquire().await.expect("a free lock"));
     });
 }
@@ -148,11 +148,10 @@ fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u6
     let told: Rc<Cell<(u64, u32, u64)>> = Rc::default();
     let tells = told.clone();
     play(move |case| async move {
-        let holder = client(&case, &machine()).lock("a").expect("a lock");
+        let holder = client(&case, &machine()).lock("a");
         let ttl = if renewed { 10 } else { 3_600 };
         let holder = holder
             .ttl(Duration::from_secs(ttl))
-            .expect("a ttl")
             .max_hold(Duration::from_secs(4_000));
         let ours = case.clone();
         let machine_of_holder = machine();
@@ -167,11 +166,8 @@ fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u6
         sleep(&case, 100).await;
         let settings = Settings { push, ..SETTINGS };
         let wait = |s, requests| {
-            let lock = host::client(&case, &machine(), settings)
-                .lock("a")
-                .expect("a lock");
+            let lock = host::client(&case, &machine(), settings).lock("a");
             lock.ttl(Duration::from_secs(ttl_s))
-                .expect("a ttl")
                 .wait(Duration::from_secs(s))
                 .max_requests(requests)
         };
@@ -222,8 +218,8 @@ fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
     let told: Rc<Cell<Option<u64>>> = Rc::default();
     let noted = told.clone();
     play_on(redis, move |case| async move {
-        let holder = client(&case, &machine()).lock("a").expect("a lock");
-        let holder = holder.ttl(Duration::from_secs(600)).expect("a ttl");
+        let holder = client(&case, &machine()).lock("a");
+        let holder = holder.ttl(Duration::from_secs(600));
         holder.acquire().await.expect("a lease").into_token();
         let away = machine();
         for number in 0..3 {
@@ -232,9 +228,7 @@ fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
                 push: false,
                 ..SETTINGS
             };
-            let lock = host::client(&case, &on, settings)
-                .lock("a")
-                .expect("a lock");
+            let lock = host::client(&case, &on, settings).lock("a");
             let lock = lock
                 .wait(Duration::from_secs(60 + number))
                 .max_requests(10_000);

@@ -5,10 +5,10 @@ use super::*;
 #[test]
 fn a_lock_that_is_handed_to_who_just_gave_up_is_handed_on_when_it_has_left() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let (machine, world) = (machine(), case.world.clone());
-        let impatient = client(&case, &machine).lock("a").expect("a lock");
+        let impatient = client(&case, &machine).lock("a");
         let impatient = impatient.wait(Duration::from_millis(500));
         let end = now(&case) + 500;
         meanwhile(&case, &machine, async move {

@@ -35,7 +35,7 @@ fn take_turns(redis: Redis, hold: u64, listening: usize, polling: usize) -> Vec<
             };
             let lock = host::client(&case, &machine, settings).lock("a");
             let wait = Duration::from_millis(MINUTE);
-            let lock = lock.expect("a lock").wait(wait).max_requests(1_000);
+            let lock = lock.wait(wait).max_requests(1_000);
             let on = (machine.clone(), case.clone());
             meanwhile(&case, &machine, async move {
                 let (machine, case) = on;
@@ -200,7 +200,7 @@ fn lock_of(case: &Rc<Case>, machine: &Rc<Machine>, kind: Kind) -> host::SimLock 
         push: kind == Kind::Listens,
         ..SETTINGS
     };
-    (host::client(case, machine, settings).lock("a")).expect("a lock")
+    host::client(case, machine, settings).lock("a")
 }
 
 /// One more listens and takes turns of 50 ms, until it has waited for `wait_ms` in vain. When it had them.

@@ -18,8 +18,7 @@ const USUAL: Settings = Settings {
 
 fn lock(case: &Rc<Case>) -> SimLock {
     let lock = host::client(case, &machine(), USUAL).lock("a");
-    lock.and_then(|lock| lock.ttl(Duration::from_secs(60)))
-        .expect("a lock")
+    lock.ttl(Duration::from_secs(60))
 }
 
 fn append() -> [Command; 1] {
@@ -59,7 +58,7 @@ fn no_call_sleeps_for_a_day_because_a_bridge_says_so() {
     play(|case| async move {
         let client = host::client(&case, &machine(), USUAL);
         let lock = lock(&case);
-        let long = lock.clone().ttl(6 * DAY).expect("a ttl");
+        let long = lock.clone().ttl(6 * DAY);
         let case = case.as_ref();
         is_told_to_come_back(case, "tryAcquire", lock.try_acquire()).await;
         is_told_to_come_back(case, "acquire", lock.acquire()).await;
@@ -102,7 +101,7 @@ fn a_bridge_is_left_alone_for_the_time_out_of_a_request_in_all() {
         };
         let lock = host::client(&case, &machine(), persistent).lock("a");
         shed(&case, 9, "1");
-        let error = lock.expect("a lock").inspect().await.expect_err("shed");
+        let error = lock.inspect().await.expect_err("shed");
         assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
         assert_eq!((now(&case), case.network.fates.left()), (4_120, 6));
     });

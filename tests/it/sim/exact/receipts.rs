@@ -16,8 +16,7 @@ const PATIENT: Settings = Settings {
 
 fn lock(case: &Rc<Case>, settings: Settings, ttl_s: u64) -> SimLock {
     let lock = host::client(case, &machine(), settings).lock("a");
-    lock.and_then(|lock| lock.ttl(Duration::from_secs(ttl_s)))
-        .expect("a lock")
+    lock.ttl(Duration::from_secs(ttl_s))
 }
 
 /// Held for two minutes.
@@ -148,12 +147,7 @@ fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_befo
             timeout: Duration::from_secs(5),
             ..SETTINGS
         };
-        let lock = |on: &Rc<Machine>| {
-            host::client(&case, on, settings)
-                .lock("a")
-                .and_then(|lock| lock.ttl(ttl))
-                .expect("a lock")
-        };
+        let lock = |on: &Rc<Machine>| host::client(&case, on, settings).lock("a").ttl(ttl);
         lock(&machine())
             .try_acquire()
             .await
@@ -194,7 +188,6 @@ fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_
         first.try_acquire().await.expect("a lease").into_token();
         let stalls = machine();
         let forced = host::client(&case, &stalls, settings).lock("a");
-        let forced = forced.expect("a lock");
         // The digest, and the text.
         case.network.fates.next(Fate::Passed);
         case.network
@@ -228,7 +221,6 @@ fn what_could_not_be_sent_in_time_is_not_unknown_where_nothing_was_sent_before()
         };
         let stalls = machine();
         let lock = host::client(&case, &stalls, settings).lock("a");
-        let lock = lock.expect("a lock");
         let done = meanwhile(&case, &stalls, async move {
             let error = lock.try_acquire().await.expect_err("it is too late");
             assert!(!error.is_outcome_unknown(), "{error}");
@@ -292,8 +284,8 @@ fn commit_through_an_outage(redis: &Rc<Redis>, outage_ms: u64) -> Result<usize, 
         // By a clock that is as slow as one may be.
         let slow = Rc::new(Machine::new(-9_900));
         let lock = host::client(&case, &slow, PERSISTENT).lock("a");
-        let lock = lock.and_then(|lock| lock.ttl(Duration::from_secs(120)));
-        let lease = lock.expect("a lock").try_acquire().await.expect("a lease");
+        let lock = lock.ttl(Duration::from_secs(120));
+        let lease = lock.try_acquire().await.expect("a lease");
         case.network.fates.next(Fate::Lost);
         let outage = case.clone();
         let commit = async move {

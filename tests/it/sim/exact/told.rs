@@ -18,8 +18,8 @@ impl Case {
 
 /// A lock that is held from 20 ms on, by the lease, and waited for from then on.
 async fn waited_for(case: &Rc<Case>) -> (SimLease, Rc<Cell<Option<Time>>>) {
-    let lock = client(case, &machine()).lock("a").expect("a lock");
-    let lock = lock.ttl(Duration::from_secs(60)).expect("a ttl");
+    let lock = client(case, &machine()).lock("a");
+    let lock = lock.ttl(Duration::from_secs(60));
     let lease = lock.acquire().await.expect("a lease");
     (lease, waits(case))
 }

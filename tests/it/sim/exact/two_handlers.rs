@@ -11,7 +11,7 @@ fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
     let told = Rc::new(Cell::new(None));
     let tells = told.clone();
     play_on(redis, move |case| async move {
-        let lock = client(&case, &machine()).lock("a").expect("a lock");
+        let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
         let other = lock.resume(lease.token().clone()).expect("randomness");
         let append = [Command::new("APPEND").key("log:a").arg(";")];

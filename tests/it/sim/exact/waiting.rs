@@ -11,15 +11,15 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 fn a_waiter_that_died_delays_the_next_by_10_s_at_most_however_long_it_would_have_waited() {
     for max_requests in [4, 40, u32::MAX] {
         play(move |case| async move {
-            let lock = client(&case, &machine()).lock("a").expect("a lock");
+            let lock = client(&case, &machine()).lock("a");
             let lease = lock.acquire().await.expect("a lease");
             let dying = machine();
-            let lock = client(&case, &dying).lock("a").expect("a lock");
+            let lock = client(&case, &dying).lock("a");
             let lock = lock.fair(true).wait(30 * DAY).max_requests(max_requests);
             meanwhile(&case, &dying, async move { drop(lock.acquire().await) });
             sleep(&case, 100).await;
             let machine = machine();
-            let lock = client(&case, &machine).lock("a").expect("a lock");
+            let lock = client(&case, &machine).lock("a");
             let lock = lock.fair(true).wait(DAY).max_requests(1_000_000);
             let held = meanwhile(&case, &machine, async move {
                 drop(lock.acquire().await.expect("a lease"));
@@ -47,13 +47,12 @@ fn no_duration_and_no_count_that_a_caller_may_choose_is_too_large() {
             };
             let machine = machine();
             let client = host::client(&case, &machine, settings);
-            let lock = client.lock("a").expect("a lock");
+            let lock = client.lock("a");
             let lock = lock
                 .wait(FOREVER)
                 .max_requests(u32::MAX)
                 .max_hold(FOREVER)
-                .ttl(6 * DAY)
-                .expect("a ttl");
+                .ttl(6 * DAY);
             // The bridge is away for a minute, and refuses at once.
             case.network.restart_bridge(&case, 60_000 * MS);
             let lease = lock.acquire().await.expect("a lease");
@@ -86,7 +85,7 @@ fn a_request_is_never_given_no_time() {
             ..STEADY
         });
         let client = host::client(&case, &machine(), settings);
-        let lock = client.lock("a").expect("a lock");
+        let lock = client.lock("a");
         let lease = lock.acquire().await.expect("a lease");
         lease.release().await.expect("held");
     });

@@ -82,8 +82,8 @@ impl Worker {
         self.sleep(200 * MS).await;
         let ttl = Duration::from_millis(rng.pick(&[300, 1_000, 2_000]));
         let wait = Duration::from_millis(rng.pick(&[0, 500, 3_000]));
-        let lock = self.client.lock(NAME).expect("a name");
-        let lock = lock.ttl(ttl).expect("a ttl").wait(wait);
+        let lock = self.client.lock(NAME);
+        let lock = lock.ttl(ttl).wait(wait);
         let Ok(mut lease) = self.within(wait + ttl * 2, lock.acquire()).await else {
             return;
         };
@@ -93,7 +93,7 @@ impl Worker {
             self.sleep(ttl.as_nanos() as Time / 2).await;
             if rng.chance(200) {
                 // In another handler, which is not told the ttl.
-                let lock = self.client.lock(NAME).expect("a name");
+                let lock = self.client.lock(NAME);
                 lease = lock.resume(lease.into_token()).expect("randomness");
             }
             // A resumed lease has no deadline that ends a request.
@@ -163,9 +163,9 @@ pub(super) fn is_had_again(place: &Rc<Place>) {
     let had = {
         let (place, is_done) = (place.clone(), is_done.clone());
         async move {
-            let lock = client.lock(NAME).expect("a name");
+            let lock = client.lock(NAME);
             let wait = Duration::from_nanos(QUARANTINE) + LONGEST_TTL;
-            let lock = lock.ttl(LONGEST_TTL).expect("a ttl").wait(wait);
+            let lock = lock.ttl(LONGEST_TTL).wait(wait);
             match lock.acquire().await {
                 Ok(lease) => is_done.set(lease.release().await == Ok(())),
                 Err(error) => place.fail(Promise::IsHadAgain, error.to_string()),

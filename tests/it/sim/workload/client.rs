@@ -35,7 +35,7 @@ impl Client {
             self.sleep(self.long(0, 120)).await;
             let name = self.case.rng.pick(&self.names);
             let (ttl, wait) = (self.pick(&TTLS), self.pick(&WAITS));
-            let lock = self.lock(name).wait(wait).ttl(ttl).expect("a ttl");
+            let lock = self.lock(name).wait(wait).ttl(ttl);
             self.round(Asked { name, lock, wait }).await;
         }
     }
@@ -43,16 +43,12 @@ impl Client {
     fn lock(&self, name: Name) -> SimLock {
         let lock = match name.is_reentrant {
             true => self.client.reentrant(name.name, self.owner),
-            false => self
-                .client
-                .lock(name.name)
-                .map(|lock| lock.fair(name.is_fair)),
+            false => self.client.lock(name.name).fair(name.is_fair),
         };
-        let lock = lock.and_then(|lock| match self.replicas {
+        match self.replicas {
             Some((count, within)) => lock.wait_for_replicas(count, within),
-            None => Ok(lock),
-        });
-        lock.expect("a lock")
+            None => lock,
+        }
     }
 
     async fn round(&self, asked: Asked) {
@@ -192,9 +188,8 @@ impl Client {
         let lock = self.lock(asked.name);
         let lock = match rng.chance(500) {
             true => lock.ttl(self.pick(&TTLS)),
-            false => Ok(lock),
+            false => lock,
         };
-        let lock = lock.expect("a ttl");
         lock.resume(lease.into_token()).expect("randomness")
     }
 

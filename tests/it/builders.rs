@@ -1,0 +1,109 @@
+//! Nothing of how a lock is asked for fails half-way: the first that cannot work is what every call says, before anything is sent.
+
+use edgelock::{Acquisition, Client, Command, Decision, Error, GroupCommit, Reply, Section, Token};
+
+use crate::support::noted::{Drawn, Noted, NotedLock, noting};
+use crate::support::{code, ms, run};
+
+const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
+
+struct Nothing;
+
+impl Section for Nothing {
+    type Item = ();
+    type Answer = ();
+    type Turn = ();
+
+    fn reads(&self, (): &()) -> Vec<Command> {
+        Vec::new()
+    }
+
+    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
+        panic!("there is no turn");
+    }
+}
+
+/// What each call of `lock` says that could send something.
+async fn told_by_all(lock: &NotedLock) -> Vec<Error> {
+    let token = Token::parse(TOKEN).expect("a token");
+    let nothing = async |_: &edgelock::Lease<Noted, Drawn>| -> Result<(), Error> {
+        panic!("the work is not begun");
+    };
+    let again = Acquisition::new();
+    let plain = GroupCommit::new(Nothing);
+    let looking = GroupCommit::new(Nothing).peek(|_, _, _| Some(()));
+    let outcomes = [
+        lock.check().err(),
+        lock.check_reads(&[]).err(),
+        lock.try_acquire().await.err(),
+        lock.try_acquire_and_read(&[]).await.err(),
+        lock.acquire().await.err(),
+        lock.acquire_and_read(&[]).await.err(),
+        lock.acquire_as(&again, Vec::new).await.err(),
+        lock.run(nothing).await.err(),
+        lock.resume(token).err(),
+        lock.inspect().await.err(),
+        lock.force_release().await.err(),
+        plain.submit(lock, ()).await.err(),
+        looking.submit(lock, ()).await.err(),
+    ];
+    outcomes.into_iter().flatten().collect()
+}
+
+const CALLS: usize = 13;
+
+#[test]
+fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
+    run(async {
+        let (client, noted) = noting();
+        let lock = || client.lock("a");
+        let long = "x".repeat(129);
+        let wrong = [
+            (client.lock("").ttl(ms(0)), "a lock's name is empty"),
+            (
+                client.reentrant("a", "").ttl(ms(0)),
+                "an owner has 1 to 512 bytes",
+            ),
+            (client.reentrant("", ""), "an owner has 1 to 512 bytes"),
+            (client.reentrant("a", "me").label("x").ttl(ms(0)), "label"),
+            (lock().ttl(ms(3)).label(&long), "ttl"),
+            (
+                lock().label(&long).ttl(ms(3)),
+                "a label has up to 128 bytes",
+            ),
+            (
+                lock().signal_list("a").ttl(ms(3)),
+                "a signal list is a key of its own",
+            ),
+            (
+                lock().wait_for_replicas(0, ms(1)).ttl(ms(3)),
+                "replicas are at least one",
+            ),
+            (
+                client.shard_of("").lock("a").ttl(ms(3)),
+                "a lock's name is empty",
+            ),
+        ];
+        for (lock, word) in wrong {
+            // What is right before or behind it changes nothing.
+            let lock = lock.ttl(ms(1_000)).wait(ms(1)).fair(false).clone();
+            let told = told_by_all(&lock).await;
+            assert_eq!(told.len(), CALLS, "{word}");
+            for error in told {
+                assert_eq!(error.code(), "invalid_argument", "{error}");
+                assert!(error.to_string().contains(word), "{word}: {error}");
+            }
+        }
+        let read = [Command::new("GET").key("a")];
+        let shard: Client<_, _> = client.shard_of("");
+        assert_eq!(code(shard.read(&read).await), "invalid_argument");
+        assert!(!noted.was_asked());
+    });
+}
+
+#[test]
+fn a_lock_shows_what_was_asked_for_also_if_it_cannot_be() {
+    let (client, _) = noting();
+    let lock = client.prefix("shop:").lock("{7}:fence");
+    assert!(format!("{lock:?}").contains("shop:{7}:fence"), "{lock:?}");
+}
