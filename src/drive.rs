@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use crate::command::Command;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
-use crate::runtime::{Runtime, SendOutsideWasm};
+use crate::runtime::Runtime;
+use crate::threads::SendOutsideWasm;
 use crate::transport::Transport;
 use flights::{Answer, Ended, Flights, Heard, locked};
 

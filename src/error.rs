@@ -1,8 +1,14 @@
 //! What can go wrong, told apart by what the caller can do about it.
 
+mod bad_response;
+mod made;
+
 use std::time::Duration;
 
 use crate::quoted::Named;
+use crate::transport::TransportError;
+
+pub use bad_response::BadResponse;
 
 /// An operation's failure.
 ///
@@ -11,7 +17,9 @@ use crate::quoted::Named;
 ///
 /// No message holds a token or a credential; what a bridge or Redis said is quoted up to 200 characters, with both cut out.
 /// A `lock` is the Redis key of the lock that the error is about, with the client's prefix, in full. A message shows up to
-/// 100 characters of it, without control characters.
+/// 100 characters of it, without control characters. Where it is an `Option`, it is `None` for a read without a lock.
+///
+/// What the transport said is the [source](std::error::Error::source) of an error that comes of it.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -62,6 +70,7 @@ pub enum Error {
         "{acknowledged} of {asked} replicas acknowledged lock {} in time",
         Named(lock)
     )]
+    #[non_exhaustive]
     NotReplicated {
         /// Which lock.
         lock: String,
@@ -118,6 +127,7 @@ pub enum Error {
     /// A command given with an operation failed. The operation itself was executed, and so were the other commands: as with
     /// `MULTI`, a command that fails does not undo those before it, nor stop those behind it.
     #[error("command {index}, {}, failed{}: {message}", Named(command), under(lock.as_deref()))]
+    #[non_exhaustive]
     CommandFailed {
         /// Which lock the operation was about; `None` for a read without one.
         lock: Option<String>,
@@ -130,8 +140,13 @@ pub enum Error {
     },
 
     /// The bridge or Redis does not accept the credential, or it does not allow scripts. Nothing was executed.
-    #[error("not authorized: {0}")]
-    Unauthorized(String),
+    #[error("not authorized: {message}{}", of(lock.as_deref()))]
+    Unauthorized {
+        /// Which lock.
+        lock: Option<String>,
+        /// Who said what.
+        message: String,
+    },
 
     /// The lock's key holds a value that is no lock of this kind. Nothing was changed.
     #[error("the key of lock {} holds a value of another type", Named(lock))]
@@ -142,8 +157,11 @@ pub enum Error {
 
     /// The bridge or Redis refused for good: an unknown route, a quota, out of memory. Asking again will not help until someone
     /// mends it.
-    #[error("refused: {message}")]
+    #[error("refused: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
     Refused {
+        /// Which lock.
+        lock: Option<String>,
         /// Who said what.
         message: String,
         /// Whether the script may have run before the refusal.
@@ -152,8 +170,10 @@ pub enum Error {
 
     /// The bridge, or the Redis behind it, is away or overloaded, or in a state that passes: it loads its data, a fail-over or
     /// the move of a slot is under way, a script keeps it busy, it misses its replicas.
-    #[error("unavailable: {message}")]
+    #[error("unavailable: {message}{}", of(lock.as_deref()))]
     Unavailable {
+        /// Which lock.
+        lock: Option<String>,
         /// Who said what.
         message: String,
         /// When to come back, if the bridge said so: after the call came back. A call does as the
@@ -162,37 +182,31 @@ pub enum Error {
         retry_after: Option<Duration>,
         /// Whether the script may have run all the same.
         may_have_run: bool,
+        /// What the transport said, where there was no response.
+        source: Option<TransportError>,
     },
 
     /// No answer within the request's time-out. The request was aborted, but may have been executed.
-    #[error("no answer within {} ms", ms(*.0))]
-    TimedOut(Duration),
-
-    /// The address answers with a redirect, which is not followed: it would carry the credential elsewhere.
-    #[error("the bridge redirects (status {status}); use the address that it redirects to")]
-    Redirected {
-        /// HTTP status, 0 where the host hides it.
-        status: u16,
+    #[error("no answer within {} ms{}", ms(*after), of(lock.as_deref()))]
+    #[non_exhaustive]
+    TimedOut {
+        /// Which lock.
+        lock: Option<String>,
+        /// How long it was waited for.
+        after: Duration,
     },
 
-    /// The answer is no JSON, as from a proxy's error page or a wrong address.
-    #[error("status {status} with a body that is not JSON; is the address that of a bridge?")]
-    NotJson {
-        /// HTTP status.
-        status: u16,
+    /// What answered is no bridge, or something on the way spoils its answers.
+    #[error("{kind}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
+    BadResponse {
+        /// Which lock.
+        lock: Option<String>,
+        /// What is wrong with it.
+        kind: BadResponse,
+        /// What the transport said, where the response did not come whole.
+        source: Option<TransportError>,
     },
-
-    /// The answer broke off.
-    #[error("the answer broke off")]
-    Truncated,
-
-    /// The answer is larger than 1 MiB.
-    #[error("the answer is larger than 1 MiB")]
-    TooLarge,
-
-    /// JSON, but not the reply of the script that was sent: another shape, or another request's nonce.
-    #[error("an unexpected reply: {0}")]
-    UnexpectedReply(&'static str),
 }
 
 impl Error {
@@ -210,20 +224,16 @@ impl Error {
             Self::Released { .. } => "released",
             Self::Busy { .. } => "busy",
             Self::CommandFailed { .. } => "command_failed",
-            Self::Unauthorized(_) => "unauthorized",
+            Self::Unauthorized { .. } => "unauthorized",
             Self::WrongType { .. } => "wrong_type",
             Self::Refused { .. } => "refused",
             Self::Unavailable { .. } => "unavailable",
-            Self::TimedOut(_) => "timed_out",
-            Self::Redirected { .. } => "redirected",
-            Self::NotJson { .. } => "not_json",
-            Self::Truncated => "truncated",
-            Self::TooLarge => "too_large",
-            Self::UnexpectedReply(_) => "unexpected_reply",
+            Self::TimedOut { .. } => "timed_out",
+            Self::BadResponse { kind, .. } => kind.code(),
         }
     }
 
-    /// The Redis key of the lock that it is about, where it is about a lock and not about the way there.
+    /// The Redis key of the lock whose call failed; `None` where no lock was called, or nothing was sent for one.
     ///
     /// ```
     /// use edgelock::Error;
@@ -243,26 +253,28 @@ impl Error {
             | Self::Released { lock }
             | Self::Busy { lock }
             | Self::WrongType { lock } => Some(lock),
-            Self::CommandFailed { lock, .. } => lock.as_deref(),
-            _ => None,
+            Self::CommandFailed { lock, .. }
+            | Self::Unauthorized { lock, .. }
+            | Self::Refused { lock, .. }
+            | Self::Unavailable { lock, .. }
+            | Self::TimedOut { lock, .. }
+            | Self::BadResponse { lock, .. } => lock.as_deref(),
+            Self::InvalidArgument(_) | Self::EntropyUnavailable => None,
         }
     }
 
     /// Whether the operation may have been executed although it failed here: unknown is not no.
     ///
     /// ```
-    /// use edgelock::Error;
+    /// use edgelock::{BadResponse, Error};
     ///
-    /// assert!(Error::Truncated.is_outcome_unknown());
+    /// assert!(Error::from(BadResponse::Truncated).is_outcome_unknown());
     /// assert!(!Error::Lost { lock: "sku:42".into() }.is_outcome_unknown());
     /// ```
     pub const fn is_outcome_unknown(&self) -> bool {
         match self {
-            Self::TimedOut(_)
-            | Self::NotJson { .. }
-            | Self::Truncated
-            | Self::TooLarge
-            | Self::UnexpectedReply(_) => true,
+            Self::TimedOut { .. } => true,
+            Self::BadResponse { kind, .. } => !matches!(kind, BadResponse::Redirected { .. }),
             Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
                 *may_have_run
             }
@@ -280,63 +292,6 @@ impl Error {
             _ => None,
         }
     }
-
-    /// Whether the same request may fare better soon: it got lost, or the bridge or Redis is away.
-    pub(crate) const fn is_passing(&self) -> bool {
-        matches!(
-            self,
-            Self::TimedOut(_)
-                | Self::Truncated
-                | Self::UnexpectedReply(_)
-                | Self::Unavailable { .. }
-        )
-    }
-
-    /// Whether whoever waits may wait for its end.
-    pub(crate) const fn ends(&self) -> bool {
-        self.is_passing() || matches!(self, Self::Quarantined { .. })
-    }
-
-    /// Whether the request was turned away before any script saw it: that tells nothing of what the script has done.
-    pub(crate) const fn is_refusal(&self) -> bool {
-        match self {
-            Self::Unauthorized(_) | Self::Redirected { .. } => true,
-            Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
-                !*may_have_run
-            }
-            _ => false,
-        }
-    }
-
-    /// What to say of both where this one is of the last request, and `lost` of one before it: a refusal says nothing of those before
-    /// it, except when to come back.
-    pub(crate) fn behind(self, lost: Self) -> Self {
-        match self {
-            refusal if !refusal.is_refusal() => refusal,
-            Self::Unavailable {
-                message,
-                retry_after: retry_after @ Some(_),
-                ..
-            } => Self::Unavailable {
-                message,
-                retry_after,
-                may_have_run: true,
-            },
-            _ => lost,
-        }
-    }
-
-    /// The same error with `clean` applied to what it quotes from outside.
-    pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
-        if let Self::Unauthorized(message)
-        | Self::CommandFailed { message, .. }
-        | Self::Refused { message, .. }
-        | Self::Unavailable { message, .. } = &mut self
-        {
-            *message = clean(message);
-        }
-        self
-    }
 }
 
 fn holder(label: Option<&str>) -> String {
@@ -351,6 +306,10 @@ fn left(remaining: Option<Duration>) -> String {
         || "without expiry".to_owned(),
         |left| format!("expires in {} ms", ms(left)),
     )
+}
+
+fn of(lock: Option<&str>) -> String {
+    lock.map_or_else(String::new, |lock| format!(" (lock {})", Named(lock)))
 }
 
 fn under(lock: Option<&str>) -> String {

@@ -208,7 +208,8 @@ impl<S: Section> GroupCommit<S> {
             })
         };
         let turns = &shared.turns;
-        turns.submit(lock, item, bytes, bound, begin).await
+        let outcome = turns.submit(lock, item, bytes, bound, begin).await;
+        outcome.map_err(|error| error.of_lock(Some(lock.key())))
     }
 
     async fn look<T: Transport, R: Runtime>(

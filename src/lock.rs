@@ -256,7 +256,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Has a call executed that belongs to no acquisition.
     async fn ask<O: Judged>(&self, call: Call, session: &Session) -> Result<O, Error> {
         let ask = Ask::new(&self.topology, call.into(), session, Until::Timeout);
-        drive(&self.host, ask).await.outcome
+        let outcome = drive(&self.host, ask).await.outcome;
+        outcome.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {

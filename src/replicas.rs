@@ -45,10 +45,7 @@ impl Replicas {
         let acknowledged = match answer {
             Reply::Int(count) => u32::try_from(count).ok(),
             Reply::Error(message) => {
-                return Err(Error::Refused {
-                    message,
-                    may_have_run: true,
-                });
+                return Err(Error::refused(message, true));
             }
             _ => None,
         };
@@ -60,7 +57,7 @@ impl Replicas {
                 asked: self.count,
                 acknowledged,
             }),
-            None => Err(Error::UnexpectedReply("not a number of replicas")),
+            None => Err(Error::unexpected("not a number of replicas")),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use crate::event::Event;
+use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
 /// Background work that a [`Runtime`] is asked to finish. It may go to another thread where there are threads.
 #[cfg(not(target_family = "wasm"))]
@@ -15,30 +16,6 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Background work that a [`Runtime`] is asked to finish.
 #[cfg(target_family = "wasm")]
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
-
-/// `Send` where there are threads. In wasm everything is it: futures of JavaScript's are not `Send`, and need not be.
-#[cfg(not(target_family = "wasm"))]
-pub trait SendOutsideWasm: Send {}
-#[cfg(not(target_family = "wasm"))]
-impl<T: Send + ?Sized> SendOutsideWasm for T {}
-
-/// Everything: there are no threads.
-#[cfg(target_family = "wasm")]
-pub trait SendOutsideWasm {}
-#[cfg(target_family = "wasm")]
-impl<T: ?Sized> SendOutsideWasm for T {}
-
-/// `Sync` where there are threads. In wasm everything is it.
-#[cfg(not(target_family = "wasm"))]
-pub trait SyncOutsideWasm: Sync {}
-#[cfg(not(target_family = "wasm"))]
-impl<T: Sync + ?Sized> SyncOutsideWasm for T {}
-
-/// Everything: there are no threads.
-#[cfg(target_family = "wasm")]
-pub trait SyncOutsideWasm {}
-#[cfg(target_family = "wasm")]
-impl<T: ?Sized> SyncOutsideWasm for T {}
 
 /// An instant on a [`Runtime`]'s monotonic clock.
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-use crate::runtime::{SendOutsideWasm, SyncOutsideWasm};
+use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
 /// A `POST` that the client wants sent. It has no `Debug`: headers hold the credential, the body a lock's token.
 pub struct Request<'a> {
@@ -45,6 +45,7 @@ impl fmt::Debug for Response {
 
 /// Why an exchange has no response. Only [`TransportError::NotSent`] says that the request was not executed; the others leave it
 /// open.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
     /// No connection, so that not a byte of the request left: the host was not resolved, or it refused. Only where that is
@@ -63,6 +64,16 @@ pub enum TransportError {
     /// [`Request::timeout`] is over.
     #[error("no whole response in time")]
     TimedOut,
+}
+
+impl TransportError {
+    /// What it quotes.
+    pub(crate) const fn text(&mut self) -> Option<&mut String> {
+        match self {
+            Self::NotSent(text) | Self::NoResponse(text) | Self::Interrupted(text) => Some(text),
+            Self::TooLarge | Self::TimedOut => None,
+        }
+    }
 }
 
 /// Sends requests. On the edge `edgelock::web::Fetch` is the implementation.

@@ -228,12 +228,7 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
         replies[0].as_array().unwrap()[1].as_i64().unwrap()
     };
     let most = Cell::new(0);
-    let asked = async {
-        assert_eq!(
-            mute.try_acquire().await.unwrap_err(),
-            Error::TimedOut(ms(300))
-        )
-    };
+    let asked = async { assert_eq!(mute.try_acquire().await.unwrap_err().code(), "timed_out") };
     let watched = async {
         for _ in 0..1_000 {
             let now = subscribers().await;

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use edgelock::web::{settled, spawn, take_thrown};
-use edgelock::{Command, Error, Event, EventKind, Inspection, Reply};
+use edgelock::{BadResponse, Command, Error, Event, EventKind, Inspection, Reply};
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -118,7 +118,10 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         Error::Unavailable { retry_after, .. } => plain
             .with("retryAfter", perhaps_milliseconds(*retry_after))
             .with("cause", take_thrown()),
-        Error::Truncated => plain.with("cause", take_thrown()),
+        Error::BadResponse {
+            kind: BadResponse::Truncated,
+            ..
+        } => plain.with("cause", take_thrown()),
         Error::CommandFailed { index, command, .. } => plain
             .with("index", *index as f64)
             .with("command", command.as_str()),

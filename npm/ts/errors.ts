@@ -378,8 +378,9 @@ export function heldBehind(lock: string, ahead: number, ttl: number, wait: numbe
   return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, wait)) });
 }
 
-export function unavailable(message: string, isOutcomeUnknown: boolean, cause?: unknown): UnavailableError {
-  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, cause });
+export function unavailable(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): UnavailableError {
+  const about = lock === undefined ? {} : { lock };
+  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, cause, ...about });
 }
 
 /** `error` of one of several commands, as whoever gave the one with this index sees it. */

@@ -277,7 +277,7 @@ function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "l
 
 /** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
 function undecided(error: unknown): unknown {
-  return error instanceof EdgelockError && error.isOutcomeUnknown ? unavailable(error.message, false, error) : error;
+  return error instanceof EdgelockError && error.isOutcomeUnknown ? unavailable(error.message, false, error.lock, error) : error;
 }
 
 /** What those come to whose answers rest on a commit that failed with `error`, of which `first` is the first. */
@@ -288,7 +288,7 @@ function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly n
   return outcomes.map((outcome, at) => {
     if (first + at < owner) return outcome;
     if (first + at === owner) return { error: indexed(error, error.index - owners.indexOf(owner)) };
-    return { error: unavailable("a command for another item of the same turn failed", true) };
+    return { error: unavailable("a command for another item of the same turn failed", true, error.lock) };
   });
 }
 

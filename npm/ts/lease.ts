@@ -362,7 +362,7 @@ export class Lease implements Disposable, AsyncDisposable {
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
       else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#end(() => error);
-      else if (signal?.aborted && error === signal.reason) this.#end(() => unavailable("the call that ended the lease was aborted", true, error));
+      else if (signal?.aborted && error === signal.reason) this.#end(() => unavailable("the call that ended the lease was aborted", true, this.#key, error));
       throw error;
     } finally {
       this.#endings--;

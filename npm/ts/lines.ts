@@ -109,7 +109,7 @@ export class Lines<Item, Answer> {
   #line(key: string): Gather<Item, Answer> {
     let line = this.#byName.get(key);
     if (line === undefined) {
-      line = new Gather((mayHaveRun) => unavailable("whoever drove this turn of the group went away", mayHaveRun));
+      line = new Gather((mayHaveRun) => unavailable("whoever drove this turn of the group went away", mayHaveRun, key));
       this.#byName.set(key, line);
     }
     return line;

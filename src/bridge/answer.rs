@@ -4,19 +4,16 @@ use std::time::Duration;
 
 use super::json;
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{BadResponse, Error};
 use crate::transport::Response;
 
 /// Why the status alone says that nothing was executed.
 pub(super) fn refusal(response: &Response) -> Option<Error> {
     let status = response.status;
     match status {
-        0 | 300..=399 => Some(Error::Redirected { status }),
-        401 | 403 => Some(Error::Unauthorized(said(response))),
-        404 | 405 | 413 | 415 => Some(Error::Refused {
-            message: said(response),
-            may_have_run: false,
-        }),
+        0 | 300..=399 => Some(Error::bad(BadResponse::Redirected { status })),
+        401 | 403 => Some(Error::unauthorized(said(response))),
+        404 | 405 | 413 | 415 => Some(Error::refused(said(response), false)),
         // Shed before it reached Redis.
         429 => Some(unavailable(response, false)),
         _ => None,
@@ -65,17 +62,19 @@ fn garbled(response: &Response, text: &str) -> Error {
         || text.starts_with('{') && !text.ends_with('}')
         || text.starts_with('[') && !text.ends_with(']')
     {
-        Error::Truncated
+        Error::bad(BadResponse::Truncated)
     } else if text.starts_with(['{', '[', '"']) {
-        Error::UnexpectedReply("not the JSON of a bridge")
+        Error::unexpected("not the JSON of a bridge")
     } else {
-        Error::NotJson { status }
+        Error::bad(BadResponse::NotJson { status })
     }
 }
 
 /// `may_have_run` unless the bridge itself says that nothing was executed.
 pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
     Error::Unavailable {
+        lock: None,
+        source: None,
         message: said(response),
         retry_after: retry_after(response),
         may_have_run: may_have_run && !is_known_not_to_have_run(response),

@@ -47,8 +47,8 @@ pub(super) fn subscription(url: &str, channel: &str) -> String {
     url
 }
 
-const NEITHER: Error = Error::UnexpectedReply("neither a result nor an error");
-const NO_PAIR: Error = Error::UnexpectedReply("not an answer for each of two commands");
+const NEITHER: Error = Error::unexpected("neither a result nor an error");
+const NO_PAIR: Error = Error::unexpected("not an answer for each of two commands");
 
 /// An answer is `{"result": …}` or `{"error": "…"}`.
 const ANSWER: [&str; 2] = ["result", "error"];
@@ -83,12 +83,9 @@ const PASSED_ON: &str = "Failed to execute Redis command: ";
 /// An error with a status that blames the request: what Redis said, or what a bridge says of a request that it did not take.
 fn error_of(text: String) -> Result<Reply, Error> {
     if quoted::contains(&text, "authorization header") {
-        Err(Error::Unauthorized(text))
+        Err(Error::unauthorized(text))
     } else if text.starts_with("Invalid ") {
-        Err(Error::Refused {
-            message: text,
-            may_have_run: false,
-        })
+        Err(Error::refused(text, false))
     } else {
         Ok(Reply::Error(text))
     }

@@ -55,13 +55,8 @@ pub(super) fn body(words: &[&str]) -> String {
 /// An answer is `{"EVAL": …}`, with `[false, "…"]` for an error.
 pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     match response.status {
-        403 => return Err(Error::Unauthorized(FORBIDDEN.into())),
-        400 => {
-            return Err(Error::Refused {
-                message: answer::said(response),
-                may_have_run: false,
-            });
-        }
+        403 => return Err(Error::unauthorized(FORBIDDEN.into())),
+        400 => return Err(Error::refused(answer::said(response), false)),
         _ => {}
     }
     if let Some(refusal) = answer::refusal(response) {
@@ -78,7 +73,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
         }),
         Some(reply) => Ok(reply),
         // What is not UTF-8 drops out of its replies; of ours nothing does.
-        None => Err(Error::UnexpectedReply("no reply to the command")),
+        None => Err(Error::unexpected("no reply to the command")),
     }
 }
 

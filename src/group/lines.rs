@@ -199,11 +199,8 @@ fn leave_behind<A>(left: Left<Arc<Slot<A>>>) {
 }
 
 fn gone(may_have_run: bool) -> Error {
-    Error::Unavailable {
-        message: "whoever drove this turn of the group went away".into(),
-        retry_after: None,
-        may_have_run,
-    }
+    let what = "whoever drove this turn of the group went away";
+    Error::unavailable(what.into(), may_have_run)
 }
 
 /// A caller that waits. Dropping it takes its item out, if its turn has not begun.

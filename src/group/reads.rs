@@ -92,7 +92,7 @@ impl Reads {
     pub(super) fn replies(&self, item: usize, replies: &[Reply]) -> Result<Vec<Reply>, Error> {
         let found = self.places[item].iter().map(|place| replies.get(*place));
         let found: Option<Vec<Reply>> = found.map(|reply| reply.cloned()).collect();
-        found.ok_or(Error::UnexpectedReply("a reply to each read is missing"))
+        found.ok_or(Error::unexpected("a reply to each read is missing"))
     }
 
     /// Which of an item's reads is the one at `place`.

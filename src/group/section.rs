@@ -1,7 +1,7 @@
 //! What happens to items under the lock, as a user writes it.
 
 use crate::command::{Command, Reply};
-use crate::runtime::{SendOutsideWasm, SyncOutsideWasm};
+use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
 /// What is read for an item, and how the items of a turn are decided. Nothing of it may wait.
 ///

@@ -196,11 +196,8 @@ fn undecided(error: &Error) -> Error {
     if !error.is_outcome_unknown() {
         return error.clone();
     }
-    Error::Unavailable {
-        message: error.to_string(),
-        retry_after: None,
-        may_have_run: false,
-    }
+    let message = error.clone().of_lock(None).to_string();
+    Error::unavailable(message, false).of_lock(error.lock())
 }
 
 /// `error` of a command of a turn, as the item sees it whose command with this index it was.
@@ -235,11 +232,10 @@ fn committed<A>(
         .map(|(at, answer)| match (first + at).cmp(&failed) {
             std::cmp::Ordering::Less => answer,
             std::cmp::Ordering::Equal => Err(of_command(&error, index - before)),
-            std::cmp::Ordering::Greater => Err(Error::Unavailable {
-                message: "a command for another item of the same turn failed".into(),
-                retry_after: None,
-                may_have_run: true,
-            }),
+            std::cmp::Ordering::Greater => {
+                let what = "a command for another item of the same turn failed";
+                Err(Error::unavailable(what.into(), true).of_lock(error.lock()))
+            }
         })
         .collect()
 }

@@ -75,11 +75,12 @@ impl<O: Judged> Operation for Ask<O> {
             Whom::One(delivery) => delivery
                 .on(cx, input)?
                 .and_then(|verdict| O::read(&verdict)),
-            Whom::Several(several) => several
-                .on(cx, input)?
-                .and_then(|(answers, count)| judge(&answers, count).ok_or(UNDECIDED)),
+            Whom::Several(several) => several.on(cx, input)?.and_then(|(answers, count)| {
+                let judged = judge(&answers, count);
+                judged.ok_or_else(|| UNDECIDED.of_lock(several.lock()))
+            }),
         })
     }
 }
 
-const UNDECIDED: Error = Error::UnexpectedReply("no majority");
+const UNDECIDED: Error = Error::unexpected("no majority");

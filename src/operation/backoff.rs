@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn attempts_end_and_their_pauses_double() {
-        let lost = Error::TimedOut(ms(1));
+        let lost = Error::timed_out(ms(1));
         let mut backoff = Backoff::new(3, Duration::ZERO);
         assert_eq!(backoff.pause(&HIGH, &lost), Some(ms(50)));
         assert_eq!(backoff.pause(&HIGH, &lost), Some(ms(100)));
@@ -90,13 +90,18 @@ mod tests {
     #[test]
     fn a_bridge_is_left_alone_for_as_long_as_patience_lasts() {
         let busy = |seconds| Error::Unavailable {
+            lock: None,
+            source: None,
             message: String::new(),
             retry_after: Some(Duration::from_secs(seconds)),
             may_have_run: false,
         };
         let mut backoff = Backoff::new(9, ms(2_500));
         assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));
-        assert_eq!(backoff.pause(&HIGH, &Error::Truncated), Some(ms(100)));
+        assert_eq!(
+            backoff.pause(&HIGH, &Error::unexpected("odd")),
+            Some(ms(100))
+        );
         assert_eq!(backoff.pause(&HIGH, &busy(2)), None);
         assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));
         assert_eq!(backoff.pause(&HIGH, &busy(1)), None);

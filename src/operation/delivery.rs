@@ -15,7 +15,7 @@ use super::repeats::Repeats;
 use super::{Cx, Id, Input, Operation};
 use crate::bridge::Bridge;
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{BadResponse, Error};
 use crate::event::EventKind;
 use crate::replicas::Replicas;
 use crate::runtime::Instant;
@@ -256,27 +256,30 @@ impl Operation for Delivery {
 
 /// Redis did not know the script, and the time was over before it could be told: nothing was executed.
 fn out_of_time() -> Error {
-    Error::Unavailable {
-        message: "Redis did not know the script, and its text could not be sent in time".into(),
-        retry_after: None,
-        may_have_run: false,
-    }
+    let what = "Redis did not know the script, and its text could not be sent in time";
+    Error::unavailable(what.into(), false)
 }
 
 /// What the lack of a response within `timeout` means for the script.
 fn unanswered(error: TransportError, timeout: Duration) -> Error {
-    let may_have_run = !matches!(error, TransportError::NotSent(_));
-    match error {
+    let kind = match &error {
         TransportError::NotSent(message) | TransportError::NoResponse(message) => {
-            Error::Unavailable {
-                message,
+            return Error::Unavailable {
+                lock: None,
+                message: message.clone(),
                 retry_after: None,
-                may_have_run,
-            }
+                may_have_run: !matches!(error, TransportError::NotSent(_)),
+                source: Some(error),
+            };
         }
-        TransportError::Interrupted(_) => Error::Truncated,
-        TransportError::TooLarge => Error::TooLarge,
-        TransportError::TimedOut => Error::TimedOut(timeout),
+        TransportError::TimedOut => return Error::timed_out(timeout),
+        TransportError::Interrupted(_) => BadResponse::Truncated,
+        TransportError::TooLarge => BadResponse::TooLarge,
+    };
+    Error::BadResponse {
+        lock: None,
+        kind,
+        source: Some(error),
     }
 }
 

@@ -110,7 +110,8 @@ impl Hold {
 
     /// Why it is not known what became of the last write, if it is not.
     pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
-        self.state().unknown(now)
+        let unknown = self.state().unknown(now);
+        unknown.map(|error| error.of_lock(Some(self.claim.name.key())))
     }
 
     pub(crate) fn error(&self, why: Why) -> Error {

@@ -310,7 +310,7 @@ mod tests {
                 }
             }
         }
-        let lost = Error::TimedOut(ms(1));
+        let lost = Error::timed_out(ms(1));
         let mut backoff = Backoff::new(u32::MAX, Duration::MAX);
         for _ in 0..200 {
             let pause = backoff.pause(&HIGH, &lost);
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
-        let lost = Error::TimedOut(ms(1));
+        let lost = Error::timed_out(ms(1));
         let mut waiting = wait(FIVE);
         let pauses = (0..7).map(|_| {
             waiting
@@ -411,6 +411,8 @@ mod tests {
         assert_eq!(after(ms(7), &lost), Some(ms(7)));
         assert_eq!(after(Duration::ZERO, &lost), None);
         let away = Error::Unavailable {
+            lock: None,
+            source: None,
             message: String::new(),
             retry_after: Some(ms(2_000)),
             may_have_run: false,

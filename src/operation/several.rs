@@ -31,7 +31,7 @@ pub(super) type Decides = fn(&[Verdict], Count) -> bool;
 /// The answers that amount to something, and of how many.
 pub(super) type Answers = (Vec<Verdict>, Count);
 
-const NO_BRIDGES: Error = Error::UnexpectedReply("no bridge was asked");
+const NO_BRIDGES: Error = Error::unexpected("no bridge was asked");
 
 impl Several {
     pub(super) fn new(
@@ -60,6 +60,10 @@ impl Several {
     /// What it waits for.
     pub(super) fn waits_for(&self) -> Vec<Id> {
         self.asked.iter().filter_map(Delivery::waits_for).collect()
+    }
+
+    pub(super) fn lock(&self) -> Option<&str> {
+        self.call.lock()
     }
 
     fn begin(&mut self, cx: &mut Cx<'_>) {
@@ -103,7 +107,10 @@ impl Several {
     fn give_up_if_all_answered(&mut self, cx: &Cx<'_>) -> Option<Settled<Answers>> {
         self.asked.is_empty().then(|| {
             let failure = self.failure.take();
-            self.settled(cx, Err(failure.unwrap_or(NO_BRIDGES)))
+            self.settled(
+                cx,
+                Err(failure.unwrap_or_else(|| NO_BRIDGES.of_lock(self.lock()))),
+            )
         })
     }
 

@@ -244,23 +244,10 @@ impl Call {
 
     /// `error` with what only the call knows of it: which lock it is about, and the name of the command that failed.
     pub(crate) fn name_in(&self, mut error: Error) -> Error {
-        let name = self.lock().map(str::to_owned);
-        match &mut error {
-            Error::CommandFailed {
-                lock,
-                index,
-                command,
-                ..
-            } => {
-                *lock = name;
-                *command = self.command_name(*index).unwrap_or_default().to_owned();
-            }
-            Error::WrongType { lock } | Error::NotReplicated { lock, .. } => {
-                *lock = name.unwrap_or_default();
-            }
-            _ => {}
+        if let Error::CommandFailed { index, command, .. } = &mut error {
+            *command = self.command_name(*index).unwrap_or_default().to_owned();
         }
-        error
+        error.of_lock(self.lock())
     }
 
     fn command_name(&self, index: usize) -> Option<&str> {

@@ -119,10 +119,8 @@ impl Outcome for Option<Renewed> {
 
 /// A repeat of a write that was executed, and whose receipt another handler's write replaced. Asking again would not find it.
 fn replaced() -> Error {
-    Error::Refused {
-        message: "another handler wrote with the same token before this write was answered".into(),
-        may_have_run: true,
-    }
+    let what = "another handler wrote with the same token before this write was answered";
+    Error::refused(what.into(), true)
 }
 
 fn renewed_of(text: &str) -> Result<Renewed, Error> {
@@ -212,7 +210,7 @@ pub(crate) struct Verdict {
     rest: Vec<Reply>,
 }
 
-const SHAPE: Error = Error::UnexpectedReply("not the reply of this script");
+const SHAPE: Error = Error::unexpected("not the reply of this script");
 
 /// Takes a reply apart. One without this request's nonce is another's, whatever it says.
 pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
@@ -225,7 +223,7 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
         return Err(SHAPE);
     };
     if echo.as_str() != Some(nonce) {
-        return Err(Error::UnexpectedReply("the reply to another request"));
+        return Err(Error::unexpected("the reply to another request"));
     }
     rest.drain(..2);
     Ok(Verdict { verdict, rest })
@@ -327,16 +325,9 @@ fn refusal(text: String) -> Error {
         "WRONGTYPE" => Error::WrongType {
             lock: String::new(),
         },
-        "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::Unauthorized(text),
-        _ if PASSING.contains(&code) => Error::Unavailable {
-            message: text,
-            retry_after: None,
-            may_have_run,
-        },
-        _ => Error::Refused {
-            message: text,
-            may_have_run,
-        },
+        "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::unauthorized(text),
+        _ if PASSING.contains(&code) => Error::unavailable(text, may_have_run),
+        _ => Error::refused(text, may_have_run),
     }
 }
 

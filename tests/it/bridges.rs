@@ -278,7 +278,7 @@ fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
         let error = client.lock("a").try_acquire().await.unwrap_err();
         // The last gives up what was on its way.
         assert_eq!((error.code(), seen.sent()), ("held", 3));
-        let why = "an unexpected reply: the reply to another request";
+        let why = r#"an unexpected reply: the reply to another request (lock "a")"#;
         assert_eq!(seen.retries(), [why]);
     });
 }

@@ -10,6 +10,7 @@ mod contract;
 mod definite;
 mod docs;
 mod ending;
+mod errors;
 mod examples;
 mod giving_up;
 mod group;

@@ -158,8 +158,9 @@ fn ms(duration: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use edgelock::{BadResponse, Error};
+
     use super::*;
-    use edgelock::Error;
 
     const fn us(us: u64) -> Duration {
         Duration::from_micros(us)
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn each_event_is_a_line_of_json() {
-        let error = Error::Truncated;
+        let error = Error::from(BadResponse::Truncated);
         for (kind, line) in [
             (
                 EventKind::Contended {
@@ -243,7 +244,7 @@ mod tests {
             ahead: 0,
         };
         let retried = EventKind::Retried {
-            error: &Error::Truncated,
+            error: &Error::from(BadResponse::Truncated),
             pause: us(1),
         };
         let taken = "lock-wait;dur=12.3, lock-requests;desc=\"3\"";

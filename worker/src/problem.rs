@@ -280,10 +280,14 @@ fn come_back(error: &Error) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use edgelock::BadResponse;
+
     use super::*;
 
     fn unavailable(may_have_run: bool) -> Error {
         Error::Unavailable {
+            lock: None,
+            source: None,
             message: "what the bridge said".to_owned(),
             retry_after: Some(Duration::from_millis(1_001)),
             may_have_run,
@@ -334,13 +338,13 @@ mod tests {
             Some("1"),
         );
         check(
-            Problem::of(Error::Truncated),
+            Problem::of(BadResponse::Truncated.into()),
             503,
             "bridge_unavailable",
             Some("1"),
         );
         check(
-            Problem::of(Error::NotJson { status: 502 }),
+            Problem::of(BadResponse::NotJson { status: 502 }.into()),
             503,
             "bridge_unavailable",
             Some("1"),
@@ -367,10 +371,13 @@ mod tests {
             "wrong_type",
             None,
         );
-        let refused = Error::Unauthorized("what the bridge said".to_owned());
+        let refused = Error::Unauthorized {
+            lock: None,
+            message: "what the bridge said".to_owned(),
+        };
         check(Problem::of(refused), 502, "bridge_refused", None);
         check(
-            Problem::of(Error::Redirected { status: 301 }),
+            Problem::of(BadResponse::Redirected { status: 301 }.into()),
             502,
             "bridge_refused",
             None,
@@ -410,7 +417,7 @@ mod tests {
             Some("2"),
         );
         check(
-            Problem::of_write(Error::Truncated),
+            Problem::of_write(BadResponse::Truncated.into()),
             503,
             "outcome_unknown",
             Some("1"),

@@ -250,7 +250,7 @@ impl State {
     pub(super) fn forsake(&mut self, writing: Writing, now: Instant) {
         self.writing = None;
         let took = now.since(writing.begun_at);
-        self.leave_open(writing.aim, &Error::TimedOut(took), writing.begun_at);
+        self.leave_open(writing.aim, &Error::timed_out(took), writing.begun_at);
     }
 
     /// Nobody knows what became of a write.
@@ -280,7 +280,7 @@ impl State {
     /// Why it is not known what became of the last write, if it is not.
     pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
         match (&self.phase, self.writing) {
-            (_, Some(begun_at)) => Some(Error::TimedOut(now.since(begun_at))),
+            (_, Some(begun_at)) => Some(Error::timed_out(now.since(begun_at))),
             (Phase::Unsettled(error), None) => Some(error.clone()),
             _ => self.doubt.clone(),
         }

@@ -48,7 +48,7 @@ fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
             let lock = lock.wait(Duration::from_secs(3));
             let error = lock.acquire().await.expect_err("away");
             assert!(
-                matches!(error, Error::Unavailable { .. } | Error::TimedOut(_)),
+                matches!(error, Error::Unavailable { .. } | Error::TimedOut { .. }),
                 "{error}"
             );
             // The last request leaves at the very end.

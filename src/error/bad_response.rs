@@ -1,0 +1,54 @@
+//! What is wrong with a response.
+
+use super::Error;
+
+/// What is wrong with a response. All but a redirect leave open whether the script has run.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadResponse {
+    /// The address answers with a redirect, which is not followed: it would carry the credential elsewhere.
+    #[error("the bridge redirects (status {status}); use the address that it redirects to")]
+    Redirected {
+        /// HTTP status, 0 where the host hides it.
+        status: u16,
+    },
+
+    /// The answer is no JSON, as from a proxy's error page or a wrong address.
+    #[error("status {status} with a body that is not JSON; is the address that of a bridge?")]
+    NotJson {
+        /// HTTP status.
+        status: u16,
+    },
+
+    /// The answer broke off.
+    #[error("the answer broke off")]
+    Truncated,
+
+    /// The answer is larger than 1 MiB.
+    #[error("the answer is larger than 1 MiB")]
+    TooLarge,
+
+    /// JSON, but not the reply of the script that was sent: another shape, or another request's nonce.
+    #[error("an unexpected reply: {0}")]
+    UnexpectedReply(&'static str),
+}
+
+impl BadResponse {
+    /// As [`Error::code`].
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Redirected { .. } => "redirected",
+            Self::NotJson { .. } => "not_json",
+            Self::Truncated => "truncated",
+            Self::TooLarge => "too_large",
+            Self::UnexpectedReply(_) => "unexpected_reply",
+        }
+    }
+}
+
+/// Of no lock. For tests of what handles errors.
+impl From<BadResponse> for Error {
+    fn from(kind: BadResponse) -> Self {
+        Self::bad(kind)
+    }
+}

@@ -1,0 +1,127 @@
+//! How errors are made, and what the client itself makes of them.
+
+use std::time::Duration;
+
+use super::{BadResponse, Error};
+use crate::transport::TransportError;
+
+impl Error {
+    pub(crate) const fn bad(kind: BadResponse) -> Self {
+        let (lock, source) = (None, None);
+        Self::BadResponse { lock, kind, source }
+    }
+
+    pub(crate) const fn unexpected(what: &'static str) -> Self {
+        Self::bad(BadResponse::UnexpectedReply(what))
+    }
+
+    pub(crate) const fn timed_out(after: Duration) -> Self {
+        Self::TimedOut { lock: None, after }
+    }
+
+    pub(crate) const fn unauthorized(message: String) -> Self {
+        let lock = None;
+        Self::Unauthorized { lock, message }
+    }
+
+    pub(crate) const fn refused(message: String, may_have_run: bool) -> Self {
+        Self::Refused {
+            lock: None,
+            message,
+            may_have_run,
+        }
+    }
+
+    pub(crate) const fn unavailable(message: String, may_have_run: bool) -> Self {
+        Self::Unavailable {
+            lock: None,
+            message,
+            retry_after: None,
+            may_have_run,
+            source: None,
+        }
+    }
+
+    /// The same error, of a call of this lock: it is known where the call is, and not where it fails.
+    pub(crate) fn of_lock(mut self, name: Option<&str>) -> Self {
+        match &mut self {
+            Self::WrongType { lock } | Self::NotReplicated { lock, .. } => {
+                *lock = name.unwrap_or_default().to_owned();
+            }
+            Self::CommandFailed { lock, .. }
+            | Self::Unauthorized { lock, .. }
+            | Self::Refused { lock, .. }
+            | Self::Unavailable { lock, .. }
+            | Self::TimedOut { lock, .. }
+            | Self::BadResponse { lock, .. } => *lock = name.map(str::to_owned),
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether the same request may fare better soon: it got lost, or the bridge or Redis is away.
+    pub(crate) const fn is_passing(&self) -> bool {
+        use BadResponse::{Truncated, UnexpectedReply};
+        match self {
+            Self::TimedOut { .. } | Self::Unavailable { .. } => true,
+            Self::BadResponse { kind, .. } => matches!(kind, Truncated | UnexpectedReply(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether whoever waits may wait for its end.
+    pub(crate) const fn ends(&self) -> bool {
+        self.is_passing() || matches!(self, Self::Quarantined { .. })
+    }
+
+    /// Whether the request was turned away before any script saw it: that tells nothing of what the script has done.
+    pub(crate) const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Unauthorized { .. } => true,
+            Self::BadResponse { kind, .. } => matches!(kind, BadResponse::Redirected { .. }),
+            Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
+                !*may_have_run
+            }
+            _ => false,
+        }
+    }
+
+    /// What to say of both where this one is of the last request, and `lost` of one before it: a refusal says nothing of those before
+    /// it, except when to come back.
+    pub(crate) fn behind(self, lost: Self) -> Self {
+        match self {
+            refusal if !refusal.is_refusal() => refusal,
+            Self::Unavailable {
+                lock,
+                message,
+                retry_after: retry_after @ Some(_),
+                source,
+                ..
+            } => Self::Unavailable {
+                lock,
+                message,
+                retry_after,
+                may_have_run: true,
+                source,
+            },
+            _ => lost,
+        }
+    }
+
+    /// The same error with `clean` applied to what it quotes from outside.
+    pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
+        if let Self::Unavailable { source, .. } | Self::BadResponse { source, .. } = &mut self
+            && let Some(text) = source.as_mut().and_then(TransportError::text)
+        {
+            *text = clean(text);
+        }
+        if let Self::Unauthorized { message, .. }
+        | Self::CommandFailed { message, .. }
+        | Self::Refused { message, .. }
+        | Self::Unavailable { message, .. } = &mut self
+        {
+            *message = clean(message);
+        }
+        self
+    }
+}
