@@ -53,13 +53,17 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// those of [`Lease::renew`] if it is over, or could not be renewed, and [`Error::Busy`] if it is kept already.
     ///
     /// ```
-    /// use edgelock::{Error, Lease, Runtime, Transport};
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::Lease;
+    /// use edgelock::Error;
     ///
     /// /// Looks after the lease while others of this process use it.
-    /// async fn look_after<T: Transport, R: Runtime>(lease: &Lease<T, R>) {
+    /// async fn look_after(lease: &Lease) {
     ///     let Err(why) = lease.keep_alive(None).await;
     ///     eprintln!("the lease is over: {why}");
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors

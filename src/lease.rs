@@ -60,9 +60,12 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// may go on, and is not told if the lease is lost then.
     ///
     /// ```
-    /// use edgelock::{Error, Lock, Runtime, Token, Transport};
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::Lock;
+    /// use edgelock::{Error, Token};
     ///
-    /// async fn begin<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Token, Error> {
+    /// async fn begin(lock: &Lock) -> Result<Token, Error> {
     ///     lock.run(async |lease| {
     ///         lease.exec(&[]).await?;
     ///         // Whoever goes on resumes it.
@@ -70,6 +73,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///     })
     ///     .await
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors

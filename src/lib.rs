@@ -7,9 +7,11 @@
 //! costs two requests, and its write cannot land after the lease was lost:
 //!
 //! ```
-//! use edgelock::{Command, Error, Lock, Runtime, Transport};
+//! use edgelock::{Command, Error};
+//! # type Lock = edgelock::Lock<bridge::Shop, bridge::Still>;
 //!
-//! async fn sell_one<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Option<i64>, Error> {
+//! /// `Lock` is `edgelock::web::Lock` on the edge, and `edgelock::native::Lock` elsewhere.
+//! async fn sell_one(lock: &Lock) -> Result<Option<i64>, Error> {
 //!     let read = Command::new("GET").key("{sku:42}:stock");
 //!     let (lease, replies) = lock.acquire_and_read(&[read]).await?;
 //!     let Some(stock) = replies[0].as_i64().filter(|stock| *stock > 0) else {
@@ -51,7 +53,7 @@
 //! # let shop = bridge::Shop { stock: 1.into() };
 //! # let address = edgelock::Bridge::upstash("https://bridge.example", "credential")?;
 //! # let client = edgelock::Client::new(address, shop, bridge::Still);
-//! # let run = |lock: &Lock<_, _>| {
+//! # let run = |lock: &Lock| {
 //! #     let mut sold = std::pin::pin!(sell_one(lock));
 //! #     match sold.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
 //! #         std::task::Poll::Ready(sold) => sold,
@@ -66,7 +68,8 @@
 //! ```
 //!
 //! The client has no socket and no clock of its own: on the edge `edgelock::web` brings both, elsewhere `edgelock::native`, by the feature
-//! `native`, or a [`Transport`] and a [`Runtime`] over the HTTP client and the async runtime at hand.
+//! `native`. Each has its own `Client`, `Lock` and `Lease`, which have no type parameters. For others, a [`Transport`] and a [`Runtime`]
+//! go over the HTTP client and the async runtime at hand.
 //!
 //! What is stored in Redis, and what is guaranteed, is in `docs/protocol.md`. Errors never mix up a lock that is
 //! [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome that is

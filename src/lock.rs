@@ -30,13 +30,17 @@ use crate::ttl;
 /// then sends nothing. Where several cannot, it is the first.
 ///
 /// ```
+/// # #[cfg(feature = "native-no-tls")]
+/// # mod example {
 /// use std::time::Duration;
-/// use edgelock::{Client, Error, Lease, Runtime, Transport};
+/// use edgelock::native::{Client, Lease};
+/// use edgelock::Error;
 ///
-/// async fn take<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<Lease<T, R>, Error> {
+/// async fn take(client: &Client) -> Result<Lease, Error> {
 ///     let (ttl, wait) = (Duration::from_secs(10), Duration::from_secs(3));
 ///     client.lock("sku:42").ttl(ttl).wait(wait).acquire().await
 /// }
+/// # }
 /// ```
 pub struct Lock<T, R> {
     host: Arc<Host<T, R>>,
@@ -83,12 +87,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// wants to know at once. Sends nothing.
     ///
     /// ```
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
     /// use std::time::Duration;
-    /// use edgelock::{Client, Error, Runtime, Transport};
+    /// use edgelock::native::Client;
+    /// use edgelock::Error;
     ///
-    /// fn check<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<(), Error> {
+    /// fn check(client: &Client) -> Result<(), Error> {
     ///     client.lock("sku:42").ttl(Duration::from_secs(10)).check()
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Native hosts: reqwest sends, tokio has the clock, the timers and the background. By the feature `native`.
 //!
 //! ```no_run
-//! use edgelock::{Bridge, Error, native};
+//! use edgelock::Error;
+//! use edgelock::native::{self, Bridge};
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Error> {
@@ -17,9 +18,10 @@ use std::time::Duration;
 use reqwest::redirect;
 use tokio::runtime::Handle;
 
-use crate::bridge::Bridge;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
+
+pub use crate::bridge::Bridge;
 
 /// A client for a native host.
 pub type Client = crate::Client<Http, Tokio>;

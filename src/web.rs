@@ -19,14 +19,13 @@ use std::time::Duration;
 use js_sys::{Function, Object, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use crate::bridge::Bridge;
-use crate::client::Client;
 use crate::event::Event;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
 use callback::timer_ms;
 
+pub use crate::bridge::Bridge;
 pub use callback::settled;
 pub use executor::{begin, promise, spawn};
 
@@ -70,9 +69,16 @@ extern "C" {
     fn performance_now() -> f64;
 }
 
+/// A client for the hosts of the edge.
+pub type Client = crate::Client<Fetch, Host>;
+/// Its locks.
+pub type Lock = crate::Lock<Fetch, Host>;
+/// Its leases.
+pub type Lease = crate::Lease<Fetch, Host>;
+
 /// A client for the host that this runs on.
-pub fn client(bridge: Bridge) -> Client<Fetch, Host> {
-    Client::new(bridge, Fetch::default(), Host::default())
+pub fn client(bridge: Bridge) -> Client {
+    crate::Client::new(bridge, Fetch::default(), Host::default())
 }
 
 /// The host's `fetch` as [`Transport`].

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::web::{Fetch, Host, settled};
+use edgelock::web::{self, settled};
 use edgelock::{Command, Error, Reply};
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
@@ -17,7 +17,7 @@ pub struct Lease(Rc<Held>);
 /// JavaScript may forget a lease while its holder still counts on the ttl, and the garbage collector must not be who ends it: so it
 /// is released only where that was asked for.
 struct Held {
-    lease: Option<edgelock::Lease<Fetch, Host>>,
+    lease: Option<web::Lease>,
     give_back: Cell<bool>,
 }
 
@@ -32,7 +32,7 @@ impl Drop for Held {
 }
 
 impl Held {
-    fn lease(&self) -> Result<&edgelock::Lease<Fetch, Host>, Error> {
+    fn lease(&self) -> Result<&web::Lease, Error> {
         // There until it is dropped.
         self.lease.as_ref().ok_or_else(|| Error::Released {
             lock: String::new(),
@@ -41,7 +41,7 @@ impl Held {
 }
 
 impl Lease {
-    pub(crate) fn held(lease: edgelock::Lease<Fetch, Host>) -> JsValue {
+    pub(crate) fn held(lease: web::Lease) -> JsValue {
         let held = Held {
             lease: Some(lease),
             give_back: Cell::new(false),

@@ -9,8 +9,8 @@ mod lease;
 mod lock;
 mod plain;
 
-use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, Error};
+use edgelock::Error;
+use edgelock::web::{self, Bridge, Fetch, Host};
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
@@ -25,7 +25,7 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 
 /// Hands out locks that live behind one bridge.
 #[wasm_bindgen]
-pub struct Client(edgelock::Client<Fetch, Host>);
+pub struct Client(web::Client);
 
 #[wasm_bindgen]
 extern "C" {
@@ -160,10 +160,7 @@ impl Settings {
         Ok(bridge)
     }
 
-    fn apply(
-        &self,
-        mut client: edgelock::Client<Fetch, Host>,
-    ) -> Result<edgelock::Client<Fetch, Host>, Error> {
+    fn apply(&self, mut client: web::Client) -> Result<web::Client, Error> {
         if let Some(prefix) = self.prefix() {
             client = client.prefix(&prefix);
         }

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use edgelock::web::{Fetch, Host};
-use edgelock::{Error, Token};
+use edgelock::{Error, Token, web};
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
 
@@ -12,7 +11,7 @@ use crate::plain::{commands, duration, failure, inspection, promise, replies};
 
 /// A name that one holder at a time may have.
 #[wasm_bindgen]
-pub struct Lock(Rc<edgelock::Lock<Fetch, Host>>);
+pub struct Lock(Rc<web::Lock>);
 
 #[wasm_bindgen]
 extern "C" {
@@ -36,7 +35,7 @@ extern "C" {
 
 impl Lock {
     pub(crate) fn new(
-        mut lock: edgelock::Lock<Fetch, Host>,
+        mut lock: web::Lock,
         ttl_ms: Option<f64>,
         patience: Option<&Patience>,
     ) -> Result<Self, JsValue> {

@@ -22,15 +22,19 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// commands with an operation. The data is elsewhere, and the lease's fence protects it there.
     ///
     /// ```
-    /// use edgelock::{Bridge, Client, Error, Runtime, Transport};
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::{Client, Http, Tokio};
+    /// use edgelock::{Bridge, Error};
     ///
-    /// fn client<T: Transport, R: Runtime>(transport: T, runtime: R) -> Result<Client<T, R>, Error> {
+    /// fn client() -> Result<Client, Error> {
     ///     let bridges = ["https://a.example", "https://b.example", "https://c.example"]
     ///         .map(|url| Bridge::upstash(url, "credential"))
     ///         .into_iter()
     ///         .collect::<Result<Vec<_>, _>>()?;
-    ///     Client::quorum(bridges, transport, runtime)
+    ///     Client::quorum(bridges, Http::default(), Tokio::default())
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors
@@ -97,7 +101,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let (name, checked) = self.named(name);
         Self {
             topology: self.topology.for_name(&name),
-            refused: self.refused.clone().or(checked.err()),
+            refused: self.refused.clone().or_else(|| checked.err()),
             ..self.clone()
         }
     }

@@ -37,10 +37,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// For who takes the lock only to change what the reads find, and need not wait where they say enough.
     ///
     /// ```
-    /// use edgelock::{Command, Error, Lock, Runtime, Transport};
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::Lock;
+    /// use edgelock::{Command, Error};
     ///
     /// /// Begins a report, unless somebody is at it. How many pages are done.
-    /// async fn begin<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<Option<i64>, Error> {
+    /// async fn begin(lock: &Lock) -> Result<Option<i64>, Error> {
     ///     let pages = "{report}:pages";
     ///     let (lease, replies) = lock.try_acquire_and_read(&[Command::new("GET").key(pages)]).await?;
     ///     if let Some(lease) = lease {
@@ -48,6 +51,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///     }
     ///     Ok(replies[0].as_i64())
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors
@@ -116,15 +120,19 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// whoever asks for the same `acquisition` after this call goes on with what this one had ([`Acquisition`]).
     ///
     /// ```
-    /// use edgelock::{Acquisition, Command, Error, Lock, Runtime, Transport};
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::Lock;
+    /// use edgelock::{Acquisition, Command, Error};
     ///
-    /// async fn count<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<(), Error> {
+    /// async fn count(lock: &Lock) -> Result<(), Error> {
     ///     let counters = std::sync::Mutex::new(vec!["{page}:visits"]); // Others add to them meanwhile.
     ///     let read = |key: &&str| Command::new("GET").key(key);
     ///     let reads = || counters.lock().unwrap().iter().map(read).collect();
     ///     let (lease, _) = lock.acquire_as(&Acquisition::new(), reads).await?;
     ///     lease.release().await
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors
@@ -164,9 +172,12 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// lock was not its own any more when it was to be released, is that [`Error::Lost`].
     ///
     /// ```
-    /// use edgelock::{Command, Error, Lock, Runtime, Transport};
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::Lock;
+    /// use edgelock::{Command, Error};
     ///
-    /// async fn rebuild<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Result<u32, Error> {
+    /// async fn rebuild(lock: &Lock) -> Result<u32, Error> {
     ///     lock.run(async |lease| {
     ///         let pages = 3; // However long that takes.
     ///         lease.exec(&[Command::new("SET").key("{report}:pages").arg(pages)]).await?;
@@ -174,6 +185,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///     })
     ///     .await
     /// }
+    /// # }
     /// ```
     ///
     /// # Errors

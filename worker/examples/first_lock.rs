@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use edgelock::web::{Fetch, Host};
-use edgelock::{Bridge, Client, Command, Error, Reply};
+use edgelock::web::{Bridge, Client, Fetch, Host};
+use edgelock::{Command, Error, Reply};
 use worker::{Context, Env, Request, Response, Result, event};
 
 #[event(fetch)]
