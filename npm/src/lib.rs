@@ -133,7 +133,7 @@ impl Client {
     pub fn read(&self, reads: &Array, at: Option<String>, aborted: Option<Promise>) -> Promise {
         let (client, reads) = (self.0.clone(), commands(reads));
         promise(aborted, async move {
-            let client = at.map_or(client.clone(), |name| client.shard_of(&name));
+            let client = at.map_or_else(|| client.clone(), |name| client.shard_of(&name));
             client.read(&reads).await.map(|read| replies(&read).into())
         })
     }
