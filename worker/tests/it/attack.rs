@@ -108,10 +108,7 @@ async fn an_order_whose_buyer_hangs_up_before_its_turn_begins_is_not_placed() {
         ordered.push(shop.order_to_hang_up("42", &format!("a{n}")).await);
     }
     drop(ordered);
-    // What they said, and that they are gone, the Worker knows once it has answered those who came behind.
-    for _ in 0..20 {
-        shop.sale("42").await.answers(200);
-    }
+    shop.hears_what_came_before().await;
     redis.run::<()>("DEL sale:{42}:lock");
     first.await.expect("no panic").answers(201);
     shop.order("42", "last", "last", 1).await.answers(201);

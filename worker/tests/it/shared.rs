@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
 /// What the Workers logged of shared turns: how many orders each had.
@@ -102,6 +103,39 @@ async fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
     assert!((100..=200).contains(&sold), "{sold}");
     assert_eq!(redis.run::<u64>("HGET sale:{42} remaining"), 1_000 - sold);
     assert_eq!(redis.run::<u64>("HLEN sale:{42}:buyers"), sold);
+}
+
+/// Whatever is left of the other's request, it works in its own. What began in the other's would end with it, and workerd would
+/// take it for hung, 500.
+#[tokio::test]
+async fn an_order_behind_one_that_hung_up_in_its_turn_goes_on_in_its_own_request() {
+    let mut stack = Stack::start();
+    let mut redis = stack.redis();
+    stack.caller().open("42", 2, 1).await.answers(201);
+    let (meddler, shop) = stack.start_meddled(Mischief::HoldReply).await;
+    let gone = shop.order_to_hang_up("42", "gone").await;
+    until("it is placed", || {
+        let placed: u64 = redis.run("HLEN sale:{42}:orders");
+        async move { placed == 1 }
+    })
+    .await;
+    drop(gone);
+    shop.hears_what_came_before().await;
+    let before = redis.scripts_run();
+    let behind = tokio::spawn({
+        let shop = shop.clone();
+        async move { shop.order("42", "behind", "behind", 1).await }
+    });
+    until("it is looked at", || {
+        let looked_at = redis.scripts_run() > before;
+        async move { looked_at }
+    })
+    .await;
+    shop.hears_what_came_before().await;
+    redis.run::<()>("SET sale:{42}:lock another PX 3600000");
+    meddler.open();
+    let answer = behind.await.expect("no panic");
+    answer.refuses(503, "lock_held");
 }
 
 #[tokio::test]

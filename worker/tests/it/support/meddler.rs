@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use xtask::stack::Bridge;
 
 use super::Redis;
@@ -18,6 +19,8 @@ use super::Redis;
 pub(crate) enum Mischief {
     /// It is executed, but the reply is replaced by a gateway's error page.
     LoseReply,
+    /// It is executed, and the reply comes not before [`Meddler::open`].
+    HoldReply,
     /// It is not executed, and the answer is a gateway's error page.
     LoseRequest,
     /// One that renews is executed, but its reply replaced too.
@@ -41,6 +44,8 @@ pub(crate) struct Meddler {
     http: reqwest::Client,
     mischief: Mischief,
     held: Mutex<Vec<Passing>>,
+    /// What a reply takes that is held, until it is closed.
+    replies: Semaphore,
 }
 
 /// Starts before `bridge`; and at which address.
@@ -53,6 +58,7 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
         http: reqwest::Client::new(),
         mischief,
         held: Mutex::default(),
+        replies: Semaphore::new(0),
     });
     let app = Router::new().fallback(pass).with_state(meddler.clone());
     tokio::spawn(async { axum::serve(listener, app).await });
@@ -85,6 +91,12 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
             meddler.forward(&headers, body).await;
             gateway_error()
         }
+        Mischief::HoldReply if commits => {
+            let reply = meddler.forward(&headers, body).await;
+            // It says so where it is closed.
+            let _ = meddler.replies.acquire().await;
+            reply
+        }
         Mischief::LoseRenewal if renews => {
             meddler.forward(&headers, body).await;
             gateway_error()
@@ -99,6 +111,11 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
 }
 
 impl Meddler {
+    /// Holds no replies any more.
+    pub(crate) fn open(&self) {
+        self.replies.close();
+    }
+
     /// How many requests are held.
     pub(crate) fn held(&self) -> usize {
         self.held.lock().expect("no panic").len()
