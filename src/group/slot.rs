@@ -54,8 +54,9 @@ impl<A> Slot<A> {
         self.state().outcome.take()
     }
 
-    /// Completes once there is something to look at.
+    /// Completes once there is something to look at. Dropped before, it is not to be woken: who hung up is still in its turn.
     pub(super) async fn called<R: Runtime>(&self, runtime: &R) {
+        let _awake = Awake(self);
         poll_fn(|cx| {
             let mut state = self.state();
             if std::mem::take(&mut state.is_called) {
@@ -78,5 +79,16 @@ impl<A> Slot<A> {
 
     fn state(&self) -> MutexGuard<'_, State<A>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nobody waits once it is dropped.
+struct Awake<'a, A>(&'a Slot<A>);
+
+impl<A> Drop for Awake<'_, A> {
+    fn drop(&mut self) {
+        let waker = self.0.state().waker.take();
+        // Not under the lock.
+        drop(waker);
     }
 }

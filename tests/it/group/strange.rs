@@ -1,7 +1,8 @@
 //! Sections, items and numbers that nobody expects.
 
 use std::future::{Future, poll_fn};
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
@@ -192,6 +193,30 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
         let (first, left) = both.expect("they do not wait for who is deaf");
         assert_eq!(first.unwrap().left(), Some(9));
         assert_eq!(left, Some(0));
+    });
+}
+
+/// A request to a Worker would be called for ever after.
+#[test]
+fn who_hangs_up_in_its_turn_leaves_no_waker_behind() {
+    struct Nobody;
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+    run(async {
+        let stack = Stack::spawn();
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let sale = GroupCommit::new(Sale);
+        let lock = stack.lock("a").wait(ms(5_000));
+        let nobody = Arc::new(Nobody);
+        let waker = Waker::from(nobody.clone());
+        let mut gone = Box::pin(sale.submit(&lock, order(0)));
+        let polled = gone.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        drop(gone);
+        drop(waker);
+        assert_eq!(Arc::strong_count(&nobody), 1);
+        held.release().await.unwrap();
     });
 }
 
