@@ -77,7 +77,8 @@ pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
     fn spawn(&self, task: Task);
 
     /// A waker of the same task that another caller's task may call, as callers of a [`GroupCommit`](crate::GroupCommit) call each other.
-    /// `waker` itself unless it is implemented: hosts differ that let a request go on only by what it has made itself.
+    /// `waker` itself unless it is implemented: hosts differ that let a request go on only by what it has made itself. Called by
+    /// reference, it is kept until that task goes on; dropped before, it may not wake.
     fn shared_waker(&self, waker: &Waker) -> Waker {
         waker.clone()
     }

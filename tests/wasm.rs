@@ -362,11 +362,35 @@ async fn a_waker_for_others_wakes_the_task_behind_a_promise_of_its_own() {
         let waker = host.shared_waker(cx.waker());
         waker.wake_by_ref();
         waker.wake_by_ref();
-        shared = Some(waker);
+        // It is kept until it has woken, or given up by waking.
+        match calls {
+            1 => shared = Some(waker),
+            _ => host.shared_waker(cx.waker()).wake(),
+        }
         Poll::Pending
     });
     woken.await;
     assert_eq!(calls, 3);
+}
+
+/// As where a request was called, and is over before it heard of that.
+#[test]
+async fn a_waker_for_others_that_was_called_and_dropped_leaves_nothing() {
+    const CALLS: usize = 50_000;
+    let host = Host::default();
+    let call = |calls: usize| {
+        let host = &host;
+        poll_fn(move |cx| {
+            // What follows a promise goes on behind this.
+            for _ in 0..calls {
+                host.shared_waker(cx.waker()).wake_by_ref();
+            }
+            Poll::Ready(memory_size::<0>())
+        })
+    };
+    let warm = call(1_000).await;
+    let pages = call(CALLS).await - warm;
+    assert!(pages <= 1, "{pages} pages");
 }
 
 #[test]

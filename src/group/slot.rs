@@ -42,11 +42,11 @@ impl<A> Slot<A> {
         let waker = {
             let mut state = self.state();
             state.is_called = true;
-            state.waker.take()
+            (state.waker.as_ref()).map(|known| known.shared.clone())
         };
         // Not under the lock: some wakers poll at once.
         if let Some(waker) = waker {
-            waker.shared.wake();
+            waker.wake_by_ref();
         }
     }
 

@@ -52,8 +52,12 @@ pub(super) fn waker(waker: &Waker) -> Waker {
 struct Call(u32);
 
 impl Wake for Call {
+    /// What follows the promise has it from here on.
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
+        if let Some(call) = Arc::into_inner(self) {
+            std::mem::forget(call);
+        }
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
@@ -65,15 +69,9 @@ impl Wake for Call {
     }
 }
 
+/// Nothing follows a promise whose request is over, so nobody else would forget it.
 impl Drop for Call {
     fn drop(&mut self) {
-        CALLS.with_borrow_mut(|calls| {
-            if calls
-                .get(&self.0)
-                .is_some_and(|callee| callee.settle.is_some())
-            {
-                calls.remove(&self.0);
-            }
-        });
+        CALLS.with_borrow_mut(|calls| calls.remove(&self.0));
     }
 }
