@@ -1,5 +1,5 @@
-//! The scripts as they are sent: the Lua files without comments, in one line, the same bytes in every build, so that a bridge
-//! can allow them by their digest.
+//! The scripts as they are sent: the Lua files without comments and needless blanks, in one line, the same bytes in every build, so that a
+//! bridge can allow them by their digest.
 
 use std::sync::OnceLock;
 
@@ -109,37 +109,76 @@ const fn is_dropped(source: &[u8], start: usize, end: usize) -> bool {
     start == end || (start + 1 < end && source[start] == b'-' && source[start + 1] == b'-')
 }
 
-pub(super) const fn stripped_len(source: &str) -> usize {
+/// Whether Lua tells a byte from its neighbours without blanks. Not `-`, of which two are a comment, nor the dots behind a number.
+const fn is_apart(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'(' | b')'
+            | b'{'
+            | b'}'
+            | b'['
+            | b']'
+            | b','
+            | b'='
+            | b'<'
+            | b'>'
+            | b'~'
+            | b'+'
+            | b'*'
+            | b'/'
+            | b'#'
+    )
+}
+
+/// Writes `source` to `out` as it is sent, as far as there is room, and says how long it is: in one line, without what Lua does not need.
+const fn write(source: &str, out: &mut [u8]) -> usize {
     let source = source.as_bytes();
-    let (mut at, mut len) = (0, 0);
+    let (mut at, mut len, mut last) = (0, 0, b'(');
+    let mut is_text = false;
     while at < source.len() {
         let (start, end, next) = line(source, at);
-        if !is_dropped(source, start, end) {
-            len += end - start + 1;
-        }
         at = next;
+        if is_dropped(source, start, end) {
+            continue;
+        }
+        let mut from = start;
+        while from <= end {
+            // A line ends as a word does.
+            let byte = if from < end { source[from] } else { b' ' };
+            from += 1;
+            let ahead = if from < end { source[from] } else { b' ' };
+            if byte == b'\'' {
+                is_text = !is_text;
+            }
+            let is_needless = byte == b' ' && (is_apart(last) || is_apart(ahead));
+            if is_needless && !is_text {
+                continue;
+            }
+            if len < out.len() {
+                out[len] = byte;
+            }
+            len += 1;
+            last = byte;
+        }
     }
     len
 }
 
+pub(super) const fn stripped_len(source: &str) -> usize {
+    write(source, &mut [])
+}
+
 pub(super) const fn strip<const LEN: usize>(source: &str) -> [u8; LEN] {
-    let source = source.as_bytes();
     let mut out = [b' '; LEN];
-    let (mut at, mut to) = (0, 0);
-    while at < source.len() {
-        let (start, end, next) = line(source, at);
-        if !is_dropped(source, start, end) {
-            let mut from = start;
-            while from < end {
-                out[to] = source[from];
-                from += 1;
-                to += 1;
-            }
-            to += 1;
-        }
-        at = next;
-    }
+    write(source, &mut out);
     out
+}
+
+#[cfg(test)]
+pub(super) fn sent(source: &str) -> String {
+    let mut out = vec![b' '; stripped_len(source)];
+    write(source, &mut out);
+    String::from_utf8(out).expect("text")
 }
 
 pub(super) const fn as_text(bytes: &'static [u8]) -> &'static str {
@@ -155,8 +194,17 @@ mod tests {
 
     #[test]
     fn a_script_is_sent_without_comments_in_one_line() {
-        const SOURCE: &str = "-- head\n\nlocal a = 1\n  -- why\n  return a";
+        const SOURCE: &str = "-- head\n\nlocal a = f(b)\n  -- why\n  return a";
         const TEXT: [u8; stripped_len(SOURCE)] = strip(SOURCE);
-        assert_eq!(as_text(&TEXT), "local a = 1 return a ");
+        assert_eq!(as_text(&TEXT), "local a=f(b)return a ");
+    }
+
+    #[test]
+    fn blanks_are_left_out_where_lua_tells_words_apart_without() {
+        const SOURCE: &str =
+            "if a ~= '( x , y )' then return { 1, -#b } end\nlocal c = 1 .. d - -1";
+        const TEXT: [u8; stripped_len(SOURCE)] = strip(SOURCE);
+        let sent = "if a~='( x , y )' then return{1,-#b}end local c=1 .. d - -1 ";
+        assert_eq!(as_text(&TEXT), sent);
     }
 }

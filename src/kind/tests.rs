@@ -91,7 +91,8 @@ fn parts() -> BTreeMap<String, Part> {
                     .filter(|line| !line.is_empty() && !line.starts_with("--"))
                     .fold(String::new(), |text, line| text + line + " ");
                 let file = path.display().to_string();
-                parts.insert(code.clone(), Part { file, source, code });
+                let sent = lua::sent(&source);
+                parts.insert(sent, Part { file, source, code });
             }
         }
     }

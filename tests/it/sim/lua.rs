@@ -7,6 +7,7 @@ use std::rc::Rc;
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value, Variadic};
 
 use super::redis::{Db, Reply, arity};
+use super::script::replaced;
 
 /// What becomes of a script's text before it runs: a sabotage, or nothing.
 pub(crate) type Rewrite = Box<dyn Fn(&str) -> String>;
@@ -41,6 +42,11 @@ impl Redis {
             functions: RefCell::default(),
             texts: RefCell::default(),
         }
+    }
+
+    /// With `part` of its scripts replaced by `by`.
+    pub(crate) fn with(part: &'static str, by: &'static str) -> Self {
+        Self::new(Box::new(move |text| replaced(text, part, by).0))
     }
 
     pub(crate) fn db(&self) -> Ref<'_, Db> {

@@ -14,6 +14,7 @@ use super::check::Check;
 use super::check::Invariant::{self, *};
 use super::faults::Net;
 use super::lua::Redis;
+use super::script;
 use super::trace::Trace;
 use super::world::{Machine, Time};
 
@@ -145,10 +146,10 @@ fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static 
     let redis = {
         let replaced = replaced.clone();
         Redis::new(Box::new(move |text| {
-            let count = text.matches(part).count();
+            let (text, count) = script::replaced(text, part, by);
             assert!(count <= 1, "{part} is there {count} times");
             replaced.set(replaced.get() + count);
-            text.replace(part, by)
+            text
         }))
     };
     caught(invariant, redis, bent);

@@ -42,10 +42,35 @@ static ENDINGS: LazyLock<[(Script, String); 11]> = LazyLock::new(|| {
     .map(|(script, source)| (script, stripped(source)))
 });
 
+/// Without what `src/kind/lua.rs` leaves out: comments, line ends, and blanks beside what Lua tells apart without.
 fn stripped(source: &str) -> String {
-    (source.lines().map(str::trim_start))
+    let code = (source.lines().map(str::trim_start))
         .filter(|line| !line.is_empty() && !line.starts_with("--"))
-        .fold(String::new(), |text, line| text + line + " ")
+        .fold(String::new(), |text, line| text + line + " ");
+    squeezed(&code)
+}
+
+/// A piece of code, in one line, as it is sent.
+pub(crate) fn squeezed(code: &str) -> String {
+    let is_apart = |char: char| "(){}[],=<>~+*/#".contains(char);
+    let mut chars = code.chars().peekable();
+    let (mut sent, mut is_text) = (String::new(), false);
+    while let Some(char) = chars.next() {
+        is_text ^= char == '\'';
+        let is_needless = char == ' '
+            && (sent.ends_with(is_apart) || chars.peek().copied().is_some_and(is_apart));
+        if !is_needless || is_text {
+            sent.push(char);
+        }
+    }
+    sent
+}
+
+/// `text` of a script with `part` replaced by `by`, and how often that was there.
+pub(crate) fn replaced(text: &str, part: &str, by: &str) -> (String, usize) {
+    let part = squeezed(part);
+    let by = [" ", by, " "].concat();
+    (text.replace(&part, &by), text.matches(&part).count())
 }
 
 pub(crate) fn script_of(text: &str) -> Option<Script> {

@@ -259,6 +259,6 @@ fn who_pauses_for_longer_than_its_liveness_loses_its_place() {
 #[test]
 fn a_place_that_is_kept_over_a_pause_is_noticed() {
     let buried = "if alive_for(WAITER) <= 0 then bury(WAITER) end";
-    let redis = Redis::new(Box::new(move |text| text.replace(buried, "")));
-    assert_eq!(ahead_after_a_pause(&Rc::new(redis)), Some(0));
+    let redis = Rc::new(Redis::with(buried, ""));
+    assert_eq!(ahead_after_a_pause(&redis), Some(0));
 }

@@ -77,7 +77,7 @@ fn the_first_in_the_queue_is_overtaken_for_2_s_at_most_though_it_does_not_listen
 #[test]
 fn without_that_it_would_be_overtaken_for_ever() {
     let said = "if first == waiter or may_be_overtaken(first) then";
-    let redis = Redis::new(Box::new(move |text| text.replace(said, "if true then")));
+    let redis = Redis::with(said, "if true then");
     let gap = longest_gap(&take_turns(redis, 5, 8, 1));
     assert!(gap > 20_000, "{gap}");
 }
@@ -135,8 +135,8 @@ const KEPT: &str = "return give(first, alive_for(first))";
 /// Sabotage: that a lock is kept until the next poll.
 #[test]
 fn a_lock_that_is_kept_for_less_time_than_between_two_polls_is_noticed() {
-    let briefly = |text: &str| text.replace(KEPT, "return give(first, OVERTAKEN_MS)");
-    let got = poll_seldom(&Rc::new(Redis::new(Box::new(briefly))), 8, 300);
+    let briefly = Redis::with(KEPT, "return give(first, OVERTAKEN_MS)");
+    let got = poll_seldom(&Rc::new(briefly), 8, 300);
     assert!(got.contains(&None), "{got:?}");
 }
 
@@ -189,8 +189,8 @@ fn a_lock_is_kept_for_no_dead_poller_for_longer_than_it_counts_as_alive() {
     let (_, over) = lost(&turns);
     // And a request of who comes next.
     assert!(over <= died + LIVENESS + 2 * ROUND_TRIP, "{over} ms");
-    let by_a_liveness = |text: &str| text.replace(KEPT, "return give(first, 10000)");
-    let (_, turns) = poll_and_die(&Rc::new(Redis::new(Box::new(by_a_liveness))), 2_000);
+    let by_a_liveness = Redis::with(KEPT, "return give(first, 10000)");
+    let (_, turns) = poll_and_die(&Rc::new(by_a_liveness), 2_000);
     let (_, over) = lost(&turns);
     assert!(over > died + LIVENESS + 500, "sabotaged: {over} ms");
 }

@@ -327,16 +327,12 @@ fn whenever_an_outage_ends_a_commit_is_told_done_or_unknown_and_never_lost() {
 #[test]
 fn receipts_that_are_gone_before_the_client_stops_to_count_on_them_are_noticed() {
     let early = "local RECEIPT_MS = 25000";
-    let told = outages(&Rc::new(bent("local RECEIPT_MS = 30000", early)));
+    let told = outages(&Rc::new(Redis::with("local RECEIPT_MS = 30000", early)));
     let is_lost = |told: &Result<usize, Error>| matches!(told, Err(Error::Lost { .. }));
     assert!(told.iter().any(is_lost));
 }
 
 /// With `part` of the scripts that have it replaced.
-fn bent(part: &'static str, by: &'static str) -> Redis {
-    Redis::new(Box::new(move |text| text.replace(part, by)))
-}
-
 /// How often a write is applied that the network holds up for 40 s, when nobody waits for its answer any more, of a lease that
 /// goes on. If `is_repeat`, it was executed before; else another write was since.
 fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
@@ -382,12 +378,15 @@ fn a_write_that_arrives_40_s_late_does_not_run_behind_a_later_one_while_the_leas
 /// Sabotage: that receipts are renewed with the lock, and what they are for.
 #[test]
 fn receipts_that_are_not_renewed_with_the_lock_are_noticed() {
-    let redis = Rc::new(bent("else redis.call('PEXPIRE', RECEIPT, life) end", "end"));
+    let redis = Rc::new(Redis::with(
+        "else redis.call('PEXPIRE', RECEIPT, life) end",
+        "end",
+    ));
     assert_eq!((late(&redis, true), late(&redis, false)), (2, 1));
 }
 
 #[test]
 fn a_receipt_that_knows_of_no_later_write_is_noticed() {
     let later = "if tonumber(number) > NUMBER then return { 0, ARGV[1] } end";
-    assert_eq!(late(&Rc::new(bent(later, "")), false), 1);
+    assert_eq!(late(&Rc::new(Redis::with(later, "")), false), 1);
 }

@@ -47,7 +47,7 @@ fn a_write_that_is_repeated_behind_another_handlers_is_not_told_lost() {
 #[test]
 fn a_receipt_that_calls_what_ran_lost_is_noticed() {
     let said = "tonumber(last) > NUMBER and 0 or -1";
-    let redis = Redis::new(Box::new(move |text| text.replace(said, "0")));
-    let told = told(&Rc::new(redis), false);
+    let redis = Rc::new(Redis::with(said, "0"));
+    let told = told(&redis, false);
     assert!(matches!(told, Err(Error::Lost { .. })), "{told:?}");
 }

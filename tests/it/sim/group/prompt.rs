@@ -148,9 +148,7 @@ fn a_driver_that_goes_away_costs_the_others_no_more_than_the_time_out_of_a_reque
 fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() {
     // What Redis would say if it asked with another token.
     let of_another = "local mine = holder == ARGV[2]";
-    let redis = Rc::new(Redis::new(Box::new(move |text| {
-        text.replace(of_another, "local mine = false")
-    })));
+    let redis = Rc::new(Redis::with(of_another, "local mine = false"));
     let most = TIMEOUT.as_nanos() as Time + TURNS;
     let is_late = |seed: &u64| behind_who_is_gone(*seed, &redis) > most;
     let seed = (0..1_000).find(is_late);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::lua::Redis;
 use crate::sabotage::Bent;
+use crate::script;
 use crate::trace::Trace;
 
 use super::books::Promise::{self, *};
@@ -32,8 +33,9 @@ fn script(promise: Promise, part: &'static str, by: &'static str) {
     let redis = {
         let replaced = replaced.clone();
         Redis::new(Box::new(move |text| {
-            replaced.set(replaced.get() || text.contains(part));
-            text.replace(part, by)
+            let (text, count) = script::replaced(text, part, by);
+            replaced.set(replaced.get() || count > 0);
+            text
         }))
     };
     caught(promise, redis, Bent::Straight, Habit::Sound);

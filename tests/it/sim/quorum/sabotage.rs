@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::lua::Redis;
 use crate::sabotage::Bent;
+use crate::script;
 use crate::trace::Trace;
 
 use super::place::Promise::{self, *};
@@ -34,8 +35,9 @@ fn script(promise: Promise, part: &'static str, by: &'static str) {
     let server = || {
         let replaced = replaced.clone();
         Rc::new(Redis::new(Box::new(move |text| {
-            replaced.set(replaced.get() || text.contains(part));
-            text.replace(part, by)
+            let (text, count) = script::replaced(text, part, by);
+            replaced.set(replaced.get() || count > 0);
+            text
         })))
     };
     let servers: Vec<_> = (0..5).map(|_| server()).collect();
