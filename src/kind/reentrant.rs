@@ -3,7 +3,7 @@
 use super::lua::{Script, Scripts, part};
 use super::shared::{
     ABANDON, ALONE, ANOTHER, BURY, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOST, PROLONG, RECEIPT,
-    RELEASE, RENEW, RESP,
+    RELEASE, RENEW, RESP, VACANT,
 };
 use super::{Refusals, Row, Waking};
 use crate::name::Name;
@@ -18,7 +18,7 @@ pub(super) static ROW: Row = Row {
         acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, EXTEND, ACQUIRE]),
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, PROLONG, STORAGE, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, STORAGE, ANOTHER, RELEASE]),
-        abandon: Script::of(&[KEYS, BURY, STORAGE, ABANDON]),
+        abandon: Script::of(&[KEYS, BURY, STORAGE, VACANT, ABANDON]),
         inspect: Script::of(&[KEYS, RESP, STORAGE, ALONE, INSPECT]),
         force_release: Script::of(&[KEYS, STORAGE, FORCE_RELEASE]),
     },

@@ -12,35 +12,7 @@
 -- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
 -- that it counted as dead: then the last one.
 --
--- needs     ALIVE FENCE FENCE_MS GONE NAME NOW_MS NOW_US QUEUE RECEIPT alive_for bury hold_of issue_fence prolong run whole
-local WAITER = ARGV[5]
-local function head()
-  while true do
-    local first = redis.call('ZRANGE', QUEUE, 0, 0)[1]
-    if not first then return nil end
-    if alive_for(first) > 0 then return first end
-    bury(first)
-  end
-end
-local function join()
-  if alive_for(WAITER) <= 0 then bury(WAITER) end
-  redis.call('ZADD', QUEUE, 'NX', whole(NOW_US), WAITER)
-  redis.call('ZADD', ALIVE, whole(NOW_MS + ARGV[4]), WAITER)
-  for _, key in ipairs({ QUEUE, ALIVE }) do
-    if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
-  end
-end
-local function refuse(ms, label)
-  local first = head()
-  local place
-  if WAITER == '' then
-    place = redis.call('ZCARD', QUEUE)
-  else
-    join()
-    place = redis.call('ZRANK', QUEUE, WAITER)
-  end
-  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
-end
+-- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER alive_for bury head hold_of issue_fence prolong refuse run
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then

@@ -5,16 +5,12 @@
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
 --
--- needs     GONE NAME bury free is_held wake
+-- needs     GONE bury free is_held wake
 local GONE_MS = 60000
 if ARGV[3] ~= '' then bury(ARGV[3]) end
 local held = is_held()
-if held then
-  free()
-elseif redis.call('EXISTS', NAME) == 0 then
-  -- It may have been kept free for the one who leaves: it is the next one's turn.
-  wake()
-end
+-- It may have been kept free for the one who leaves: then it is the next one's turn.
+if held then free() else wake() end
 redis.call('SET', GONE, '', 'PX', GONE_MS)
 if held then return { 1, ARGV[1], '' } end
 return { 0, ARGV[1] }
