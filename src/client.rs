@@ -96,15 +96,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.lock_of(name, Kind::mutex(), Ok(()))
     }
 
-    /// `owner` is whether it can be one.
-    fn lock_of(&self, name: &str, kind: Kind, owner: Result<(), Error>) -> Lock<T, R> {
+    /// `made` is whether it can be such a kind: its owner, its permits.
+    fn lock_of(&self, name: &str, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
         let (name, checked) = self.named(name);
         let (kind, placed) = match self.topology.reach {
             Reach::Majority => kind.of_majority(),
             Reach::One(_) | Reach::ByName(_) => (kind, Ok(())),
         };
         let refused = self.refused.clone().map_or(Ok(()), Err);
-        let checked = refused.and(owner).and(checked).and(placed);
+        let checked = refused.and(made).and(checked).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
         Lock::new(host, topology, name, kind, checked.err())
     }
@@ -133,6 +133,25 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let what = || Error::InvalidArgument(format!("an owner has 1 to {MAX_OWNER} bytes"));
         let checked = is_owner.then_some(()).ok_or_else(what);
         self.lock_of(name, Kind::reentrant(owner), checked)
+    }
+
+    /// A semaphore called `name`: up to `permits` may hold it at once, each with a token, a ttl, a fence and a deadline of its own. Sends
+    /// nothing.
+    ///
+    /// It is acquired, waited for, kept, committed under and released as a lock is; a release hands its permit to the first who waits. A permit
+    /// that is not renewed ends with its ttl. `permits` counts for the acquisitions of this `Lock` alone: who counts fewer than others takes
+    /// none from them, and waits until no more than that are held. The last fence grows with every permit, so that each has one
+    /// of its own; but what is written under several permits at once has no order that a fence could tell.
+    ///
+    /// [`Lock::inspect`] lists the holders, and says how many permits are free; [`Lock::force_release`] frees all. It is stored
+    /// otherwise than a lock, and neither sees the other: one of the same name is [`Error::WrongType`].
+    ///
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name cannot be one, or there are no permits, or this is a
+    /// [quorum](Client::quorum).
+    pub fn semaphore(&self, name: &str, permits: u32) -> Lock<T, R> {
+        let what = || Error::InvalidArgument("a semaphore has 1 permit or more".into());
+        let checked = (permits > 0).then_some(()).ok_or_else(what);
+        self.lock_of(name, Kind::semaphore(permits), checked)
     }
 
     /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.

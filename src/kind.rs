@@ -7,6 +7,7 @@ mod lua;
 mod mutex;
 mod quorum;
 mod reentrant;
+mod semaphore;
 mod shared;
 
 use crate::error::Error;
@@ -71,6 +72,8 @@ pub(crate) struct Kind {
     row: &'static Row,
     owner: Option<String>,
     signal_list: Option<String>,
+    /// What is wanted of it, as its scripts and the queue have it; one word, and empty where there is but one thing.
+    wants: String,
 }
 
 impl Kind {
@@ -87,11 +90,20 @@ impl Kind {
         }
     }
 
+    /// One of so many permits.
+    pub(crate) fn semaphore(permits: u32) -> Self {
+        Self {
+            wants: permits.to_string(),
+            ..Self::of(&semaphore::ROW)
+        }
+    }
+
     const fn of(row: &'static Row) -> Self {
         Self {
             row,
             owner: None,
             signal_list: None,
+            wants: String::new(),
         }
     }
 
@@ -151,6 +163,11 @@ impl Kind {
     /// What is stored of who has the lock with `token`.
     pub(crate) fn holder<'a>(&'a self, token: &'a Token) -> &'a str {
         self.owner.as_deref().unwrap_or_else(|| token.expose())
+    }
+
+    /// What is wanted of it; one word, or empty.
+    pub(crate) fn wants(&self) -> &str {
+        &self.wants
     }
 
     /// Its keys besides those that all locks have; `id` is whose they are.

@@ -24,7 +24,8 @@ use crate::topology::{Judged, Topology};
 use crate::transport::Transport;
 use crate::ttl;
 
-/// A name that one holder at a time may have, and how to ask for it. Made by [`Client::lock`](crate::Client::lock) and [`Client::reentrant`](crate::Client::reentrant).
+/// A name that one holder at a time may have, or so many, and how to ask for it. Made by [`Client::lock`](crate::Client::lock),
+/// [`Client::reentrant`](crate::Client::reentrant) and [`Client::semaphore`](crate::Client::semaphore).
 ///
 /// Nothing of how it is asked for fails half-way: whatever cannot work, the name or what was set, is the error of the first call, which
 /// then sends nothing. Where several cannot, it is the first.
@@ -181,7 +182,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// lock's hash tag. It is not called `signal`, since that is an `AbortSignal` in JavaScript.
     ///
     /// The lock's calls are [`Error::InvalidArgument`], and send nothing, if the key is empty, the lock's own, or looks like a companion of
-    /// a lock, as `{name}:queue` does; if the lock is reentrant, or lives behind several bridges.
+    /// a lock, as `{name}:queue` does; if the lock is reentrant or a semaphore, or lives behind several bridges.
     #[must_use]
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();

@@ -7,7 +7,7 @@ use crate::error::Error;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 4] = ["alive", "fence", "hold", "queue"];
+const SUFFIXES: [&str; 5] = ["alive", "fence", "hold", "holds", "queue"];
 const SUFFIXES_OF: [&str; 4] = ["entry", "gone", "receipt", "wake"];
 
 /// The Redis key of a lock, checked. Shared by all that are about it.
@@ -39,7 +39,7 @@ impl Name {
         }
         if is_companion(&key) {
             return Err(Error::InvalidArgument(
-                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag".into(),
+                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag".into(),
             ));
         }
         let tag = hash_tag(&key);
@@ -101,11 +101,10 @@ pub(crate) fn is_companion(key: &str) -> bool {
         return false;
     };
     let of_one = stem.rsplit_once(':');
-    let ends = |stem: &str, suffix: &str, all: [&str; 4]| {
-        all.contains(&suffix) && hash_tag(stem).is_some()
-    };
-    ends(stem, last, SUFFIXES)
-        || of_one.is_some_and(|(stem, suffix)| ends(stem, suffix, SUFFIXES_OF))
+    let ends =
+        |stem: &str, suffix: &str, all: &[&str]| all.contains(&suffix) && hash_tag(stem).is_some();
+    ends(stem, last, &SUFFIXES)
+        || of_one.is_some_and(|(stem, suffix)| ends(stem, suffix, &SUFFIXES_OF))
 }
 
 /// Redis Cluster hashes only what stands between the first `{` and the first `}` behind it, unless that is empty
@@ -151,6 +150,7 @@ mod tests {
             "{7}:queue",
             "{7}:alive",
             "{7}:hold",
+            "{7}:holds",
             "{7}:receipt:x",
             "{7}:gone:",
             "{7}:entry:AAAAAAAAAAAAAAAAAAAAAA",

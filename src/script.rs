@@ -1,6 +1,7 @@
 //! Each operation as a Redis command, each Redis reply as an outcome. Only this room and the kinds of locks know Redis.
 
 mod call;
+mod inspection;
 mod outcome;
 mod reads;
 mod waiter;
@@ -12,4 +13,4 @@ pub(crate) use outcome::{
 pub(crate) use reads::{Reads, check_reads, check_size};
 pub(crate) use waiter::{Handover, Waiter, handed_over};
 
-pub use outcome::{Holder, Inspection};
+pub use inspection::{Holder, Inspection};

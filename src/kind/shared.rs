@@ -25,3 +25,14 @@ pub(super) const READ: &str = part!("shared/read.lua");
 pub(super) const LINE: &str = part!("shared/line.lua");
 pub(super) const HEARING: &str = part!("shared/hearing.lua");
 pub(super) const ACQUIRED: &str = part!("shared/acquired.lua");
+
+// Of kinds that several may hold at once.
+pub(super) const HOLDERS: &str = part!("shared/holders.lua");
+pub(super) const CLEAN: &str = part!("shared/clean.lua");
+pub(super) const STAY: &str = part!("shared/stay.lua");
+pub(super) const GRANT: &str = part!("shared/grant.lua");
+pub(super) const REMAIN: &str = part!("shared/remain.lua");
+pub(super) const LEAVE: &str = part!("shared/leave.lua");
+pub(super) const HAND_ON: &str = part!("shared/hand_on.lua");
+pub(super) const EMPTY: &str = part!("shared/empty.lua");
+pub(super) const SHARE: &str = part!("shared/share.lua");

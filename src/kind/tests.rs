@@ -6,10 +6,11 @@ use super::*;
 use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
-static KINDS: [(&str, &Row); 3] = [
+static KINDS: [(&str, &Row); 4] = [
     ("mutex", &mutex::ROW),
     ("quorum", &quorum::ROW),
     ("reentrant", &reentrant::ROW),
+    ("semaphore", &semaphore::ROW),
 ];
 
 fn scripts() -> impl Iterator<Item = (String, &'static Script)> {

@@ -72,7 +72,7 @@ impl Call {
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
                 [manner(fair), anyway].concat(),
                 subject.label.to_owned(),
-                subject.uptime.map_or_else(String::new, millis),
+                measure(subject.kind, subject.uptime),
             ])
             .commands(reads.commands)
     }
@@ -119,7 +119,7 @@ impl Call {
         uptime: Option<Duration>,
     ) -> Self {
         Self::of(&kind.scripts().inspect, name, kind, session.as_str())
-            .args([uptime.map_or_else(String::new, millis)])
+            .args([measure(kind, uptime)])
             .commands(&[])
     }
 
@@ -266,6 +266,11 @@ impl Call {
             |token| quoted::without(token.expose(), text),
         )
     }
+}
+
+/// What a kind is asked by besides: for how long each server must have been up, or what is wanted.
+fn measure(kind: &Kind, uptime: Option<Duration>) -> String {
+    uptime.map_or_else(|| kind.wants().to_owned(), millis)
 }
 
 pub(super) fn millis(ttl: Duration) -> String {

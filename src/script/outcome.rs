@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::label;
 use crate::quoted;
 use crate::resp;
-use crate::token::Token;
 
 /// What the reply of a script says.
 pub(crate) trait Outcome: Send + Sized + 'static {
@@ -144,65 +143,6 @@ impl Outcome for bool {
     }
 }
 
-/// The state of a lock at one instant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Inspection {
-    /// Who holds it, if anybody.
-    pub holder: Option<Holder>,
-    /// The last fence that was issued, unless that was over a week ago.
-    pub fence: Option<u64>,
-    /// How many stand in the queue, those included that died there a short while ago.
-    pub waiters: u64,
-    /// For how long yet no majority of a [quorum](crate::Client::quorum)'s servers has a say, at least: too many were started lately,
-    /// and may have forgotten who holds the lock. `None` if a majority has, or names a holder, and where there is one server.
-    pub quarantine_remaining: Option<Duration>,
-}
-
-/// Who holds a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Holder {
-    /// The holder's token, or whatever another program put there; of a reentrant lock, the owner.
-    pub token: Token,
-    /// How often the owner of a reentrant lock entered it; else 1.
-    pub count: u64,
-    /// What it has left, by Redis's clock; `None` without end.
-    pub remaining: Option<Duration>,
-    /// What it lets others know of itself, by [`Lock::label`](crate::Lock::label).
-    pub label: Option<String>,
-}
-
-impl Outcome for Inspection {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
-        let replies = Vec::<Reply>::read(reply)?;
-        let [holder, count, left, fence, waiters, missing] = replies.as_slice() else {
-            return Err(SHAPE);
-        };
-        // '<last fence> <token> <fence> <ttl> <label>': the last four are those of the present hold, or of the last one.
-        let mut hold = fence.as_str().unwrap_or_default().split(' ');
-        let last = hold.next().and_then(|last| last.parse().ok());
-        let (whose, label) = (hold.next(), hold.nth(2).and_then(label::read));
-        let holder = match holder {
-            Reply::Bytes(token) => Some(Holder {
-                label: label.filter(|_| holder.as_str() == whose),
-                token: Token::foreign(String::from_utf8_lossy(token).into_owned()),
-                count: number(count).ok_or(SHAPE)?,
-                remaining: duration(left.as_i64().ok_or(SHAPE)?),
-            }),
-            _ => None,
-        };
-        Ok(Self {
-            holder,
-            fence: last,
-            waiters: number(waiters).ok_or(SHAPE)?,
-            quarantine_remaining: number(missing)
-                .filter(|ms| *ms > 0)
-                .map(Duration::from_millis),
-        })
-    }
-}
-
 /// A reply whose nonce was right: the verdict, and what follows the nonce.
 #[derive(Debug)]
 pub(crate) struct Verdict {
@@ -210,7 +150,7 @@ pub(crate) struct Verdict {
     rest: Vec<Reply>,
 }
 
-const SHAPE: Error = Error::unexpected("not the reply of this script");
+pub(super) const SHAPE: Error = Error::unexpected("not the reply of this script");
 
 /// Takes a reply apart. One without this request's nonce is another's, whatever it says.
 pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
@@ -262,12 +202,12 @@ fn results_in(text: &str) -> Result<Vec<Reply>, Error> {
     Ok(replies)
 }
 
-fn number(reply: &Reply) -> Option<u64> {
+pub(super) fn number(reply: &Reply) -> Option<u64> {
     reply.as_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 /// Redis's `PTTL`: -1 for a key without expiry.
-fn duration(ms: i64) -> Option<Duration> {
+pub(super) fn duration(ms: i64) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
 }
 

@@ -10,18 +10,23 @@ use crate::token::Token;
 pub(crate) struct Waiter {
     /// For how long it counts as alive after each time it asks.
     pub(crate) liveness: Duration,
-    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, the ttl that it asks for,
-    /// its label, and where it listens.
+    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, its manner and what it wants, the ttl
+    /// that it asks for, its label, and where it listens.
     pub(super) text: String,
 }
 
 impl Waiter {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the words of a line, in their order"
+    )]
     pub(crate) fn new(
         token: &Token,
         granted: Duration,
         ttl: Duration,
         liveness: Duration,
         fair: bool,
+        wants: &str,
         label: &str,
         channel: Option<&str>,
     ) -> Self {
@@ -30,7 +35,7 @@ impl Waiter {
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("{token} {ms} {manner} {ttl} {label} {channel}"),
+            text: format!("{token} {ms} {manner}{wants} {ttl} {label} {channel}"),
         }
     }
 }

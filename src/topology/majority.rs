@@ -171,8 +171,11 @@ impl Judged for Inspection {
         // When that one is over, fewer than a majority are left.
         let over = (said.len() + 1).saturating_sub(count.majority());
         let last = last_of(over, said, |holder| holder.remaining);
+        let holder = last.filter(|_| is_held).cloned();
         Some(Self {
-            holder: last.filter(|_| is_held).cloned(),
+            holders: holder.iter().cloned().collect(),
+            holder,
+            free: None,
             fence: answers.iter().filter_map(|answer| answer.fence).max(),
             waiters: 0,
             quarantine_remaining: count.quarantine(silent).filter(|_| !is_held),

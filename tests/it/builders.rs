@@ -66,6 +66,15 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             ),
             (client.reentrant("", ""), "an owner has 1 to 512 bytes"),
             (client.reentrant("a", "me").label("x").ttl(ms(0)), "label"),
+            (
+                client.semaphore("a", 0).ttl(ms(0)),
+                "a semaphore has 1 permit or more",
+            ),
+            (client.semaphore("", 0), "a semaphore has 1 permit or more"),
+            (
+                client.semaphore("a", 1).signal_list("b").ttl(ms(0)),
+                "signal list",
+            ),
             (lock().ttl(ms(3)).label(&long), "ttl"),
             (
                 lock().label(&long).ttl(ms(3)),

@@ -80,6 +80,12 @@ fn a_lock_is_one_lock_whichever_node_has_it() {
             assert!(lock.inspect().await.unwrap().holder.is_none());
             let again = stack.client().reentrant(&format!("{{{name}}}:r"), "me");
             again.acquire().await.unwrap().release().await.unwrap();
+            let semaphore = stack.client().semaphore(&format!("{{{name}}}:s"), 2);
+            let one = semaphore.acquire().await.unwrap();
+            let other = semaphore.acquire().await.unwrap();
+            assert_eq!(semaphore.try_acquire().await.unwrap_err().code(), "held");
+            one.release().await.unwrap();
+            other.release().await.unwrap();
         }
     });
 }

@@ -444,12 +444,13 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
 }
 
 /// A lock of each kind that one bridge has, as `owner` asks for it.
-fn kinds(client: &TestClient, owner: &str) -> [TestLock; 4] {
+fn kinds(client: &TestClient, owner: &str) -> [TestLock; 5] {
     [
         client.lock("a"),
         client.lock("b").fair(true),
         client.lock("c").signal_list("signal"),
         client.reentrant("d", owner),
+        client.semaphore("e", 1),
     ]
 }
 

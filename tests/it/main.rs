@@ -28,6 +28,7 @@ mod reentrant;
 mod refusals;
 mod replicas;
 mod retry_after;
+mod semaphore;
 mod sharding;
 mod slots;
 mod support;

@@ -6,7 +6,7 @@ use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
 /// What companions are made of, and what makes them.
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 16] = [
     "{",
     "}",
     "{a}",
@@ -17,6 +17,7 @@ const PARTS: [&str; 15] = [
     ":queue",
     ":alive",
     ":hold",
+    ":holds",
     ":receipt",
     ":gone",
     ":entry:AAAAAAAAAAAAAAAAAAAAAA",
@@ -38,7 +39,11 @@ fn no_key_of_a_lock_is_that_of_another() {
                 _ => ("", name.as_str()),
             };
             let client = client.clone().prefix(prefix);
-            for lock in [client.lock(rest), client.reentrant(rest, "me")] {
+            for lock in [
+                client.lock(rest),
+                client.reentrant(rest, "me"),
+                client.semaphore(rest, 2),
+            ] {
                 if lock.check().is_err() {
                     continue;
                 }
@@ -61,6 +66,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             "job:{7}:queue",
             "job:{7}:alive",
             "job:{7}:hold",
+            "job:{7}:holds",
             "job:{7}:receipt:x",
             "job:{7}:gone:x",
             "job:{7}:entry:x",
@@ -73,6 +79,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             for lock in [
                 client.lock(name),
                 client.reentrant(name, "me"),
+                client.semaphore(name, 2),
                 prefixed.lock(rest),
             ] {
                 assert_eq!(code(lock.try_acquire().await), "invalid_argument", "{name}");

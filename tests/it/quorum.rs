@@ -304,6 +304,8 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
         let get = Command::new("GET").key("{sku:42}:stock");
         let reentrant = client.reentrant(NAME, "owner").try_acquire().await;
         refused(reentrant.expect_err("one bridge"), "one bridge");
+        let semaphore = client.semaphore(NAME, 2).try_acquire().await;
+        refused(semaphore.expect_err("one bridge"), "one bridge");
         refused(
             client
                 .read(std::slice::from_ref(&get))

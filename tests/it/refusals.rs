@@ -92,7 +92,11 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
     run(async {
         let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
         let (_bridge, client) = before(&redis);
-        let locks = [client.lock("a"), client.reentrant("b", "me")];
+        let locks = [
+            client.lock("a"),
+            client.reentrant("b", "me"),
+            client.semaphore("d", 2),
+        ];
         for lock in locks {
             let lease = lock.try_acquire().await.unwrap();
             let _: () = redis.ask("CONFIG SET maxmemory 1");

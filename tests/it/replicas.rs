@@ -185,7 +185,11 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
         let bridge = &pair.before_primary;
         let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
         let proxy = Proxy::to(bridge.url(), route, []).await;
-        let locks = [proxy.client.lock("a"), proxy.client.reentrant("b", "me")];
+        let locks = [
+            proxy.client.lock("a"),
+            proxy.client.reentrant("b", "me"),
+            proxy.client.semaphore("d", 2),
+        ];
         for lock in locks {
             let ample = lock.clone().wait_for_replicas(1, AMPLE);
             let granted = ample.try_acquire().await.unwrap();

@@ -82,6 +82,13 @@ fn names_of_one_hash_tag_live_together() {
             .unwrap()
             .into_token();
         places.extend(shards.places("shop:{cart:7}:c"));
+        client
+            .semaphore("{cart:7}:d", 2)
+            .try_acquire()
+            .await
+            .unwrap()
+            .into_token();
+        places.extend(shards.places("shop:{cart:7}:d"));
         assert_eq!(places.len(), 1);
     });
 }

@@ -19,7 +19,11 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
         let (client, noted) = noting();
         let mut locks = 0;
         for name in names(&PARTS).take(300) {
-            for lock in [client.lock(&name), client.reentrant(&name, "me")] {
+            for lock in [
+                client.lock(&name),
+                client.reentrant(&name, "me"),
+                client.semaphore(&name, 2),
+            ] {
                 if let Err(error) = lock.check() {
                     assert_eq!(error.code(), "invalid_argument");
                     continue;

@@ -194,6 +194,7 @@ fn own_place(claim: &Claim, patience: &Patience) -> Place {
             claim.ttl,
             liveness,
             patience.fair,
+            claim.kind.wants(),
             &claim.label,
             channel.as_deref(),
         )

@@ -13,7 +13,7 @@ use super::quiet::Quiet;
 use super::rng::Rng;
 use super::sabotage::Bent;
 use super::trace::Trace;
-use super::workload::Crowd;
+use super::workload::{Crowd, Locks};
 use super::world::{MS, Machine, Time, World};
 
 pub(crate) struct Case {
@@ -23,6 +23,7 @@ pub(crate) struct Case {
     pub(crate) check: Check,
     pub(crate) trace: Trace,
     pub(crate) bent: Bent,
+    pub(crate) locks: Cell<Locks>,
     pub(crate) dialect: Cell<Dialect>,
     /// Everybody waits for all replicas, so that a fail-over loses no lock.
     pub(crate) is_replicated: Cell<bool>,
@@ -61,6 +62,7 @@ impl Case {
             check,
             trace,
             bent,
+            locks: Cell::default(),
             dialect: Cell::new(Dialect::Upstash),
             is_replicated: Cell::new(false),
             pace: Cell::new(1),
@@ -71,6 +73,12 @@ impl Case {
             set_back_us: Cell::new(0),
             quiet: Quiet::default(),
         })
+    }
+
+    /// The same, in a world of such locks.
+    pub(crate) fn among(self: Rc<Self>, locks: Locks) -> Rc<Self> {
+        self.locks.set(locks);
+        self
     }
 
     /// What was found, once everything has happened.

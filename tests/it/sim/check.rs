@@ -6,12 +6,12 @@ mod told;
 mod writes;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 pub(crate) use found::Asking;
 use grants::Record;
-pub(crate) use grants::holder;
+pub(crate) use grants::{holder, holders};
 use writes::Write;
 pub(crate) use writes::{log, log_of};
 
@@ -20,7 +20,7 @@ use super::world::{Machine, Time};
 /// The promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invariant {
-    /// At most one holder of a name is inside its deadline.
+    /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it has permits.
     OneHolder,
     /// The fences of a name grow with every grant, and a lease has that of its grant.
     FencesGrow,
@@ -65,6 +65,8 @@ pub(crate) struct Check {
     watches: RefCell<BTreeMap<u64, Watch>>,
     writes: RefCell<Vec<Write>>,
     lost_data: Cell<Option<Time>>,
+    /// How many may hold a name at once, where that may be several.
+    permits: RefCell<BTreeMap<&'static str, usize>>,
     count: Cell<u64>,
 }
 
@@ -133,10 +135,11 @@ impl Check {
             .filter(|hold| (locks.get(&hold.lock)).is_none_or(|lock| hold.fence > lock.forced))
             .collect();
         for (at, one) in inside.iter().enumerate() {
-            let other =
-                (inside[at..].iter()).find(|other| other.lock == one.lock && other.who != one.who);
-            if let Some(other) = other {
-                let what = format!("{} and {} both hold {}", one.who, other.who, one.lock);
+            let is_other = |other: &&&Hold| other.lock == one.lock && other.who != one.who;
+            let others = inside[at..].iter().filter(is_other);
+            let others: BTreeSet<&str> = others.map(|other| other.who.as_str()).collect();
+            if others.len() >= self.permits_of(&one.lock) {
+                let what = format!("{} holds {} beside {others:?}", one.who, one.lock);
                 self.fail(Invariant::OneHolder, what);
             }
         }
@@ -146,6 +149,19 @@ impl Check {
                 self.fail(watch.invariant, format!("{what} is {late} ns late"));
             }
         }
+    }
+
+    /// So many may hold `name` at once.
+    pub(crate) fn permit(&self, name: &'static str, permits: usize) {
+        self.permits.borrow_mut().insert(name, permits);
+    }
+
+    fn permits_of(&self, name: &str) -> usize {
+        self.permits.borrow().get(name).copied().unwrap_or(1)
+    }
+
+    fn is_shared(&self, name: &str) -> bool {
+        self.permits.borrow().contains_key(name)
     }
 
     /// Begins a hold. Its number.

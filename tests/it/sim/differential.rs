@@ -131,13 +131,37 @@ fn normal(reply: &Reply) -> String {
 
 #[test]
 fn the_model_answers_commands_as_redis_does() {
-    const COMMANDS: [&str; 22] = [
-        "GET", "SET", "APPEND", "INCR", "DECRBY", "DEL", "EXISTS", "PTTL", "PEXPIRE", "HEXISTS",
-        "HINCRBY", "HGETALL", "ZADD", "ZREM", "ZCARD", "ZRANGE", "ZRANK", "ZSCORE", "PUBLISH",
-        "SET", "ZADD", "HINCRBY",
+    const COMMANDS: [&str; 27] = [
+        "GET",
+        "SET",
+        "APPEND",
+        "INCR",
+        "DECRBY",
+        "DEL",
+        "EXISTS",
+        "PTTL",
+        "PEXPIRE",
+        "HEXISTS",
+        "HINCRBY",
+        "HGETALL",
+        "ZADD",
+        "ZREM",
+        "ZCARD",
+        "ZRANGE",
+        "ZRANK",
+        "ZSCORE",
+        "PUBLISH",
+        "SET",
+        "ZADD",
+        "HINCRBY",
+        "HSET",
+        "HGET",
+        "HDEL",
+        "ZCOUNT",
+        "ZRANGEBYSCORE",
     ];
     const KEYS: [&str; 4] = ["k", "l", "m", "wake-1"];
-    const WORDS: [&str; 18] = [
+    const WORDS: [&str; 22] = [
         "1",
         "-1",
         "0",
@@ -156,6 +180,10 @@ fn the_model_answers_commands_as_redis_does() {
         "9223372036854775807",
         "-9223372036854775808",
         "a b",
+        "-inf",
+        "+inf",
+        "(1",
+        "WITHSCORES",
     ];
     compare(|pair| {
         let rng = Rng::new(7);
@@ -163,8 +191,8 @@ fn the_model_answers_commands_as_redis_does() {
             let mut words = vec![rng.pick(&COMMANDS), rng.pick(&KEYS)];
             let usual = match words[0] {
                 "SET" | "APPEND" | "DECRBY" | "PEXPIRE" | "ZRANK" | "ZSCORE" | "ZREM" => 1,
-                "HEXISTS" | "PUBLISH" => 1,
-                "HINCRBY" | "ZADD" | "ZRANGE" => 2,
+                "HEXISTS" | "HGET" | "HDEL" | "PUBLISH" => 1,
+                "HINCRBY" | "HSET" | "ZADD" | "ZRANGE" | "ZCOUNT" | "ZRANGEBYSCORE" => 2,
                 _ => 0,
             };
             for _ in 0..usual + rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]) {
@@ -180,8 +208,9 @@ fn the_model_answers_commands_as_redis_does() {
                     .windows(2)
                     .any(|pair| pair[0] == "PX" && is_soon(pair[1]));
             let has_option = match words[0] {
-                "ZADD" => words.contains(&"XX"),
-                "ZRANGE" => words.len() > 4,
+                // Nor scores that are no whole numbers any more to Redis.
+                "ZADD" => words.iter().any(|word| *word == "XX" || word.len() > 15),
+                "ZRANGE" | "ZRANGEBYSCORE" => words.len() > 5,
                 "PEXPIRE" => words.len() > 3,
                 _ => false,
             };

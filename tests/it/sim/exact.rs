@@ -10,6 +10,7 @@ mod lasting;
 mod leaving;
 mod overtaken;
 mod patience;
+mod permits;
 mod receipts;
 mod told;
 mod two_handlers;

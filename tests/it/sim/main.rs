@@ -23,6 +23,7 @@ mod rng;
 mod sabotage;
 mod script;
 mod seeds;
+mod semaphore;
 mod trace;
 mod unovertaken;
 mod workload;
@@ -40,25 +41,31 @@ use lua::Redis;
 use sabotage::Bent;
 use seeds::seeds;
 use trace::Trace;
+use workload::Locks;
 
 const SEEDS: u64 = 20_000;
 
 #[test]
 fn no_promise_breaks() {
-    let (seeds, is_asked) = seeds(SEEDS);
-    let Some(seed) = first_failure(seeds.clone(), is_asked) else {
+    hold_for(Locks::Single, seeds(SEEDS));
+}
+
+/// Every promise holds in worlds of such locks.
+#[track_caller]
+fn hold_for(locks: Locks, (seeds, is_asked): (Range<u64>, bool)) {
+    let Some(seed) = first_failure(locks, seeds.clone(), is_asked) else {
         println!("every promise held for the seeds {seeds:?}");
         return;
     };
-    let (violation, trace) = replay(seed);
+    let (violation, trace) = replay(locks, seed);
     let Violation { invariant, what } = violation.expect("the same seed does the same");
     panic!(
-        "{invariant:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
+        "{invariant:?} does not hold: {what}\n\n{trace}\n\nseed {seed} of {locks:?}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
     );
 }
 
 /// The lowest of `seeds` that breaks a promise. The threads take turns.
-fn first_failure(seeds: Range<u64>, shows_progress: bool) -> Option<u64> {
+fn first_failure(locks: Locks, seeds: Range<u64>, shows_progress: bool) -> Option<u64> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let (done, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let search = |thread: usize| {
@@ -67,7 +74,8 @@ fn first_failure(seeds: Range<u64>, shows_progress: bool) -> Option<u64> {
             if failed.load(Relaxed) < seed {
                 return;
             }
-            if unbent(seed, &redis, Trace::OFF).run().is_some() {
+            let case = unbent(seed, &redis, Trace::OFF).among(locks);
+            if case.run().is_some() {
                 failed.fetch_min(seed, Relaxed);
             }
             let done = done.fetch_add(1, Relaxed) + 1;
@@ -92,8 +100,8 @@ fn unbent(seed: u64, redis: &Rc<Redis>, trace: Trace) -> Rc<Case> {
 }
 
 /// What `seed` breaks, and what happened before.
-fn replay(seed: u64) -> (Option<Violation>, String) {
-    let case = unbent(seed, &Rc::default(), Trace::on());
+fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
+    let case = unbent(seed, &Rc::default(), Trace::on()).among(locks);
     let violation = case.run();
     (violation, case.trace.lines())
 }
@@ -101,7 +109,10 @@ fn replay(seed: u64) -> (Option<Violation>, String) {
 /// Without that no failure could be looked into.
 #[test]
 fn the_same_seed_does_the_same() {
-    for seed in 0..20 {
-        assert_eq!(replay(seed).1, replay(seed).1, "seed {seed}");
+    for locks in [Locks::Single, Locks::Semaphores] {
+        for seed in 0..20 {
+            let lines = || replay(locks, seed).1;
+            assert_eq!(lines(), lines(), "seed {seed} of {locks:?}");
+        }
     }
 }

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::case::{Case, Expected};
-use super::check::{Hold, Invariant, holder};
+use super::check::{Hold, Invariant, holders};
 use super::faults::Net;
 use super::host::{self, Settings, SimLock};
 use super::sabotage::Bent;
-use super::script::{Run, Script};
+use super::script::Run;
 use super::workload::{Crowd, Name, drift};
 use super::world::{MS, Machine, Time};
 
@@ -74,8 +74,10 @@ impl Quiet {
                 ),
                 next: RefCell::default(),
                 waiting: Cell::new(0),
+                holding: Cell::new(0),
                 all_push,
-                sees_death: Cell::new(case.rng.chance(300)),
+                // Whoever dies must not have got one of several places before.
+                sees_death: Cell::new(case.rng.chance(300) && name.permits() == 1),
             });
             line.expect(Invariant::NextWaiterHolds, line.by);
             for _ in 0..case.rng.between(1, 3) {
@@ -89,7 +91,12 @@ impl Quiet {
         }
         case.pass(100 * MS, || false);
         for name in &crowd.names {
-            if let Some((who, _)) = holder(name.name, &case.redis.db()) {
+            // A permit of somebody who died before may outlast those who had another.
+            let is_of_before =
+                |who: &str| name.permits() > 1 && !self.asked.borrow().contains_key(who);
+            let mut left = holders(name.name, &case.redis.db());
+            left.retain(|(who, _)| !is_of_before(who));
+            for (who, _) in left {
                 case.check.fail(
                     Invariant::NoGhost,
                     format!("{who} holds {} in the end", name.name),
@@ -105,25 +112,26 @@ impl Quiet {
         case: &Rc<Case>,
         from: &Rc<Machine>,
         run: &Run<'_>,
-        granted: Option<String>,
+        granted: Vec<String>,
     ) {
         let waits = self
             .machines
             .borrow()
             .iter()
             .any(|waits| Rc::ptr_eq(waits, from));
-        if waits && matches!(run.script, Script::Acquire | Script::Reenter) {
+        if waits && run.script.acquires() {
             let who = run.who().to_owned();
             self.asked.borrow_mut().insert(who, from.clone());
         }
-        let Some(who) = granted else { return };
-        if let Some(machine) = self.asked.borrow().get(&who) {
-            // One that is handed the lock and does not listen finds it when it polls.
-            let asks = matches!(run.script, Script::Acquire | Script::Reenter);
-            let by = case.world.now() + ONE_RETRY + if asks { 0 } else { DELAY };
-            let what = format!("{who} does not know that it has the lock");
-            let expected = case.expect(Invariant::GrantIsLearned, Some(machine), by, what);
-            self.granted.borrow_mut().insert(who, expected);
+        for who in granted {
+            if let Some(machine) = self.asked.borrow().get(&who) {
+                // One that is handed the lock and does not listen finds it when it polls.
+                let asks = run.script.acquires();
+                let by = case.world.now() + ONE_RETRY + if asks { 0 } else { DELAY };
+                let what = format!("{who} does not know that it has the lock");
+                let expected = case.expect(Invariant::GrantIsLearned, Some(machine), by, what);
+                self.granted.borrow_mut().insert(who, expected);
+            }
         }
     }
 }
@@ -136,7 +144,9 @@ struct Line {
     by: Time,
     delay: Cell<Time>,
     next: RefCell<Option<Expected>>,
+    /// Who have it are among them.
     waiting: Cell<u64>,
+    holding: Cell<u64>,
     all_push: bool,
     /// Whether one of them is to die while it waits.
     sees_death: Cell<bool>,
@@ -146,6 +156,14 @@ impl Line {
     fn expect(&self, invariant: Invariant, by: Time) {
         let what = format!("nobody holds {}", self.name.name);
         *self.next.borrow_mut() = Some(self.case.expect(invariant, None, by, what));
+    }
+
+    /// There is a place for the next, if there is one.
+    fn expect_next(&self) {
+        if self.waiting.get() > self.holding.get() {
+            let by = (self.case.world.now() + self.delay.get()).max(self.by);
+            self.expect(Invariant::HandedOver, by);
+        }
     }
 
     /// One more waits.
@@ -190,13 +208,11 @@ impl Line {
             timeout: TIMEOUT,
         };
         let client = host::client(&self.case, machine, settings);
-        match self.name.is_reentrant {
-            true => client.reentrant(self.name.name, owner),
-            false => client.lock(self.name.name).fair(self.name.is_fair),
-        }
-        .ttl(TTL)
-        .wait(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
-        .max_requests(2_000)
+        self.name
+            .lock(&client, owner)
+            .ttl(TTL)
+            .wait(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
+            .max_requests(2_000)
     }
 
     /// One waiter's turn: it holds for a while, and releases.
@@ -211,11 +227,12 @@ impl Line {
                 return case.check.fail(Invariant::NextWaiterHolds, what);
             }
         };
-        let who = match self.name.is_reentrant {
-            true => owner,
-            false => lease.token().expose().to_owned(),
-        };
+        let who = self.name.who(&owner, &lease);
         drop(self.next.take());
+        self.holding.set(self.holding.get() + 1);
+        if self.holding.get() < self.name.permits() {
+            self.expect_next();
+        }
         drop(case.quiet.granted.borrow_mut().remove(&who));
         let held = case.check.hold(Hold {
             machine: machine.clone(),
@@ -230,10 +247,8 @@ impl Line {
         case.world.sleep(machine, Duration::from_nanos(HOLD)).await;
         case.check.end_hold(held);
         self.waiting.set(self.waiting.get() - 1);
-        if self.waiting.get() > 0 {
-            let by = (case.world.now() + self.delay.get()).max(self.by);
-            self.expect(Invariant::HandedOver, by);
-        }
+        self.holding.set(self.holding.get() - 1);
+        self.expect_next();
         if let Err(error) = lease.release().await {
             let what = format!("a release failed: {error}");
             case.check.fail(Invariant::NextWaiterHolds, what);

@@ -38,7 +38,7 @@ impl fmt::Display for Reply {
 pub(crate) enum Value {
     Text(Vec<u8>),
     /// In order of insertion, as Redis keeps small ones.
-    Hash(Vec<(Vec<u8>, i64)>),
+    Hash(Vec<(Vec<u8>, Vec<u8>)>),
     /// By score, then by member.
     Sorted(Vec<(f64, Vec<u8>)>),
 }
@@ -119,17 +119,22 @@ impl Db {
                     .iter()
                     .any(|(field, _)| field == args[1]),
             ))),
+            "HGET" => self.hash_get(args[0], args[1]),
+            "HSET" => self.hash_set(args[0], &args[1..]),
+            "HDEL" => self.hash_remove(args[0], &args[1..]),
             "HINCRBY" => self.hash_add(args[0], args[1], int(args[2])?),
             "HGETALL" => Ok(Reply::Array(
                 (self.hash(args[0])?.iter())
-                    .flat_map(|(field, count)| [field.clone(), count.to_string().into_bytes()])
+                    .flat_map(|(field, value)| [field.clone(), value.clone()])
                     .map(Reply::Bulk)
                     .collect(),
             )),
             "ZADD" => self.sorted_add(args[0], &args[1..]),
             "ZREM" => self.sorted_remove(args[0], &args[1..]),
             "ZCARD" => Ok(Reply::Int(size(self.sorted(args[0])?.len()))),
-            "ZRANGE" => self.range(args[0], int(args[1])?, int(args[2])?),
+            "ZCOUNT" => self.count_between(args[0], args[1], args[2]),
+            "ZRANGE" => self.range(args[0], args[1], args[2], &args[3..]),
+            "ZRANGEBYSCORE" => self.range_between(args[0], args[1], args[2], &args[3..]),
             "ZRANK" => self.rank(args[0], args[1]),
             "ZSCORE" => self.score(args[0], args[1]),
             "TIME" => Ok(Reply::Array(vec![
@@ -175,7 +180,7 @@ impl Db {
         (!is_over(entry, self.now_ms())).then_some(&entry.value)
     }
 
-    const fn now_ms(&self) -> i64 {
+    pub(crate) const fn now_ms(&self) -> i64 {
         self.now_us / 1_000
     }
 
@@ -302,11 +307,14 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
         "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" | "INFO" => (1, 1),
-        "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "ZRANK" | "ZSCORE" | "PUBLISH" => (2, 2),
-        "HINCRBY" | "ZRANGE" => (3, 3),
+        "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => {
+            (2, 2)
+        }
+        "HINCRBY" | "ZCOUNT" => (3, 3),
+        "ZRANGE" | "ZRANGEBYSCORE" => (3, 4),
         "DEL" | "EXISTS" | "PUBSUB" => (1, usize::MAX),
-        "SET" | "ZREM" => (2, usize::MAX),
-        "ZADD" => (3, usize::MAX),
+        "SET" | "ZREM" | "HDEL" => (2, usize::MAX),
+        "ZADD" | "HSET" => (3, usize::MAX),
         _ => return None,
     })
 }
@@ -314,10 +322,10 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
 /// Whether a command that was answered so has written.
 fn writes(name: &str, reply: &Reply) -> bool {
     match name {
-        "SET" | "APPEND" | "INCR" | "DECRBY" | "HINCRBY" | "ZADD" | "FLUSHALL" => {
+        "SET" | "APPEND" | "INCR" | "DECRBY" | "HINCRBY" | "HSET" | "ZADD" | "FLUSHALL" => {
             *reply != Reply::Nil
         }
-        "DEL" | "PEXPIRE" | "ZREM" => *reply != Reply::Int(0),
+        "DEL" | "PEXPIRE" | "ZREM" | "HDEL" => *reply != Reply::Int(0),
         _ => false,
     }
 }

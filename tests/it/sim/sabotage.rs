@@ -16,6 +16,7 @@ use super::faults::Net;
 use super::lua::Redis;
 use super::script;
 use super::trace::Trace;
+use super::workload::Locks;
 use super::world::{Machine, Time};
 
 /// How host and network are bent.
@@ -123,13 +124,19 @@ const RARE: [u64; 7] = [8_277, 3_558, 3_313, 1_894, 608, 607, 427];
 
 #[track_caller]
 fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
+    caught_among(Locks::Single, invariant, redis, bent);
+}
+
+#[track_caller]
+fn caught_among(locks: Locks, invariant: Invariant, redis: Redis, bent: Bent) {
     let redis = Rc::new(redis);
     let breaks = |seed: &u64| {
         let check = Check::new(Some(invariant));
-        let case = Case::new(*seed, &redis, check, bent, Trace::OFF);
+        let case = Case::new(*seed, &redis, check, bent, Trace::OFF).among(locks);
         case.run().is_some()
     };
-    let seed = RARE.into_iter().chain(0..SEEDS).find(breaks);
+    let rare = RARE.into_iter().filter(|_| locks == Locks::Single);
+    let seed = rare.chain(0..SEEDS).find(breaks);
     println!("caught by {invariant:?} with seed {seed:?}");
     assert!(seed.is_some(), "{invariant:?} held for {SEEDS} seeds");
 }
@@ -142,6 +149,25 @@ fn script(invariant: Invariant, part: &'static str, by: &'static str) {
 
 #[track_caller]
 fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static str) {
+    bend(part, by, |redis| caught(invariant, redis, bent));
+}
+
+/// The same in worlds of such locks.
+#[track_caller]
+pub(crate) fn script_among(
+    locks: Locks,
+    invariant: Invariant,
+    part: &'static str,
+    by: &'static str,
+) {
+    bend(part, by, |redis| {
+        caught_among(locks, invariant, redis, Bent::Straight)
+    });
+}
+
+/// Looks with a Redis that has `part` of some scripts replaced by `by`.
+#[track_caller]
+fn bend(part: &'static str, by: &'static str, look: impl FnOnce(Redis)) {
     let replaced = Rc::new(Cell::new(0));
     let redis = {
         let replaced = replaced.clone();
@@ -152,7 +178,7 @@ fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static 
             text
         }))
     };
-    caught(invariant, redis, bent);
+    look(redis);
     assert!(replaced.get() > 0, "no script has {part}");
 }
 
@@ -161,8 +187,9 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() return lost() end local results = run(6)";
-const RENEW: &str = "if not is_held() then return lost() end local fence, ttl = acquired()";
+pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() return lost() end local results = run(6)";
+pub(crate) const RENEW: &str =
+    "if not is_held() then return lost() end local fence, ttl = acquired()";
 
 #[test]
 fn a_release_without_owner_check() {

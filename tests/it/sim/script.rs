@@ -7,10 +7,12 @@ use std::sync::LazyLock;
 pub(crate) enum Script {
     Acquire,
     Reenter,
+    Share,
     Renew,
     Release,
     Abandon,
     Inspect,
+    InspectSeveral,
     ForceRelease,
     Read,
     Vote,
@@ -25,14 +27,16 @@ macro_rules! source {
 }
 
 /// What each one ends with: itself, as it is sent.
-static ENDINGS: LazyLock<[(Script, String); 11]> = LazyLock::new(|| {
+static ENDINGS: LazyLock<[(Script, String); 13]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
+        (Script::Share, source!("shared/share.lua")),
         (Script::Renew, source!("shared/renew.lua")),
         (Script::Release, source!("shared/release.lua")),
         (Script::Abandon, source!("shared/abandon.lua")),
         (Script::Inspect, source!("shared/inspect.lua")),
+        (Script::InspectSeveral, source!("semaphore/inspect.lua")),
         (Script::ForceRelease, source!("shared/force_release.lua")),
         (Script::Read, source!("shared/read.lua")),
         (Script::Vote, source!("quorum/acquire.lua")),
@@ -76,6 +80,13 @@ pub(crate) fn replaced(text: &str, part: &str, by: &str) -> (String, usize) {
 pub(crate) fn script_of(text: &str) -> Option<Script> {
     let (script, _) = ENDINGS.iter().find(|(_, ending)| text.ends_with(ending))?;
     Some(*script)
+}
+
+impl Script {
+    /// Whether it asks for the lock.
+    pub(crate) const fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::Reenter | Self::Share)
+    }
 }
 
 /// One run of a script.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::bridge::Dialect;
 use super::case::Case;
-use super::host::{self, Settings};
+use super::host::{self, Settings, SimClient, SimLease, SimLock};
 use super::network::REPLICAS;
 use super::rng::Rng;
 use super::world::Machine;
@@ -29,8 +29,71 @@ pub(crate) struct Crowd {
 #[derive(Clone, Copy)]
 pub(crate) struct Name {
     pub(crate) name: &'static str,
-    pub(crate) is_reentrant: bool,
+    pub(crate) kind: Kind,
     pub(crate) is_fair: bool,
+}
+
+/// What it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Mutex,
+    Reentrant,
+    /// Of so many permits.
+    Semaphore(u32),
+}
+
+/// Which locks there are in a world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Locks {
+    /// Those that one holds.
+    #[default]
+    Single,
+    Semaphores,
+}
+
+impl Name {
+    fn draw(name: &'static str, case: &Case) -> Self {
+        let rng = &case.rng;
+        let kind = match case.locks.get() {
+            Locks::Single if rng.chance(300) => Kind::Reentrant,
+            Locks::Single => Kind::Mutex,
+            Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
+        };
+        let is_fair = kind != Kind::Reentrant && rng.chance(300);
+        if let Kind::Semaphore(permits) = kind {
+            case.check.permit(name, permits as usize);
+        }
+        Self {
+            name,
+            kind,
+            is_fair,
+        }
+    }
+
+    /// The lock, as `owner` asks for it.
+    pub(crate) fn lock(&self, client: &SimClient, owner: &str) -> SimLock {
+        match self.kind {
+            Kind::Mutex => client.lock(self.name).fair(self.is_fair),
+            Kind::Reentrant => client.reentrant(self.name, owner),
+            Kind::Semaphore(permits) => client.semaphore(self.name, permits).fair(self.is_fair),
+        }
+    }
+
+    /// How many may have it at once.
+    pub(crate) fn permits(&self) -> u64 {
+        match self.kind {
+            Kind::Mutex | Kind::Reentrant => 1,
+            Kind::Semaphore(permits) => permits.into(),
+        }
+    }
+
+    /// Who the holder of `lease` is to Redis.
+    pub(crate) fn who(&self, owner: &str, lease: &SimLease) -> String {
+        match self.kind {
+            Kind::Reentrant => owner.to_owned(),
+            Kind::Mutex | Kind::Semaphore(_) => lease.token().expose().to_owned(),
+        }
+    }
 }
 
 /// The longest ttl that is asked for in a world that is not slow.
@@ -43,15 +106,7 @@ impl Crowd {
             .map(|_| Rc::new(Machine::new(case.bent.drift(drift(rng)))))
             .collect();
         let names = ["a", "b"][..rng.pick(&[1, 1, 1, 2])].iter();
-        let names = names.map(|name| {
-            let is_reentrant = rng.chance(300);
-            let is_fair = !is_reentrant && rng.chance(300);
-            Name {
-                name,
-                is_reentrant,
-                is_fair,
-            }
-        });
+        let names = names.map(|name| Name::draw(name, case));
         Self {
             machines,
             names: names.collect(),

@@ -11,8 +11,8 @@ use crate::world::Time;
 /// What happened to one lock so far.
 #[derive(Default)]
 pub(super) struct Record {
-    /// Who has it, and under which fence; who had it last while it is free.
-    latest: Option<Grant>,
+    /// Who had it, and under which fence, when it was granted last.
+    latest: Vec<Grant>,
     pub(super) grants: BTreeSet<Grant>,
     highest: u64,
     /// Holders up to this fence lost the lock by force, or with the data.
@@ -36,24 +36,26 @@ const LONGEST_HOLD_MS: i64 = WEEK_MS;
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 impl Check {
-    /// After each command that Redis executed. The holder whose grant is news, if there is one.
+    /// After each command that Redis executed. The holders whose grant is news.
     ///
     /// `before` is who held the lock and under which fence.
     pub(crate) fn command(
         &self,
         run: &Run<'_>,
-        before: Option<&Grant>,
+        before: &[Grant],
         reply: &Reply,
         db: &Db,
-    ) -> Option<String> {
-        let name = run.lock()?;
+    ) -> Vec<String> {
+        let Some(name) = run.lock() else {
+            return Vec::new();
+        };
         let mut locks = self.locks.borrow_mut();
         let record = locks.entry(name.to_owned()).or_default();
         let has_run = matches!(reply, Reply::Array(_));
         match run.script {
             _ if !has_run => {}
             // One that stands in the queue yet may be handed the lock.
-            Script::Acquire | Script::Reenter if is_yes(reply) && !was_held_by(run, before) => {
+            _ if run.script.acquires() && is_yes(reply) && !was_held_by(run, before) => {
                 let token = run.token();
                 if record.ended.contains(token) || record.lost.contains(token) {
                     self.fail(Invariant::NoGhost, format!("{token} takes {name} again"));
@@ -79,44 +81,53 @@ impl Check {
         let latest = record.latest.clone();
         let granted = self.granted(record, name, before, db);
         self.ghosts(record, name, db);
+        // Of several holders each writes only while it is one.
+        let may_write = if self.is_shared(name) {
+            before
+        } else {
+            &latest
+        };
         for id in landed {
-            self.landed(id, latest.as_ref());
+            self.landed(id, may_write);
         }
         self.expiry(db);
         granted
     }
 
     /// Who was granted the lock by this command.
-    fn granted(
-        &self,
-        record: &mut Record,
-        name: &str,
-        before: Option<&Grant>,
-        db: &Db,
-    ) -> Option<String> {
-        let (who, fence) = holder(name, db)?;
-        if before.is_some_and(|(holder, held)| *holder == who && *held != fence) {
-            let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
-            self.fail(Invariant::FencesGrow, what);
+    fn granted(&self, record: &mut Record, name: &str, before: &[Grant], db: &Db) -> Vec<String> {
+        let holders = holders(name, db);
+        for (who, fence) in &holders {
+            if (before.iter()).any(|(holder, held)| holder == who && held != fence) {
+                let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
+                self.fail(Invariant::FencesGrow, what);
+            }
         }
-        if (record.latest.as_ref()).is_some_and(|latest| *latest == (who.clone(), fence)) {
-            return None;
+        let news = holders
+            .iter()
+            .filter(|grant| !record.latest.contains(grant));
+        let mut news: Vec<Grant> = news.cloned().collect();
+        if news.is_empty() {
+            return Vec::new();
         }
-        if fence <= record.highest {
-            let highest = record.highest;
-            self.fail(
-                Invariant::FencesGrow,
-                format!("{who} got fence {fence} of {name} after {highest}"),
-            );
+        news.sort_by_key(|(_, fence)| *fence);
+        for (who, fence) in &news {
+            if *fence <= record.highest {
+                let highest = record.highest;
+                self.fail(
+                    Invariant::FencesGrow,
+                    format!("{who} got fence {fence} of {name} after {highest}"),
+                );
+            }
+            record.highest = record.highest.max(*fence);
+            record.grants.insert((who.clone(), *fence));
         }
-        record.highest = record.highest.max(fence);
-        record.grants.insert((who.clone(), fence));
-        record.latest = Some((who.clone(), fence));
-        Some(who)
+        record.latest = holders;
+        news.into_iter().map(|(who, _)| who).collect()
     }
 
     fn ghosts(&self, record: &Record, name: &str, db: &Db) {
-        let holder = holder(name, db).map(|(who, _)| who);
+        let holders: Vec<String> = holders(name, db).into_iter().map(|(who, _)| who).collect();
         let queued = match db.value(&format!("{{{name}}}:queue")) {
             Some(Value::Sorted(members)) => members.as_slice(),
             _ => &[],
@@ -126,14 +137,14 @@ impl Check {
             waiter.split(' ').next().unwrap_or_default().to_owned()
         });
         for token in tokens {
-            if record.ended.contains(&token) || holder.as_ref() == Some(&token) {
+            if record.ended.contains(&token) || holders.contains(&token) {
                 self.fail(
                     Invariant::NoGhost,
                     format!("{token} stands in the queue of {name}"),
                 );
             }
         }
-        if let Some(holder) = holder.filter(|holder| record.ended.contains(holder)) {
+        if let Some(holder) = (holders.iter()).find(|holder| record.ended.contains(*holder)) {
             self.fail(Invariant::NoGhost, format!("{holder} holds {name} again"));
         }
     }
@@ -155,7 +166,7 @@ impl Check {
             if loses_locks {
                 record.forced = record.highest;
             }
-            record.latest = holder(name, db);
+            record.latest = holders(name, db);
             record.ended.clear();
             record.lost.clear();
             record.released.clear();
@@ -165,7 +176,34 @@ impl Check {
     }
 }
 
-/// Who holds a lock by what Redis has stored, and under which fence.
+/// Who holds a lock by what Redis has stored, and under which fence; of a semaphore, each of them.
+pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
+    match db.value(name) {
+        Some(Value::Sorted(members)) => permits(name, members, db),
+        _ => holder(name, db).into_iter().collect(),
+    }
+}
+
+/// The permits that are not over.
+fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
+    let Some(Value::Hash(holds)) = db.value(&format!("{{{name}}}:holds")) else {
+        return Vec::new();
+    };
+    let is_held = |until: f64| until >= db.now_ms() as f64;
+    let held = members.iter().filter(|(until, _)| is_held(*until));
+    held.filter_map(|(_, token)| {
+        let (_, hold) = holds.iter().find(|(whose, _)| whose == token)?;
+        let fence = String::from_utf8_lossy(hold)
+            .split(' ')
+            .next()?
+            .parse()
+            .ok()?;
+        Some((String::from_utf8_lossy(token).into_owned(), fence))
+    })
+    .collect()
+}
+
+/// Who holds a lock that one may hold.
 pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
     let text = |key: &str| match db.value(key) {
         Some(Value::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
@@ -187,8 +225,8 @@ pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
     }
 }
 
-fn was_held_by(run: &Run<'_>, before: Option<&Grant>) -> bool {
-    before.is_some_and(|(who, _)| who == run.who())
+fn was_held_by(run: &Run<'_>, before: &[Grant]) -> bool {
+    before.iter().any(|(who, _)| who == run.who())
 }
 
 fn is_yes(reply: &Reply) -> bool {
@@ -197,7 +235,7 @@ fn is_yes(reply: &Reply) -> bool {
 
 /// Whether a write found the lock not held; and not that it was overtaken by another of the same lease.
 fn is_lost(run: &Run<'_>, reply: &Reply, name: &str, db: &Db) -> bool {
-    says(reply, 0) && holder(name, db).is_none_or(|(who, _)| who != run.who())
+    says(reply, 0) && holders(name, db).iter().all(|(who, _)| who != run.who())
 }
 
 fn says(reply: &Reply, verdict: i64) -> bool {

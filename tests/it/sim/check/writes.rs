@@ -36,13 +36,13 @@ impl Check {
         writes.len() - 1
     }
 
-    pub(super) fn landed(&self, id: usize, latest: Option<&Grant>) {
+    pub(super) fn landed(&self, id: usize, holders: &[Grant]) {
         let mut writes = self.writes.borrow_mut();
         let write = &mut writes[id];
         write.landed += 1;
         let who = &write.who;
-        if latest.is_none_or(|(holder, _)| holder != who) {
-            let what = format!("write {id} of {who} was applied when {latest:?} had the lock");
+        if holders.iter().all(|(holder, _)| holder != who) {
+            let what = format!("write {id} of {who} was applied when {holders:?} had the lock");
             self.fail(Invariant::NoLateWrite, what);
         }
         if self.is_exempt(write) {

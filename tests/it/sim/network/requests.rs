@@ -7,7 +7,7 @@ use edgelock::{Response, TransportError};
 use super::{no_response, not_sent};
 use crate::bridge::{self, Asked, Wait};
 use crate::case::Case;
-use crate::check::holder;
+use crate::check::holders;
 use crate::fate::Fate;
 use crate::host::Inbox;
 use crate::redis::Reply;
@@ -171,14 +171,14 @@ impl Case {
         // What is only known by its digest was never executed.
         let run = Run::of(&text, words);
         let lock = run.and_then(|run| run.lock());
-        let before = lock.and_then(|lock| holder(lock, &self.redis.db()));
+        let before = lock.map_or_else(Vec::new, |lock| holders(lock, &self.redis.db()));
         let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         let written = self.redis.db().written;
         let reply = self.redis.execute(&raw);
         if let Some(run) = run {
             (self.trace).note(self.world.now(), || format!("{run} -> {reply}"));
             let db = self.redis.db();
-            let granted = self.check.command(&run, before.as_ref(), &reply, &db);
+            let granted = self.check.command(&run, &before, &reply, &db);
             self.quiet.executed(self, from, &run, granted);
         }
         for (listener, message) in std::mem::take(&mut self.redis.db_mut().outbox) {

@@ -1,9 +1,11 @@
 //! Hashes and sorted sets.
 
-use super::{Db, Outcome, Reply, SYNTAX, Value, WRONG_TYPE, size, sum};
+use super::{Db, Outcome, Reply, SYNTAX, Value, WRONG_TYPE, int, size, sum};
+
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 impl Db {
-    pub(super) fn hash(&mut self, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, String> {
+    pub(super) fn hash(&mut self, key: &[u8]) -> Result<Pairs, String> {
         match self.live(key).map(|entry| &entry.value) {
             None => Ok(Vec::new()),
             Some(Value::Hash(fields)) => Ok(fields.clone()),
@@ -13,15 +15,47 @@ impl Db {
 
     pub(super) fn hash_add(&mut self, key: &[u8], field: &[u8], by: i64) -> Outcome {
         let mut fields = self.hash(key)?;
-        let at = fields.iter().position(|(name, _)| name == field);
-        let at = at.unwrap_or_else(|| {
-            fields.push((field.to_owned(), 0));
-            fields.len() - 1
-        });
-        let after = sum(fields[at].1, by)?;
-        fields[at].1 = after;
+        let before = match value_of(&fields, field) {
+            Some(value) => int(value).map_err(|_| "ERR hash value is not an integer")?,
+            None => 0,
+        };
+        let after = sum(before, by)?;
+        put_in(&mut fields, field, after.to_string().as_bytes());
         self.put(key, Value::Hash(fields));
         Ok(Reply::Int(after))
+    }
+
+    pub(super) fn hash_get(&mut self, key: &[u8], field: &[u8]) -> Outcome {
+        let fields = self.hash(key)?;
+        let value = value_of(&fields, field);
+        Ok(value.map_or(Reply::Nil, |value| Reply::Bulk(value.to_vec())))
+    }
+
+    pub(super) fn hash_set(&mut self, key: &[u8], pairs: &[&[u8]]) -> Outcome {
+        if pairs.len() % 2 == 1 {
+            return Err("ERR wrong number of arguments for 'hset' command".into());
+        }
+        let mut fields = self.hash(key)?;
+        let before = fields.len();
+        for pair in pairs.chunks(2) {
+            put_in(&mut fields, pair[0], pair[1]);
+        }
+        let added = size(fields.len() - before);
+        self.put(key, Value::Hash(fields));
+        Ok(Reply::Int(added))
+    }
+
+    pub(super) fn hash_remove(&mut self, key: &[u8], gone: &[&[u8]]) -> Outcome {
+        let mut fields = self.hash(key)?;
+        let before = fields.len();
+        fields.retain(|(field, _)| !gone.contains(&field.as_slice()));
+        let removed = before - fields.len();
+        if fields.is_empty() {
+            self.keys.remove(key);
+        } else {
+            self.put(key, Value::Hash(fields));
+        }
+        Ok(Reply::Int(size(removed)))
     }
 
     pub(super) fn sorted(&mut self, key: &[u8]) -> Result<Vec<(f64, Vec<u8>)>, String> {
@@ -70,18 +104,44 @@ impl Db {
         Ok(Reply::Int(size(removed)))
     }
 
-    pub(super) fn range(&mut self, key: &[u8], start: i64, stop: i64) -> Outcome {
+    pub(super) fn range(
+        &mut self,
+        key: &[u8],
+        start: &[u8],
+        stop: &[u8],
+        options: &[&[u8]],
+    ) -> Outcome {
+        // In the order in which Redis looks.
+        let with_scores = with_scores(options)?;
+        let (start, stop) = (int(start)?, int(stop)?);
         let members = self.sorted(key)?;
         let count = size(members.len());
         let at = |index: i64| if index < 0 { index + count } else { index };
         let (start, stop) = (at(start).max(0), at(stop));
-        Ok(Reply::Array(
-            (0..)
-                .zip(members)
-                .filter(|(index, _)| (start..=stop).contains(index))
-                .map(|(_, (_, member))| Reply::Bulk(member))
-                .collect(),
-        ))
+        let found = (0..).zip(members);
+        let found = found.filter(|(index, _)| (start..=stop).contains(index));
+        Ok(listed(found.map(|(_, found)| found), with_scores))
+    }
+
+    pub(super) fn range_between(
+        &mut self,
+        key: &[u8],
+        least: &[u8],
+        most: &[u8],
+        options: &[&[u8]],
+    ) -> Outcome {
+        let with_scores = with_scores(options)?;
+        let between = between(least, most)?;
+        let members = self.sorted(key)?.into_iter();
+        let found = members.filter(|(score, _)| between(*score));
+        Ok(listed(found, with_scores))
+    }
+
+    pub(super) fn count_between(&mut self, key: &[u8], least: &[u8], most: &[u8]) -> Outcome {
+        let between = between(least, most)?;
+        let members = self.sorted(key)?.into_iter();
+        let found = members.filter(|(score, _)| between(*score));
+        Ok(Reply::Int(size(found.count())))
     }
 
     pub(super) fn rank(&mut self, key: &[u8], member: &[u8]) -> Outcome {
@@ -97,6 +157,56 @@ impl Db {
             Reply::Bulk(format!("{score}").into_bytes())
         }))
     }
+}
+
+fn value_of<'a>(fields: &'a Pairs, field: &[u8]) -> Option<&'a [u8]> {
+    let mut found = fields.iter().filter(|(name, _)| name == field);
+    found.next().map(|(_, value)| value.as_slice())
+}
+
+fn put_in(fields: &mut Pairs, field: &[u8], value: &[u8]) {
+    match fields.iter_mut().find(|(name, _)| name == field) {
+        Some((_, before)) => *before = value.to_vec(),
+        None => fields.push((field.to_vec(), value.to_vec())),
+    }
+}
+
+fn with_scores(options: &[&[u8]]) -> Result<bool, String> {
+    match options {
+        [] => Ok(false),
+        [option] if option.eq_ignore_ascii_case(b"WITHSCORES") => Ok(true),
+        _ => Err(SYNTAX.into()),
+    }
+}
+
+fn listed(members: impl Iterator<Item = (f64, Vec<u8>)>, with_scores: bool) -> Reply {
+    let listed = members.flat_map(|(score, member)| {
+        let score = with_scores.then(|| Reply::Bulk(format!("{score}").into_bytes()));
+        [Some(Reply::Bulk(member)), score].into_iter().flatten()
+    });
+    Reply::Array(listed.collect())
+}
+
+/// What lies between two scores; one with `(` before it does not count itself.
+fn between(least: &[u8], most: &[u8]) -> Result<impl Fn(f64) -> bool + use<>, String> {
+    let ((least, above), (most, below)) = (end(least)?, end(most)?);
+    Ok(move |score| {
+        let is_above = score > least || score == least && !above;
+        is_above && (score < most || score == most && !below)
+    })
+}
+
+fn end(text: &[u8]) -> Result<(f64, bool), String> {
+    let (score, is_open) = match text.strip_prefix(b"(") {
+        Some(score) => (score, true),
+        None => (text, false),
+    };
+    if score.is_empty() {
+        // Redis takes it for a number.
+        return Ok((0.0, is_open));
+    }
+    let score = float(score).map_err(|_| "ERR min or max is not a float")?;
+    Ok((score, is_open))
 }
 
 fn float(text: &[u8]) -> Result<f64, String> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use edgelock::{Command, Error, Reply};
 
-use super::Name;
+use super::{Kind, Name};
 use crate::case::Case;
 use crate::check::{Asking, Hold, Invariant, Watch, log};
 use crate::host::{Settings, SimClient, SimLease, SimLock, within};
@@ -41,10 +41,7 @@ impl Client {
     }
 
     fn lock(&self, name: Name) -> SimLock {
-        let lock = match name.is_reentrant {
-            true => self.client.reentrant(name.name, self.owner),
-            false => self.client.lock(name.name).fair(name.is_fair),
-        };
+        let lock = name.lock(&self.client, self.owner);
         match self.replicas {
             Some((count, within)) => lock.wait_for_replicas(count, within),
             None => lock,
@@ -111,8 +108,8 @@ impl Client {
         let read = Command::new("GET").key(log(name));
         let (lease, replies) = asked.lock.try_acquire_and_read(&[read]).await?;
         let granted = (lease.as_ref()).map(|lease| (self.who(asked, lease), lease.fence()));
-        // Another entry of the same owner may write under the same grant.
-        let granted = granted.filter(|_| !asked.name.is_reentrant);
+        // Another entry of the same owner may write under the same grant, or who has another permit.
+        let granted = granted.filter(|_| asked.name.kind == Kind::Mutex);
         let db = self.case.redis.db();
         self.case
             .check
@@ -301,10 +298,7 @@ impl Client {
 
     /// Who the lease's holder is to Redis.
     fn who(&self, asked: &Asked, lease: &SimLease) -> String {
-        match asked.name.is_reentrant {
-            true => self.owner.to_owned(),
-            false => lease.token().expose().to_owned(),
-        }
+        asked.name.who(self.owner, lease)
     }
 
     fn in_time(&self, limit: Limit, what: &str) -> impl Drop + use<> {

@@ -1,0 +1,36 @@
+//! Permits, of which so many may be held at once: each with a token, a fence and an end of its own.
+
+use super::lua::{Script, Scripts, part};
+use super::shared::{
+    ABANDON, ACQUIRED, ANOTHER, BURY, CLEAN, EMPTY, FENCE, FORCE_RELEASE, GRANT, HAND_ON, HEARING,
+    HOLDERS, KEYS, LEAVE, LINE, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMAIN, RENEW, RESP, SHARE,
+    STAY,
+};
+use super::{Refusals, Row, Waking};
+
+const STORAGE: &str = part!("semaphore/storage.lua");
+const FULL: &str = part!("semaphore/full.lua");
+const IN_THE_WAY: &str = part!("semaphore/in_the_way.lua");
+const INSPECT: &str = part!("semaphore/inspect.lua");
+
+#[rustfmt::skip]
+pub(super) static ROW: Row = Row {
+    scripts: Scripts {
+        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, BURY, QUEUE, LINE, STORAGE, HOLDERS, CLEAN, ACQUIRED, STAY, GRANT, REMAIN, FULL, IN_THE_WAY, SHARE]),
+        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, HOLDERS, ACQUIRED, ANOTHER, STAY, REMAIN, RENEW]),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, BURY, QUEUE, STORAGE, HOLDERS, ACQUIRED, ANOTHER, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
+        abandon: Script::of(&[KEYS, FENCE, PROLONG, BURY, QUEUE, STORAGE, HOLDERS, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
+        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, HOLDERS, INSPECT]),
+        force_release: Script::of(&[KEYS, FENCE, PROLONG, BURY, QUEUE, STORAGE, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
+    },
+    signalling: None,
+    keys: |name, _| vec![name.companion("holds")],
+    waking: Waking::HandOver,
+    of_majority: None,
+    raise: None,
+    refusals: Refusals {
+        signal_list: Some("a semaphore has no signal list: no other program's waiters block on one"),
+        majority: Some("a semaphore lives behind one bridge, not several: they would have to agree on who holds each permit"),
+        ..Refusals::NONE
+    },
+};

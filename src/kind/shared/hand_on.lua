@@ -1,0 +1,40 @@
+-- Shared: gives the places that are free now to the first waiters that are alive and hear of it, or that were overtaken for too long
+-- (hearing.lua); to none behind one for whom there is no room.
+--
+-- A place is stored before it is told: if the one fails, nobody may hear the other.
+--
+-- provides  wake
+-- needs     NOW_US QUEUE alive_for bury grant is_full listens may_be_overtaken whole
+-- What a waiter is, as queue.lua has it: its manner, and what it wants, as the kind of lock has it, are one word.
+local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
+-- Whoever listens elsewhere hears of a place that is kept for less than its ttl too, and must ask for it.
+local function give(waiter, most)
+  local token, ms, _, want, ttl, label, channel = parts(waiter)
+  local fence = grant(token, math.min(ms, most), ttl, label, want)
+  local told = tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
+  if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
+  bury(waiter)
+end
+local function hand_on()
+  local place, first = 0, nil
+  for _ = 1, 100 do
+    local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
+    if not waiter then return end
+    local _, _, manner, want, _, _, channel = parts(waiter)
+    if alive_for(waiter) <= 0 then
+      bury(waiter)
+    elseif is_full(want) then
+      return
+    else
+      place, first = place + 1, first or waiter
+      if channel ~= '' and listens(channel) then
+        if first == waiter or may_be_overtaken(first) then give(waiter, math.huge) else give(first, alive_for(first)) end
+        place, first = 0, nil
+      elseif manner == 'f' then
+        return
+      end
+    end
+  end
+end
+-- Damage to the queue must not keep a place from being freed.
+local function wake() pcall(hand_on) end

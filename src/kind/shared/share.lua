@@ -1,0 +1,31 @@
+-- Takes a place of which there may be several, or says for how long none is free, and joins the queue.
+--
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those that the kind of lock needs, then keys of the reads
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
+--       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label ·
+--       8 what it wants, as the kind of lock has it · 9… reads
+-- reply {1, nonce, fence, results}    held by this token, with the full ttl
+--       {0, nonce, ms, place, time, label, results}  nothing is free for that long (-1: without end), or free for whoever waits at the head;
+--                                     how many wait before this one; Redis's time in microseconds; the label of who goes next; the results only
+--                                     if asked for
+--       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
+--
+-- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
+-- that it counted as dead: then the last one. Where there is room for another, the next in the queue is told to ask, as it may have begun to listen
+-- after that was left free.
+--
+-- needs     GONE RECEIPT WAITER acquired alive_for bury extend grant head is_full in_the_way is_held refuse run
+local fence = is_held() and acquired()
+if fence then
+  extend(ARGV[3])
+else
+  if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
+  if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
+  local first = string.find(ARGV[6], 'f') and head()
+  if first and first ~= WAITER then return refuse(alive_for(first)) end
+  fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
+end
+if WAITER ~= '' then bury(WAITER) end
+local want, channel = string.match(head() or '', '^%S+ %d+ %l(%S*) %d+ %S* (.+)$')
+if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end
+return { 1, ARGV[1], fence, run(9) }

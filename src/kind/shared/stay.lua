@@ -1,0 +1,9 @@
+-- Shared: one of several holders has its place for `ms` from now.
+--
+-- provides  stay
+-- needs     HOLDERS HOLDS NOW_MS prolong whole
+local function stay(token, ms)
+  redis.call('ZADD', HOLDERS, whole(NOW_MS + ms), token)
+  prolong(HOLDERS, ms)
+  prolong(HOLDS, ms)
+end

@@ -1,0 +1,102 @@
+//! What an inspection says of a lock.
+
+use std::time::Duration;
+
+use super::outcome::{Outcome, SHAPE, Verdict, duration, number};
+use crate::command::Reply;
+use crate::error::Error;
+use crate::label;
+use crate::token::Token;
+
+/// The state of a lock at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// Who holds it, if anybody; of a semaphore, the first of [`Inspection::holders`].
+    pub holder: Option<Holder>,
+    /// All who hold it: of a semaphore, in the order in which their permits end; of any other lock, one at most.
+    pub holders: Vec<Holder>,
+    /// Of a semaphore: how many of as many permits as this one counts are free. `None` of any other lock.
+    pub free: Option<u64>,
+    /// The last fence that was issued, unless that was over a week ago.
+    pub fence: Option<u64>,
+    /// How many stand in the queue, those included that died there a short while ago.
+    pub waiters: u64,
+    /// For how long yet no majority of a [quorum](crate::Client::quorum)'s servers has a say, at least: too many were started lately,
+    /// and may have forgotten who holds the lock. `None` if a majority has, or names a holder, and where there is one server.
+    pub quarantine_remaining: Option<Duration>,
+}
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The holder's token, or whatever another program put there; of a reentrant lock, the owner.
+    pub token: Token,
+    /// How often the owner of a reentrant lock entered it; else 1.
+    pub count: u64,
+    /// What it has left, by Redis's clock; `None` without end.
+    pub remaining: Option<Duration>,
+    /// What it lets others know of itself, by [`Lock::label`](crate::Lock::label).
+    pub label: Option<String>,
+}
+
+impl Outcome for Inspection {
+    fn read(reply: &Verdict) -> Result<Self, Error> {
+        let replies = Vec::<Reply>::read(reply)?;
+        let [holder, count, left, fence, waiters, missing, several @ ..] = replies.as_slice()
+        else {
+            return Err(SHAPE);
+        };
+        let (several, free) = match several {
+            [] => (None, None),
+            [several, free] => (Some(several_in(several)?), Some(number(free).ok_or(SHAPE)?)),
+            _ => return Err(SHAPE),
+        };
+        // '<last fence> <token> <fence> <ttl> <label>': the last four are those of the present hold, or of the last one.
+        let mut hold = fence.as_str().unwrap_or_default().split(' ');
+        let last = hold.next().and_then(|last| last.parse().ok());
+        let (whose, label) = (hold.next(), hold.nth(2).and_then(label::read));
+        let holder = match holder {
+            Reply::Bytes(token) => Some(Holder {
+                label: label.filter(|_| holder.as_str() == whose),
+                token: foreign(token),
+                count: number(count).ok_or(SHAPE)?,
+                remaining: duration(left.as_i64().ok_or(SHAPE)?),
+            }),
+            _ => None,
+        };
+        let holders = several.unwrap_or_else(|| holder.into_iter().collect());
+        Ok(Self {
+            holder: holders.first().cloned(),
+            holders,
+            free,
+            fence: last,
+            waiters: number(waiters).ok_or(SHAPE)?,
+            quarantine_remaining: number(missing)
+                .filter(|ms| *ms > 0)
+                .map(Duration::from_millis),
+        })
+    }
+}
+
+fn foreign(token: &[u8]) -> Token {
+    Token::foreign(String::from_utf8_lossy(token).into_owned())
+}
+
+/// Several holders, each as token, ms left, and label.
+fn several_in(holders: &Reply) -> Result<Vec<Holder>, Error> {
+    let one = |holder: &Reply| {
+        let [Reply::Bytes(token), left, label] = holder.as_array()? else {
+            return None;
+        };
+        Some(Holder {
+            token: foreign(token),
+            count: 1,
+            remaining: duration(left.as_i64()?),
+            label: label::read(label.as_str()?),
+        })
+    };
+    let all = holders.as_array().ok_or(SHAPE)?.iter();
+    all.map(|holder| one(holder).ok_or(SHAPE)).collect()
+}

@@ -1,0 +1,615 @@
+//! Semaphores: permits of which so many may be held at once, each as a lock is.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::{Command, Error, Reply, Token};
+use tokio::task::JoinSet;
+
+use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::{Spawn, Stack, TestClient, TestLock, client, code, eventually, ms, over, run};
+use crate::waiting::{LONG, meanwhile};
+
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+        a_permit_is_the_token_in_a_sorted_set_until_when_it_ends,
+        as_many_hold_it_at_once_as_there_are_permits,
+        each_permit_has_a_fence_and_an_end_of_its_own,
+        a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost,
+        a_permit_that_ran_out_goes_to_who_waits,
+        a_waiter_gets_the_permit_that_is_released,
+        fair_waiters_are_served_in_order_of_arrival,
+        commands_run_under_a_permit_and_not_behind_it,
+        a_try_that_reads_reads_whether_there_is_a_permit_or_not,
+        a_lost_reply_or_a_repeat_counts_once,
+        an_acquisition_that_was_given_up_holds_no_permit,
+        a_permit_goes_on_in_another_handler_by_its_token,
+        it_is_kept_while_work_runs_and_given_back_behind_it,
+        who_counts_fewer_permits_takes_none_away_and_waits,
+        inspection_lists_the_holders_and_says_how_many_permits_are_free,
+        a_forced_release_frees_all_permits,
+        every_key_of_a_semaphore_expires,
+        a_semaphore_and_a_lock_of_one_name_are_told_apart,
+        contenders_are_never_more_than_there_are_permits_and_all_get_their_turn,
+    }
+}
+
+/// What takes a bridge that has subscriptions.
+mod push {
+    use super::*;
+
+    over! {
+        [upstash, webdis, on_redis_6_2] {
+            a_release_hands_its_permit_to_who_waits_first_at_no_further_request,
+            a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying,
+            a_forced_release_hands_permits_to_as_many_as_wait,
+        }
+    }
+}
+
+impl Stack {
+    fn semaphore(&self, permits: u32) -> TestLock {
+        permitted(&self.client(), permits)
+    }
+
+    fn permits(&mut self) -> usize {
+        self.redis("ZCARD a")
+    }
+
+    /// Until when a permit is held, in Redis's milliseconds.
+    fn until(&mut self, token: &Token) -> u64 {
+        self.redis(&format!("ZSCORE a {}", token.expose()))
+    }
+}
+
+fn permitted(client: &TestClient, permits: u32) -> TestLock {
+    client.semaphore("a", permits)
+}
+
+fn incr() -> [Command; 1] {
+    [Command::new("INCR").key("n")]
+}
+
+fn a_permit_is_the_token_in_a_sorted_set_until_when_it_ends(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lease = stack.semaphore(2).try_acquire().await.unwrap();
+        let (seconds, micros): (u64, u64) = stack.redis("TIME");
+        let now = seconds * 1_000 + micros / 1_000;
+        let until = stack.until(lease.token());
+        assert!((now + 5_000..=now + 10_000).contains(&until), "{until}");
+        assert!((5_001..=10_000).contains(&stack.redis::<u64>("PTTL a")));
+        assert_eq!(stack.last_fence("a"), lease.fence());
+        lease.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
+    });
+}
+
+fn as_many_hold_it_at_once_as_there_are_permits(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let brief = stack.semaphore(3).ttl(ms(5_000));
+        let first = brief.label("first").try_acquire().await.unwrap();
+        let semaphore = stack.semaphore(3);
+        let second = semaphore.try_acquire().await.unwrap();
+        let third = semaphore.try_acquire().await.unwrap();
+        assert_eq!(stack.permits(), 3);
+        // Until the first of them ends.
+        let held = semaphore.try_acquire().await.unwrap_err();
+        let Error::Held {
+            remaining: Some(remaining),
+            label: Some(label),
+            ..
+        } = held
+        else {
+            panic!("{held:?}")
+        };
+        assert!(remaining <= ms(5_000), "{remaining:?}");
+        assert_eq!(label, "first");
+        second.release().await.unwrap();
+        let fourth = semaphore.try_acquire().await.unwrap();
+        for lease in [first, third, fourth] {
+            lease.release().await.unwrap();
+        }
+        assert_eq!(stack.permits(), 0);
+    });
+}
+
+fn each_permit_has_a_fence_and_an_end_of_its_own(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let short = stack.semaphore(2).ttl(ms(20_000));
+        let long = stack.semaphore(2).ttl(ms(60_000));
+        let one = long.try_acquire().await.unwrap();
+        let other = short.try_acquire().await.unwrap();
+        assert!(other.fence() > one.fence() && one.token() != other.token());
+        assert!(stack.until(one.token()) > stack.until(other.token()) + 30_000);
+        assert!(one.remaining() > ms(50_000) && other.remaining() < ms(20_000));
+        // For less than it has, a renewal changes nothing.
+        let before = stack.until(one.token());
+        one.renew_for(ms(1_000)).await.unwrap();
+        assert_eq!(stack.until(one.token()), before);
+        other.renew_for(ms(90_000)).await.unwrap();
+        assert!(stack.until(other.token()) > before && other.remaining() > ms(80_000));
+        one.release().await.unwrap();
+        other.release().await.unwrap();
+    });
+}
+
+fn a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let kept = stack.semaphore(2).try_acquire().await.unwrap();
+        let brief = stack.semaphore(2).ttl(ms(1_000));
+        let over = brief.try_acquire().await.unwrap();
+        let token = over.token().clone();
+        let late = stack.semaphore(2).resume(over.into_token()).unwrap();
+        // Its place is free once it is over, and taken from nobody.
+        let next = stack.semaphore(2).acquire().await.unwrap();
+        assert_eq!(code(late.renew().await), "lost");
+        kept.renew().await.unwrap();
+        assert_eq!(stack.permits(), 2);
+        let gone: Option<u64> = stack.redis(&format!("ZSCORE a {}", token.expose()));
+        assert_eq!(gone, None);
+        assert!(!stack.redis::<bool>(&format!("HEXISTS {{a}}:holds {}", token.expose())));
+        next.release().await.unwrap();
+        kept.release().await.unwrap();
+    });
+}
+
+fn a_permit_that_ran_out_goes_to_who_waits(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let semaphore = stack.semaphore(2).ttl(ms(2_000));
+        // Nobody releases them.
+        semaphore.try_acquire().await.unwrap().into_token();
+        semaphore.try_acquire().await.unwrap().into_token();
+        let one = semaphore.acquire().await.unwrap();
+        let other = semaphore.acquire().await.unwrap();
+        assert!(!one.remaining().is_zero() && !other.remaining().is_zero());
+    });
+}
+
+fn a_waiter_gets_the_permit_that_is_released(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2);
+        let one = semaphore.try_acquire().await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        let waiting = stack.semaphore(2).wait(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        stack.has_waiters(1).await;
+        other.release().await.unwrap();
+        let next = waiter.await.unwrap().unwrap();
+        assert!(next.fence() > other.fence());
+        assert_eq!((stack.permits(), stack.waiters()), (2, 0));
+        one.renew().await.unwrap();
+        one.release().await.unwrap();
+        next.release().await.unwrap();
+    });
+}
+
+fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2);
+        let holders = [
+            semaphore.try_acquire().await.unwrap(),
+            semaphore.try_acquire().await.unwrap(),
+        ];
+        let mut waiters = Vec::new();
+        for place in 1..=5 {
+            // Deaf ones too: it is their turn all the same.
+            let client = match place % 2 {
+                0 => stack.deaf(),
+                _ => stack.client(),
+            };
+            let fair = permitted(&client, 2).fair(true).wait(LONG);
+            waiters.push(meanwhile(async move {
+                let lease = fair.acquire().await.unwrap();
+                let fence = lease.fence();
+                lease.release().await.unwrap();
+                fence
+            }));
+            stack.has_waiters(place).await;
+        }
+        let mut last = holders[1].fence();
+        holders[0].release().await.unwrap();
+        for waiter in waiters {
+            let fence = waiter.await.unwrap();
+            assert!(fence > last, "{fence} after {last}");
+            last = fence;
+        }
+        holders[1].release().await.unwrap();
+    });
+}
+
+fn commands_run_under_a_permit_and_not_behind_it(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2);
+        let (one, _) = semaphore.acquire_and_read(&[]).await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        assert_eq!(one.exec(&incr()).await.unwrap(), [Reply::Int(1)]);
+        assert_eq!(one.exec(&incr()).await.unwrap(), [Reply::Int(2)]);
+        assert_eq!(other.commit(&incr()).await.unwrap(), [Reply::Int(3)]);
+        assert_eq!(stack.permits(), 1);
+        for call in 0..3 {
+            let lease = semaphore.try_acquire().await.unwrap();
+            let _: () = stack.redis(&format!("ZREM a {}", lease.token().expose()));
+            let result = match call {
+                0 => lease.exec(&incr()).await.map(drop),
+                1 => lease.commit(&incr()).await.map(drop),
+                _ => lease.release().await,
+            };
+            assert_eq!(code(result), "lost");
+        }
+        assert_eq!(stack.redis::<u32>("GET n"), 3);
+        one.release().await.unwrap();
+        // Another type in its place.
+        let lease = semaphore.try_acquire().await.unwrap();
+        let _: () = stack.redis("DEL a");
+        let _: () = stack.redis("RPUSH a x");
+        assert_eq!(code(lease.release().await), "lost");
+    });
+}
+
+fn a_try_that_reads_reads_whether_there_is_a_permit_or_not(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("SET stock 7");
+        let read = [Command::new("GET").key("stock")];
+        let found = [Reply::Bytes(b"7".to_vec())];
+        let semaphore = stack.semaphore(1);
+        let (lease, replies) = semaphore.try_acquire_and_read(&read).await.unwrap();
+        assert_eq!(replies, found);
+        let (refused, replies) = semaphore.try_acquire_and_read(&read).await.unwrap();
+        assert!(refused.is_none());
+        assert_eq!(replies, found);
+        lease.expect("a permit").release().await.unwrap();
+    });
+}
+
+fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for fault in [LoseReply, Duplicate] {
+            let proxy = Proxy::before(&stack, [fault, Pass, fault, fault]).await;
+            let lock = permitted(&proxy.client, 3);
+            let other = stack.semaphore(3).try_acquire().await.unwrap();
+            let lease = lock.try_acquire().await.unwrap();
+            assert_eq!(stack.permits(), 2);
+            assert_eq!(stack.last_fence("a"), lease.fence());
+            lease.exec(&incr()).await.unwrap();
+            lease.release().await.unwrap();
+            assert_eq!(stack.permits(), 1);
+            other.release().await.unwrap();
+        }
+        assert_eq!(stack.redis::<u32>("GET n"), 2);
+    });
+}
+
+fn an_acquisition_that_was_given_up_holds_no_permit(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.semaphore(2).try_acquire().await.unwrap();
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let client = proxy.client.clone().max_attempts(1);
+        let given_up = permitted(&client, 2).try_acquire().await;
+        assert!(given_up.unwrap_err().is_outcome_unknown());
+        eventually(|| stack.permits() == 1).await;
+        // One that arrives late takes none either.
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let slow = permitted(&proxy.client, 2);
+        let dropped = tokio::time::timeout(ms(50), slow.try_acquire()).await;
+        assert!(dropped.is_err());
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
+        proxy.deliver().await;
+        assert_eq!(stack.permits(), 1);
+        // A lease that is dropped is given back.
+        drop(holder);
+        eventually(|| stack.permits() == 0).await;
+    });
+}
+
+fn a_permit_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let long = stack.semaphore(2).ttl(ms(60_000));
+        let lease = long.try_acquire().await.unwrap();
+        let _other = stack.semaphore(2).try_acquire().await.unwrap();
+        let fence = lease.fence();
+        let resumed = stack.semaphore(2).resume(lease.into_token()).unwrap();
+        let token = resumed.token().clone();
+        let _: () = stack.redis(&format!("ZINCRBY a -50000 {}", token.expose()));
+        let before = stack.until(&token);
+        resumed.renew().await.unwrap();
+        // For what it was acquired for, with its own fence and not the last.
+        assert!(stack.until(&token) > before + 40_000);
+        assert!(resumed.remaining() > ms(50_000));
+        assert_eq!(resumed.fence(), fence);
+        assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(1)]);
+        assert_eq!(stack.permits(), 1);
+    });
+}
+
+fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let semaphore = client.semaphore("a", 2).ttl(ms(2_000));
+        let is_renewal = |code: &&String| *code == "renewed";
+        let work = semaphore.run(async |lease| {
+            eventually(|| seen.events().iter().filter(is_renewal).count() >= 4).await;
+            assert_eq!(stack.permits(), 1);
+            assert!(!lease.remaining().is_zero());
+            Ok::<_, Error>(7)
+        });
+        assert_eq!(work.await, Ok(7));
+        assert_eq!(stack.permits(), 0);
+        let lost: Result<(), Error> = semaphore
+            .run(async |_| {
+                let _: () = stack.redis("DEL a");
+                std::future::pending().await
+            })
+            .await;
+        assert!(matches!(
+            lost,
+            Err(Error::Lost { .. } | Error::Expired { .. })
+        ));
+    });
+}
+
+fn who_counts_fewer_permits_takes_none_away_and_waits(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let mut leases = Vec::new();
+        for _ in 0..3 {
+            leases.push(stack.semaphore(3).try_acquire().await.unwrap());
+        }
+        // Until fewer than two are held: two of three end before.
+        let fewer = stack.semaphore(2);
+        assert_eq!(code(fewer.try_acquire().await), "held");
+        assert_eq!(stack.permits(), 3);
+        leases.pop().unwrap().release().await.unwrap();
+        assert_eq!(code(fewer.try_acquire().await), "held");
+        leases.pop().unwrap().release().await.unwrap();
+        leases.push(fewer.try_acquire().await.unwrap());
+        // Who counts more has one more.
+        assert_eq!(code(fewer.try_acquire().await), "held");
+        leases.push(stack.semaphore(3).try_acquire().await.unwrap());
+        for lease in leases {
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+fn inspection_lists_the_holders_and_says_how_many_permits_are_free(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let semaphore = stack.semaphore(3);
+        let free = semaphore.inspect().await.unwrap();
+        assert_eq!((free.holder, free.holders.len()), (None, 0));
+        assert_eq!((free.free, free.fence), (Some(3), None));
+        let labelled = stack.semaphore(3).label("worker 7, 100 %");
+        let long = labelled.ttl(ms(60_000));
+        let one = long.try_acquire().await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        let held = semaphore.inspect().await.unwrap();
+        let tokens: Vec<_> = held.holders.iter().map(|holder| &holder.token).collect();
+        assert_eq!(tokens, [other.token(), one.token()]);
+        assert_eq!(held.holders[0].label, None);
+        assert_eq!(held.holders[1].label.as_deref(), Some("worker 7, 100 %"));
+        assert!(held.holders[0].remaining.unwrap() <= ms(10_000));
+        assert!(held.holders[1].remaining.unwrap() > ms(50_000));
+        assert_eq!(held.holder.as_ref(), held.holders.first());
+        assert_eq!((held.free, held.fence), (Some(1), Some(other.fence())));
+        // By what it counts itself.
+        let fewer = stack.semaphore(1).inspect().await.unwrap();
+        assert_eq!((fewer.free, fewer.holders.len()), (Some(0), 2));
+        // Of a lock it is as it was.
+        let lock = stack.lock("b");
+        let lease = lock.try_acquire().await.unwrap();
+        let held = lock.inspect().await.unwrap();
+        assert_eq!((held.free, held.holders.len()), (None, 1));
+        for lease in [one, other, lease] {
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+fn a_forced_release_frees_all_permits(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2);
+        assert!(!semaphore.force_release().await.unwrap());
+        let one = semaphore.try_acquire().await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        assert!(semaphore.force_release().await.unwrap());
+        assert_eq!(code(one.renew().await), "lost");
+        assert_eq!(code(other.release().await), "lost");
+        assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
+        assert!(!semaphore.force_release().await.unwrap());
+        // Nor does a permit count that ran out beside one that was released.
+        let brief = stack.semaphore(2).ttl(ms(50));
+        let _ = brief.try_acquire().await.unwrap().into_token();
+        let longer = semaphore.try_acquire().await.unwrap();
+        longer.release().await.unwrap();
+        eventually(|| {
+            let (seconds, micros): (u64, u64) = stack.redis("TIME");
+            let over = format!("ZCOUNT a {} +inf", seconds * 1_000 + micros / 1_000);
+            stack.redis::<u64>(&over) == 0
+        })
+        .await;
+        assert!(!semaphore.force_release().await.unwrap());
+    });
+}
+
+fn every_key_of_a_semaphore_expires(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lease = stack.semaphore(1).try_acquire().await.unwrap();
+        lease.exec(&[]).await.unwrap();
+        let waiting = stack.semaphore(1).wait(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        stack.has_waiters(1).await;
+        let keys: Vec<String> = stack.redis("KEYS *");
+        assert!(keys.len() >= 6, "{keys:?}");
+        for key in keys {
+            let left: i64 = stack.redis(&format!("PTTL {key}"));
+            assert!(
+                left > 0 && left <= 7 * 24 * 60 * 60 * 1_000 + 10_000,
+                "{key} {left}"
+            );
+        }
+        waiter.abort();
+        lease.release().await.unwrap();
+    });
+}
+
+fn a_semaphore_and_a_lock_of_one_name_are_told_apart(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let (lock, semaphore) = (stack.lock("a"), stack.semaphore(2));
+        let held = lock.try_acquire().await.unwrap();
+        assert_eq!(code(semaphore.try_acquire().await), "wrong_type");
+        assert_eq!(code(semaphore.inspect().await), "wrong_type");
+        held.release().await.unwrap();
+        let held = semaphore.try_acquire().await.unwrap();
+        assert_eq!(code(lock.try_acquire().await), "wrong_type");
+        held.release().await.unwrap();
+    });
+}
+
+fn contenders_are_never_more_than_there_are_permits_and_all_get_their_turn(spawn: Spawn) {
+    run(async {
+        const CONTENDERS: usize = 12;
+        const TURNS: usize = 5;
+        let mut stack = spawn();
+        let inside = Rc::new(Cell::new((0, 0)));
+        let mut contenders = JoinSet::new();
+        for _ in 0..CONTENDERS {
+            let semaphore = stack.semaphore(3).wait(ms(60_000)).max_requests(10_000);
+            let inside = inside.clone();
+            contenders.spawn_local(async move {
+                for _ in 0..TURNS {
+                    let lease = semaphore.acquire().await.unwrap();
+                    let (now, most) = inside.get();
+                    assert!(now < 3);
+                    inside.set((now + 1, most.max(now + 1)));
+                    tokio::time::sleep(ms(1)).await;
+                    let (now, most) = inside.get();
+                    inside.set((now - 1, most));
+                    lease.commit(&incr()).await.unwrap();
+                }
+            });
+        }
+        contenders.join_all().await;
+        assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
+        assert_eq!(inside.get(), (0, 3));
+    });
+}
+
+fn a_release_hands_its_permit_to_who_waits_first_at_no_further_request(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2);
+        let one = semaphore.try_acquire().await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        let mut waiters = Vec::new();
+        for place in 1..=2 {
+            let (client, seen) = stack.watched();
+            let waiting = client.semaphore("a", 2).wait(LONG);
+            waiters.push((meanwhile(async move { waiting.acquire().await }), seen));
+            stack.has_listeners(place).await;
+            // The first asks once more when it listens.
+            let asked = if place == 1 { 3 } else { 2 };
+            let (_, seen) = &waiters[place - 1];
+            eventually(|| seen.waits_quietly(asked)).await;
+        }
+        let mut fence = other.fence();
+        for (holder, (waiter, seen)) in [one, other].into_iter().zip(waiters) {
+            let sent = seen.sent();
+            holder.release().await.unwrap();
+            let lease = waiter.await.unwrap().unwrap();
+            assert!(lease.fence() > fence);
+            fence = lease.fence();
+            assert_eq!(seen.sent(), sent);
+            assert!(lease.remaining() > ms(9_000));
+            assert!(stack.until(lease.token()) > 0);
+            let _ = lease.into_token();
+        }
+        assert_eq!(stack.permits(), 2);
+    });
+}
+
+fn a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2).ttl(ms(60_000));
+        let one = semaphore.try_acquire().await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        let mut waiters = Vec::new();
+        for place in 1..=2 {
+            let (client, seen) = stack.watched();
+            let waiting = client.semaphore("a", 2).wait(LONG);
+            waiters.push(meanwhile(async move { waiting.acquire().await }));
+            stack.has_listeners(place).await;
+            let asked = if place == 1 { 3 } else { 2 };
+            eventually(|| seen.waits_quietly(asked)).await;
+        }
+        // Both end without a word: the first that asks finds it, and tells the next.
+        let gone = [&one, &other].map(|lease| lease.token().expose().to_owned());
+        let _: () = stack.redis(&format!("ZREM a {} {}", gone[0], gone[1]));
+        for waiter in waiters {
+            let _ = waiter.await.unwrap().unwrap().into_token();
+        }
+        assert_eq!(stack.permits(), 2);
+    });
+}
+
+fn a_forced_release_hands_permits_to_as_many_as_wait(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let semaphore = stack.semaphore(2);
+        let one = semaphore.try_acquire().await.unwrap();
+        let other = semaphore.try_acquire().await.unwrap();
+        let mut waiters = Vec::new();
+        for place in 1..=3 {
+            let (client, seen) = stack.watched();
+            let waiting = client.semaphore("a", 2).wait(LONG);
+            waiters.push(meanwhile(async move { waiting.acquire().await }));
+            stack.has_listeners(place).await;
+            let asked = if place == 1 { 3 } else { 2 };
+            eventually(|| seen.waits_quietly(asked)).await;
+        }
+        assert!(semaphore.force_release().await.unwrap());
+        let third = waiters.pop().unwrap();
+        for waiter in waiters {
+            let _ = waiter.await.unwrap().unwrap().into_token();
+        }
+        assert_eq!((stack.permits(), stack.waiters()), (2, 1));
+        assert!(semaphore.force_release().await.unwrap());
+        third.await.unwrap().unwrap().release().await.unwrap();
+        for lost in [one, other] {
+            assert_eq!(code(lost.release().await), "lost");
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_one_is_refused() {
+    run(async {
+        let client = client("http://127.0.0.1:1", "credential");
+        let wrong = [
+            client.semaphore("a", 0),
+            client.semaphore("", 1),
+            client.semaphore("a", 1).signal_list("b"),
+        ];
+        for lock in wrong {
+            assert_eq!(code(lock.check()), "invalid_argument");
+            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+        }
+    });
+}

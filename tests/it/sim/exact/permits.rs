@@ -1,0 +1,52 @@
+//! Permits that become free before all who wait for them could hear of it.
+
+use super::*;
+
+/// Somebody waits for one of two permits from now on, and keeps it. When it has it.
+fn waits_for_a_permit(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
+    let machine = machine();
+    let semaphore = client(case, &machine).semaphore("a", 2);
+    let semaphore = semaphore.wait(Duration::from_secs(60));
+    meanwhile(case, &machine, async move {
+        let lease = semaphore.acquire().await.expect("a permit");
+        drop(lease.into_token());
+    })
+}
+
+/// Two permits end without a word while two listen, of whom the second came 2 s later. How long after the first the second has one.
+fn second_follows_after(redis: &Rc<Redis>) -> u64 {
+    let outcome = Rc::new(Cell::new(0));
+    let noted = outcome.clone();
+    play_on(redis, move |case| async move {
+        let semaphore = client(&case, &machine()).semaphore("a", 2);
+        let semaphore = semaphore.ttl(Duration::from_secs(60));
+        for _ in 0..2 {
+            let lease = semaphore.try_acquire().await.expect("a permit");
+            drop(lease.into_token());
+        }
+        let first = waits_for_a_permit(&case);
+        sleep(&case, 2_000).await;
+        let second = waits_for_a_permit(&case);
+        // Until it has asked once more, and the first has not yet.
+        sleep(&case, 1_200).await;
+        case.redis.execute(&[b"DEL", b"a", b"{a}:holds"]);
+        sleep(&case, 10_000).await;
+        let [first, second] = [first, second].map(|had| in_ms(&had).expect("a permit"));
+        noted.set(second - first);
+    });
+    outcome.take()
+}
+
+#[test]
+fn who_takes_a_permit_tells_the_next_of_another() {
+    // The message overtakes the answer to the first by nothing: the second asks, and is answered.
+    assert_eq!(second_follows_after(&Rc::default()), 20);
+}
+
+/// Sabotage: without a word the second asks when it would have to be counted as alive.
+#[test]
+fn a_permit_of_which_nobody_is_told_is_noticed() {
+    let told = "if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end";
+    let redis = Rc::new(Redis::with(told, ""));
+    assert!(second_follows_after(&redis) > 1_000);
+}
