@@ -143,8 +143,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// none from them, and waits until no more than that are held. The last fence grows with every permit, so that each has one
     /// of its own; but what is written under several permits at once has no order that a fence could tell.
     ///
-    /// [`Lock::inspect`] lists the holders, and says how many permits are free; [`Lock::force_release`] frees all. It is stored
-    /// otherwise than a lock, and neither sees the other: one of the same name is [`Error::WrongType`].
+    /// It is no lock for a [`GroupCommit`](crate::GroupCommit), whose turns follow each other. [`Lock::inspect`] lists the holders, and says
+    /// how many permits are free; [`Lock::force_release`] frees all. It is stored otherwise than a lock, and neither sees the other: one of
+    /// the same name is [`Error::WrongType`].
     ///
     /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name cannot be one, or there are no permits, or this is a
     /// [quorum](Client::quorum).

@@ -157,7 +157,7 @@ impl<S: Section> GroupCommit<S> {
     /// each item of the turn that they concern, with nothing written unless [`Error::is_outcome_unknown`].
     /// If it is, it is so for exactly the items whose answers rest on the commit; they are not
     /// decided again. [`Error::CommandFailed`] for an item whose own command failed, and
-    /// [`Error::InvalidArgument`] for one whose own commands cannot be sent.
+    /// [`Error::InvalidArgument`] for one whose own commands cannot be sent, and with a semaphore.
     ///
     /// # Cancel safety
     /// Dropping the future takes the item out, unless its turn has begun: then it is decided, and
@@ -167,6 +167,7 @@ impl<S: Section> GroupCommit<S> {
         lock: &Lock<T, R>,
         item: S::Item,
     ) -> Result<S::Answer, Error> {
+        lock.check_turns()?;
         let reads = self.shared.section.reads(&item);
         // One's bad reads must not fail the others.
         lock.check_reads(&reads)?;

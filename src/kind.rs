@@ -52,6 +52,7 @@ struct Refusals {
     commands: Option<&'static str>,
     replicas: Option<&'static str>,
     signal_list: Option<&'static str>,
+    turns: Option<&'static str>,
     majority: Option<&'static str>,
 }
 
@@ -62,6 +63,7 @@ impl Refusals {
         commands: None,
         replicas: None,
         signal_list: None,
+        turns: None,
         majority: None,
     };
 }
@@ -131,6 +133,11 @@ impl Kind {
 
     pub(crate) fn check_replicas(&self) -> Result<(), Error> {
         refuse(self.row.refusals.replicas)
+    }
+
+    /// Whether one turn of it is over before the next begins.
+    pub(crate) fn check_turns(&self) -> Result<(), Error> {
+        refuse(self.row.refusals.turns)
     }
 
     /// Whether commands may run where the lock is.

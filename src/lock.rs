@@ -245,6 +245,12 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         read(&self.host, &self.topology, reads).await
     }
 
+    /// Whether it can be asked for, and then whether callers may share its turns.
+    pub(crate) fn check_turns(&self) -> Result<(), Error> {
+        self.check()?;
+        self.kind.check_turns()
+    }
+
     pub(crate) fn key(&self) -> &str {
         self.name.key()
     }

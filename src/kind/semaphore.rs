@@ -30,6 +30,7 @@ pub(super) static ROW: Row = Row {
     raise: None,
     refusals: Refusals {
         signal_list: Some("a semaphore has no signal list: no other program's waiters block on one"),
+        turns: Some("a semaphore has no turns that callers could share: others decide at the same time"),
         majority: Some("a semaphore lives behind one bridge, not several: they would have to agree on who holds each permit"),
         ..Refusals::NONE
     },

@@ -94,6 +94,17 @@ fn a_command_that_no_script_could_run_fails_its_own_item_alone() {
 }
 
 #[test]
+fn a_semaphore_is_refused() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let semaphore = stack.client().semaphore("a", 1);
+        let refused = GroupCommit::new(Sale).submit(&semaphore, order(0)).await;
+        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+    });
+}
+
+#[test]
 fn a_turn_has_one_item_at_least_however_small_it_must_be() {
     run(async {
         for told_ in [
