@@ -128,6 +128,21 @@ impl Client {
         Lock::new(lock, ttl_ms, patience.as_ref())
     }
 
+    /// The semaphore called `name`, of which so many permits may be held at once.
+    ///
+    /// # Errors
+    /// As for a lock, and `invalid_argument` if there are no permits.
+    pub fn semaphore(
+        &self,
+        name: &str,
+        permits: u32,
+        ttl_ms: Option<f64>,
+        patience: Option<Patience>,
+    ) -> Result<Lock, JsValue> {
+        let lock = self.0.semaphore(name, permits);
+        Lock::new(lock, ttl_ms, patience.as_ref())
+    }
+
     /// Runs commands that only read, without a lock; where the lock of the name `at` lives, if that is not one place for all. Ends, as if
     /// its future were dropped, when `aborted` is settled.
     pub fn read(&self, reads: &Array, at: Option<String>, aborted: Option<Promise>) -> Promise {

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use edgelock::web::{settled, spawn, take_thrown};
-use edgelock::{BadResponse, Command, Error, Event, EventKind, Inspection, Reply};
+use edgelock::{BadResponse, Command, Error, Event, EventKind, Holder, Inspection, Reply};
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -172,23 +172,29 @@ fn reply(reply: &Reply) -> JsValue {
 }
 
 pub(crate) fn inspection(inspection: &Inspection) -> Object {
-    let holder = inspection.holder.as_ref().map(|holder| {
-        Plain::default()
-            .with("token", holder.token.expose())
-            .with("count", holder.count as f64)
-            .with("remaining", perhaps_milliseconds(holder.remaining))
-            .with("label", perhaps_text(holder.label.as_deref()))
-            .0
-    });
-    let fence = inspection.fence.map(|fence| fence as f64);
+    let holders: Array = inspection.holders.iter().map(holder).collect();
+    let perhaps_number = |number: Option<u64>| {
+        let number = number.map(|number| number as f64);
+        number.map_or(JsValue::NULL, JsValue::from)
+    };
     Plain::default()
-        .with("holder", holder.map_or(JsValue::NULL, JsValue::from))
-        .with("fence", fence.map_or(JsValue::NULL, JsValue::from))
+        .with("holders", holders)
+        .with("free", perhaps_number(inspection.free))
+        .with("fence", perhaps_number(inspection.fence))
         .with("waiters", inspection.waiters as f64)
         .with(
             "quarantineRemaining",
             perhaps_milliseconds(inspection.quarantine_remaining),
         )
+        .0
+}
+
+fn holder(holder: &Holder) -> Object {
+    Plain::default()
+        .with("token", holder.token.expose())
+        .with("count", holder.count as f64)
+        .with("remaining", perhaps_milliseconds(holder.remaining))
+        .with("label", perhaps_text(holder.label.as_deref()))
         .0
 }
 

@@ -6,10 +6,11 @@ import { group } from "./group.js";
 import { type Bridge, run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
+import { semaphores } from "./semaphore.js";
 import { waiting } from "./waiting.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, javascript, fetches, limits, waiting, group], print, deadlines);
+    return run(bridge, [contract, semaphores, javascript, fetches, limits, waiting, group], print, deadlines);
   },
 });

@@ -18,6 +18,7 @@ const kinds = (client: Client, owner: string): Lock[] => [
   client.lock("b", { fair: true }),
   client.lock("c", { signalList: "signal" }),
   client.reentrant("d", owner),
+  client.semaphore("e", 1),
 ];
 
 export const contract: Suite = {
@@ -418,7 +419,7 @@ export const contract: Suite = {
 
   async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
     const lock = stack.lock("a");
-    equal(await lock.inspect(), { holder: null, fence: null, waiters: 0, quarantineRemaining: null });
+    equal(await lock.inspect(), { holder: null, holders: [], free: null, fence: null, waiters: 0, quarantineRemaining: null });
     const lease = await take(lock);
     const { holder, fence } = await lock.inspect();
     check(holder !== null && holder.remaining !== null && holder.remaining > 5_000, "it is held");

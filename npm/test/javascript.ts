@@ -670,6 +670,7 @@ export const javascript: Suite = {
         () => client.lock(value as never),
         () => client.lock("a", value as never),
         () => client.reentrant("a", value as never),
+        () => client.semaphore("a", value as never),
         () => client.lock("a", { ttl: value as never, wait: value as never, maxHold: value as never, maxRequests: value as never }),
         () => client.lock("a").resume(value as never),
         () => client.read(value as never),

@@ -6,7 +6,7 @@ import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
 import { instance, Remade } from "./instance.js";
-import { Lock, type LockOptions, type Maker, type ReentrantOptions } from "./lock.js";
+import { Lock, type LockOptions, type Maker, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
 import type { RawClient, RawPatience, RawRoad, RawSettings, Reply } from "./raw.js";
 
 /** What a `fetch` of the caller's own is called with. */
@@ -164,6 +164,20 @@ export class Client {
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
   }
 
+  /**
+   * A semaphore called `name`: up to `permits` may hold it at once, each with a token, a ttl, a fence and a deadline of its own; all else is as with
+   * a lock. `permits` counts for the acquisitions of this one alone: who counts fewer than others takes none from them, and waits until no more
+   * than that are held. `inspect` lists the holders. It is stored otherwise than a lock: one of the same name is a `WrongTypeError`. Sends nothing.
+   */
+  semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
+    text(name, "a semaphore's name");
+    if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument("permits are a whole number, 1 or more");
+    const { ttl, patience } = checked(options, OF_A_SEMAPHORE, "a semaphore");
+    const raw = new Remade(() => this.#raw.get().value.semaphore(name, permits, ttl, patience));
+    const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
+    return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
+  }
+
   /** Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. */
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
@@ -178,6 +192,7 @@ export class Client {
   #maker(name: string, again: (options: LockOptions) => Lock): Maker {
     const { requestTimeout = 2_000, waitUntil, onEvent } = this.#settings;
     return {
+      hasTurns: true,
       requestTimeout,
       waitUntil,
       tell: (event) => onEvent && hear(event, onEvent),
@@ -205,7 +220,8 @@ const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ..
 const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
 const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
-const OF_A_LOCK: Names<LockOptions> = { ...OF_A_REENTRANT, fair: 1, signalList: 1, label: 1 };
+const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
+const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 
@@ -256,7 +272,7 @@ function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
   void Promise.resolve(event).then(onEvent).catch(() => {});
 }
 
-function checked(options: LockOptions, names: Names<LockOptions> | Names<ReentrantOptions>, what: string): { readonly ttl: number | undefined; readonly patience: RawPatience } {
+function checked(options: LockOptions, names: Names<LockOptions> | Names<SemaphoreOptions> | Names<ReentrantOptions>, what: string): { readonly ttl: number | undefined; readonly patience: RawPatience } {
   known(options, names, what);
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");

@@ -54,6 +54,9 @@ export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How to ask for a semaphore, which no other program's waiters block for: it has no signal list. */
+export type SemaphoreOptions = Omit<LockOptions, "signalList">;
+
 /**
  * How to ask for a lock that its owner may take again. Those who wait for it do not queue, so it cannot be fair, and are told by
  * Redisson's channel, so it has no signal list. Its owner says who holds it, so it has no label.
@@ -62,6 +65,8 @@ export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label"
 
 /** @internal What the client that made a lock knows. */
 export interface Maker {
+  /** Whether one turn of it is over before the next begins. */
+  readonly hasTurns: boolean;
   readonly requestTimeout: number;
   readonly waitUntil: ((promise: Promise<unknown>) => void) | undefined;
   readonly tell: (event: LockEvent) => void;
@@ -97,7 +102,7 @@ export class Acquisition {
   }
 }
 
-/** A name that one holder at a time may have, and how to ask for it. Made by a {@link Client}. */
+/** A name that one holder at a time may have, or so many, and how to ask for it. Made by a {@link Client}. */
 export class Lock {
   /** The name that was asked for. */
   readonly name: string;
@@ -197,8 +202,8 @@ export class Lock {
   async inspect(options: CallOptions = {}): Promise<Inspection> {
     const { value } = await this.#wait((lock, aborted) => lock.inspect(aborted), options);
     // Whoever has the token can release the lock: it must not get into a log by itself.
-    if (value.holder) Object.defineProperty(value.holder, "token", { enumerable: false });
-    return value;
+    for (const holder of value.holders) Object.defineProperty(holder, "token", { enumerable: false });
+    return { holder: value.holders[0] ?? null, ...value };
   }
 
   /** Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call. For operators. */

@@ -9,8 +9,12 @@ export type Reply = null | number | string | Uint8Array | { readonly error: stri
 
 /** The state of a lock at one instant. */
 export interface Inspection {
-  /** Who holds it, if anybody. Its token does not show when it is printed, or made JSON. */
+  /** Who holds it, if anybody; of a semaphore, the first of `holders`. Its token does not show when it is printed, or made JSON. */
   readonly holder: Holder | null;
+  /** All who hold it: of a semaphore, in the order in which their permits end; of any other lock, one at most. */
+  readonly holders: readonly Holder[];
+  /** Of a semaphore: how many of as many permits as this one counts are free. `null` of any other lock. */
+  readonly free: number | null;
   /** The last fence that was issued, unless that was over a week ago. */
   readonly fence: number | null;
   /** How many stand in the queue, those included that died there a short while ago. */
@@ -72,6 +76,7 @@ export interface RawPatience {
 export interface RawClient {
   lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
+  semaphore(name: string, permits: number, ttlMs?: number, patience?: RawPatience): RawLock;
   read(reads: RawCommands, shardOf?: string, aborted?: Promise<void>): Promise<Reply[]>;
 }
 
@@ -83,7 +88,7 @@ export interface RawLock {
   /** `reads` does not throw. */
   acquireAs(acquisition: RawAcquisition, reads: () => RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
   checkReads(reads: RawCommands): void;
-  inspect(aborted?: Promise<void>): Promise<Inspection>;
+  inspect(aborted?: Promise<void>): Promise<Omit<Inspection, "holder">>;
   forceRelease(aborted?: Promise<void>): Promise<boolean>;
   resume(token: string): RawLease;
   free(): void;

@@ -303,6 +303,15 @@ mod tests {
     }
 
     #[test]
+    fn what_typescript_promises_of_semaphores_is_what_rust_does() {
+        let rust = names("tests/it/semaphore.rs", "fn ", '(');
+        let mut rust = rust.into_iter();
+        for name in names("npm/test/semaphore.ts", "  async ", '(') {
+            assert!(rust.any(|promise| promise == name), "{name}, in this order");
+        }
+    }
+
+    #[test]
     fn the_readme_shows_the_example_that_is_run() {
         let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
         let example = text("npm/examples/first_lock.ts");
