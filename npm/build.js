@@ -39,7 +39,7 @@ async function bundle() {
     platform: "neutral",
     sourcemap: true,
     outdir: path("dist"),
-    alias: { "edgelock-glue": glue("instantiate.js"), "edgelock-wasm": glue("wasm.js") },
+    alias: { "edgelock-glue": glue("instantiate.js"), "edgelock-wasm": glue("wasm.js"), "edgelock-exchange": path("../src/web/exchange.js") },
     external: ["./edgelock.wasm", "./edgelock.wasm?module"],
   };
   const entries = { index: path("ts/inline.ts"), workerd: path("ts/workerd.ts"), "edge-light": path("ts/edge-light.ts") };

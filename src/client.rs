@@ -165,8 +165,23 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
-        self.refused.clone().map_or(Ok(()), Err)?;
+        self.check()?;
         read(&self.host, &self.topology, reads).await
+    }
+
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
+        &self.host
+    }
+
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Why nothing can be asked of it, if it was made wrong.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.refused.clone().map_or(Ok(()), Err)
     }
 
     /// The host that it was made for: its clock, its timers, its background.

@@ -236,6 +236,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self.host.runtime
     }
 
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
+        &self.host
+    }
+
     pub(crate) const fn request_limit(&self) -> Duration {
         self.topology.request_timeout
     }
@@ -268,11 +273,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.runtime().observe(&Event { lock: name, kind });
     }
 
-    /// Has a call executed that belongs to no acquisition.
-    async fn ask<O: Judged>(&self, call: Call, session: &Session) -> Result<O, Error> {
-        let ask = Ask::new(&self.topology, call.into(), session, Until::Timeout);
-        let outcome = drive(&self.host, ask).await.outcome;
-        outcome.map_err(|error| error.of_lock(Some(self.key())))
+    /// What has a call executed that belongs to no acquisition.
+    fn ask<O: Judged>(&self, call: Call, session: &Session) -> Ask<O> {
+        Ask::new(&self.topology, call.into(), session, Until::Timeout)
     }
 
     fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {
@@ -303,12 +306,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::EntropyUnavailable`] where the host gives none; [`Error::InvalidArgument`] as said by [`Lock::check`].
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
-        self.check()?;
-        let session = Session::random(self.runtime())?;
-        let terms = Terms::new(0, self.ttl);
-        let host = self.host.clone();
-        let hold = Hold::new(self.claim(token, session)?, terms, None);
-        Ok(Lease::new(host, hold))
+        Ok(Lease::new(self.host.clone(), self.resumed(token)?))
     }
 
     /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
@@ -320,11 +318,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
-        self.check()?;
-        let session = Session::random(self.runtime())?;
-        let uptime = uptime(&self.kind, &self.topology, self.lasts());
-        let call = Call::inspect(&self.name, &self.kind, &session, uptime);
-        self.ask(call, &session).await
+        let outcome = drive(&self.host, self.inspecting()?).await.outcome;
+        outcome.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     /// Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call.
@@ -334,10 +329,30 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
+        let outcome = drive(&self.host, self.forcing()?).await.outcome;
+        outcome.map_err(|error| error.of_lock(Some(self.key())))
+    }
+
+    pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Error> {
+        self.check()?;
+        let session = Session::random(self.runtime())?;
+        let terms = Terms::new(0, self.ttl);
+        Ok(Hold::new(self.claim(token, session)?, terms, None))
+    }
+
+    pub(crate) fn inspecting(&self) -> Result<Ask<Inspection>, Error> {
+        self.check()?;
+        let session = Session::random(self.runtime())?;
+        let uptime = uptime(&self.kind, &self.topology, self.lasts());
+        let call = Call::inspect(&self.name, &self.kind, &session, uptime);
+        Ok(self.ask(call, &session))
+    }
+
+    pub(crate) fn forcing(&self) -> Result<Ask<bool>, Error> {
         self.check()?;
         let session = Session::random(self.runtime())?;
         let call = Call::force_release(&self.name, &self.kind, &session);
-        self.ask(call, &session).await
+        Ok(self.ask(call, &session))
     }
 }
 

@@ -41,6 +41,17 @@ pub(crate) use write::Write;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Id(u32);
 
+#[cfg(all(target_family = "wasm", feature = "host-json"))]
+impl Id {
+    pub(crate) const fn of(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// What happened.
 pub(crate) enum Input {
     /// It is to begin.

@@ -15,19 +15,32 @@ use crate::transport::Transport;
 /// Runs commands that only read, together.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.
+/// As [`reading`]; those of the bridge.
 pub(crate) async fn read<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
     topology: &Topology,
     reads: &[Command],
 ) -> Result<Vec<Reply>, Error> {
+    let reading = reading(&host.runtime, topology, reads)?;
+    drive(host, reading).await.outcome
+}
+
+/// What runs commands that only read.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.
+pub(crate) fn reading<R: Runtime>(
+    runtime: &R,
+    topology: &Topology,
+    reads: &[Command],
+) -> Result<Ask<Vec<Reply>>, Error> {
     script::check_reads(reads)?;
     let Reach::One(_) = topology.reach else {
         return Err(Error::InvalidArgument(
             "there are several bridges to read from; pick one with `shard_of`".into(),
         ));
     };
-    let session = Session::random(&host.runtime)?;
-    let ask = Ask::new(topology, Call::read(reads).into(), &session, Until::Timeout);
-    drive(host, ask).await.outcome
+    let session = Session::random(runtime)?;
+    let call = Call::read(reads).into();
+    Ok(Ask::new(topology, call, &session, Until::Timeout))
 }

@@ -9,6 +9,8 @@ mod callback;
 mod executor;
 #[cfg(feature = "host-json")]
 pub(crate) mod json;
+#[cfg(feature = "host-json")]
+mod steps;
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -26,8 +28,9 @@ use crate::transport::{Request, Response, Transport, TransportError};
 use callback::timer_ms;
 
 pub use crate::bridge::Bridge;
-pub use callback::settled;
 pub use executor::{begin, promise, spawn};
+#[cfg(feature = "host-json")]
+pub use steps::{Held, Steps, Told};
 
 /// Of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]
@@ -208,6 +211,29 @@ pub fn take_thrown() -> JsValue {
     THROWN.take()
 }
 
+/// What an exchange says of its end, by the numbers of exchange.js.
+fn answer(failure: u8, status: u16, header: Option<String>, text: String) -> Answer {
+    match failure {
+        0 => {
+            let (bridge, retry_after) = match status {
+                200 => (header, None),
+                _ => (None, header),
+            };
+            Ok(Response {
+                status,
+                retry_after,
+                bridge,
+                body: text.into_bytes(),
+            })
+        }
+        1 => Err(TransportError::NoResponse(text)),
+        2 => Err(TransportError::Interrupted(text)),
+        3 => Err(TransportError::TooLarge),
+        5 => Err(TransportError::NotSent(text)),
+        _ => Err(TransportError::TimedOut),
+    }
+}
+
 /// What an exchange tells its end.
 struct Ear {
     heard: Rc<RefCell<Heard>>,
@@ -240,29 +266,9 @@ impl Ear {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let hears = heard.clone();
         let done = Closure::new(move |failure, status, header, text: String, thrown| {
-            // The numbers are those of exchange.js.
-            let answer = match failure {
-                0 => {
-                    let (bridge, retry_after) = match status {
-                        200 => (header, None),
-                        _ => (None, header),
-                    };
-                    Ok(Response {
-                        status,
-                        retry_after,
-                        bridge,
-                        body: text.into_bytes(),
-                    })
-                }
-                1 => Err(TransportError::NoResponse(text)),
-                2 => Err(TransportError::Interrupted(text)),
-                3 => Err(TransportError::TooLarge),
-                5 => Err(TransportError::NotSent(text)),
-                _ => Err(TransportError::TimedOut),
-            };
             {
                 let mut heard = hears.borrow_mut();
-                heard.answer = Some(answer);
+                heard.answer = Some(answer(failure, status, header, text));
                 heard.thrown = thrown;
             }
             wake(&hears);

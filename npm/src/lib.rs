@@ -10,14 +10,15 @@ mod lock;
 mod plain;
 
 use edgelock::Error;
-use edgelock::web::{self, Bridge, Fetch, Host};
-use js_sys::{Array, Function, Promise};
+use edgelock::web::{self, Bridge, Fetch, Host, Steps};
+use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
 pub use lease::Lease;
 pub use lock::{Acquisition, Lock, Patience};
 
-use plain::{commands, duration, event, failure, promise, replies};
+use lease::told;
+use plain::{commands, duration, event, failure, replies};
 
 /// Half of the size of the default one.
 #[global_allocator]
@@ -47,10 +48,6 @@ extern "C" {
     fn key_locking(this: &Settings) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = plainHttp)]
     fn plain_http(this: &Settings) -> Option<bool>;
-    #[wasm_bindgen(method, getter)]
-    fn fetch(this: &Settings) -> Option<Function>;
-    #[wasm_bindgen(method, getter, js_name = waitUntil)]
-    fn wait_until(this: &Settings) -> Option<Function>;
     #[wasm_bindgen(method, getter, js_name = onEvent)]
     fn on_event(this: &Settings) -> Option<Function>;
 
@@ -80,7 +77,7 @@ impl Client {
     }
 
     fn with(roads: Vec<Road>, is_quorum: bool, settings: &Settings) -> Result<Self, Error> {
-        let fetch = settings.fetch().map_or_else(Fetch::default, Fetch::with);
+        let fetch = Fetch::default();
         let host = settings.host();
         let is_spread = roads.iter().any(|road| road.id().is_some());
         let bridges = roads
@@ -143,14 +140,14 @@ impl Client {
         Lock::new(lock, ttl_ms, patience.as_ref())
     }
 
-    /// Runs commands that only read, without a lock; where the lock of the name `at` lives, if that is not one place for all. Ends, as if
-    /// its future were dropped, when `aborted` is settled.
-    pub fn read(&self, reads: &Array, at: Option<String>, aborted: Option<Promise>) -> Promise {
-        let (client, reads) = (self.0.clone(), commands(reads));
-        promise(aborted, async move {
-            let client = at.map_or_else(|| client.clone(), |name| client.shard_of(&name));
-            client.read(&reads).await.map(|read| replies(&read).into())
-        })
+    /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives, if that is not one place for all.
+    pub fn read(&self, reads: &Array, shard_of: Option<String>) -> Steps {
+        let client = match shard_of {
+            Some(name) => self.0.shard_of(&name),
+            None => self.0.clone(),
+        };
+        let reads = commands(reads);
+        client.read_steps(&reads, |read| told(read.map(|read| replies(&read).into())))
     }
 }
 
@@ -193,16 +190,6 @@ impl Settings {
 
     fn host(&self) -> Host {
         let mut host = Host::default();
-        if let Some(wait_until) = self.wait_until() {
-            host = host.wait_until(move |task| {
-                let done = promise(None, async {
-                    task.await;
-                    Ok(JsValue::UNDEFINED)
-                });
-                // It goes on whatever the host says to that.
-                let _ = wait_until.call1(&JsValue::UNDEFINED, &done);
-            });
-        }
         if let Some(on_event) = self.on_event() {
             host = host.on_event(move |happened| {
                 // It only takes note of it, and cannot fail.

@@ -1,17 +1,16 @@
 //! A name that can be locked.
 
-use std::rc::Rc;
-
-use edgelock::{Error, Token, web};
-use js_sys::{Array, Function, Promise};
+use edgelock::web::{self, Held, Steps, Told};
+use edgelock::{Error, Reply, Token};
+use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
-use crate::lease::Lease;
-use crate::plain::{commands, duration, failure, inspection, promise, replies};
+use crate::lease::{Lease, told};
+use crate::plain::{commands, duration, failure, inspection, replies};
 
 /// A name that one holder at a time may have.
 #[wasm_bindgen]
-pub struct Lock(Rc<web::Lock>);
+pub struct Lock(web::Lock);
 
 #[wasm_bindgen]
 extern "C" {
@@ -64,9 +63,7 @@ impl Lock {
             lock = lock.fair(patience.fair().unwrap_or(false));
             lock.check().map(|()| lock)
         };
-        build()
-            .map(|lock| Self(Rc::new(lock)))
-            .map_err(|error| failure(&error))
+        build().map(Self).map_err(|error| failure(&error))
     }
 }
 
@@ -84,68 +81,49 @@ impl Acquisition {
     }
 }
 
-/// Each of them ends, as if its future were dropped, when `aborted` is settled.
 #[wasm_bindgen]
 impl Lock {
     /// Takes the lock if it is free: a lease, or `null` if another has it.
     #[wasm_bindgen(js_name = tryAcquire)]
-    pub fn try_acquire(&self, aborted: Option<Promise>) -> Promise {
-        let lock = self.0.clone();
-        promise(aborted, async move {
-            match lock.try_acquire().await {
-                Err(Error::Held { .. }) => Ok(JsValue::NULL),
-                taken => taken.map(Lease::held),
-            }
+    pub fn try_acquire(&self) -> Steps {
+        self.0.acquire_steps(false, &[], |taken| match taken {
+            Err(Error::Held { .. }) => Ok(JsValue::NULL),
+            taken => told(taken.map(|(lease, _)| Lease::held(lease))),
         })
     }
 
     /// Takes the lock as soon as it is free: a lease.
-    pub fn acquire(&self, aborted: Option<Promise>) -> Promise {
-        let lock = self.0.clone();
-        promise(
-            aborted,
-            async move { lock.acquire().await.map(Lease::held) },
-        )
+    pub fn acquire(&self) -> Steps {
+        self.0.acquire_steps(true, &[], |taken| {
+            told(taken.map(|(lease, _)| Lease::held(lease)))
+        })
     }
 
     /// As `acquire`, and reads in the same request: a lease and the replies.
     #[wasm_bindgen(js_name = acquireAndRead)]
-    pub fn acquire_and_read(&self, reads: &Array, aborted: Option<Promise>) -> Promise {
-        let (lock, reads) = (self.0.clone(), commands(reads));
-        promise(aborted, async move {
-            let (lease, read) = lock.acquire_and_read(&reads).await?;
-            Ok(Array::of2(&Lease::held(lease), &replies(&read)).into())
-        })
+    pub fn acquire_and_read(&self, reads: &Array) -> Steps {
+        self.0.acquire_steps(true, &commands(reads), with_replies)
     }
 
     /// Takes the lock if it is free, and reads in any case: a lease, or null where another has the lock, and the replies.
     #[wasm_bindgen(js_name = tryAcquireAndRead)]
-    pub fn try_acquire_and_read(&self, reads: &Array, aborted: Option<Promise>) -> Promise {
-        let (lock, reads) = (self.0.clone(), commands(reads));
-        promise(aborted, async move {
-            let (lease, read) = lock.try_acquire_and_read(&reads).await?;
-            let lease = lease.map_or(JsValue::NULL, Lease::held);
-            Ok(Array::of2(&lease, &replies(&read)).into())
+    pub fn try_acquire_and_read(&self, reads: &Array) -> Steps {
+        self.0.try_acquire_steps(&commands(reads), |tried| {
+            told(tried.map(|(lease, read)| {
+                let lease = lease.map_or(JsValue::NULL, Lease::held);
+                Array::of2(&lease, &replies(&read)).into()
+            }))
         })
     }
 
     /// As `acquireAndRead`; `reads` says what to read before each request that may take the lock, and does not throw.
     #[wasm_bindgen(js_name = acquireAs)]
-    pub fn acquire_as(
-        &self,
-        acquisition: &Acquisition,
-        reads: Function,
-        aborted: Option<Promise>,
-    ) -> Promise {
-        let (lock, acquisition) = (self.0.clone(), acquisition.0.clone());
+    pub fn acquire_as(&self, acquisition: &Acquisition, reads: Function) -> Steps {
         let asked = move || {
             let said = reads.call0(&JsValue::UNDEFINED).unwrap_or_default();
             said.dyn_ref().map_or_else(Vec::new, commands)
         };
-        promise(aborted, async move {
-            let (lease, read) = lock.acquire_as(&acquisition, asked).await?;
-            Ok(Array::of2(&Lease::held(lease), &replies(&read)).into())
-        })
+        self.0.acquire_as_steps(&acquisition.0, asked, with_replies)
     }
 
     /// Whether commands can ride on an acquisition.
@@ -159,20 +137,16 @@ impl Lock {
     }
 
     /// Who holds the lock.
-    pub fn inspect(&self, aborted: Option<Promise>) -> Promise {
-        let lock = self.0.clone();
-        promise(aborted, async move {
-            Ok(inspection(&lock.inspect().await?).into())
-        })
+    pub fn inspect(&self) -> Steps {
+        self.0
+            .inspect_steps(|found| told(found.map(|found| inspection(&found).into())))
     }
 
     /// Frees the lock, whoever holds it; whether anybody did.
     #[wasm_bindgen(js_name = forceRelease)]
-    pub fn force_release(&self, aborted: Option<Promise>) -> Promise {
-        let lock = self.0.clone();
-        promise(aborted, async move {
-            lock.force_release().await.map(JsValue::from)
-        })
+    pub fn force_release(&self) -> Steps {
+        self.0
+            .force_release_steps(|freed| told(freed.map(JsValue::from)))
     }
 
     /// The lease behind a token.
@@ -180,7 +154,11 @@ impl Lock {
     /// # Errors
     /// `invalid_argument` if it cannot be one, `entropy_unavailable` where the host gives none.
     pub fn resume(&self, token: &str) -> Result<JsValue, JsValue> {
-        let lease = Token::parse(token).and_then(|token| self.0.resume(token));
+        let lease = Token::parse(token).and_then(|token| self.0.resume_held(token));
         lease.map(Lease::held).map_err(|error| failure(&error))
     }
+}
+
+fn with_replies(taken: Result<(Held, Vec<Reply>), Error>) -> Told {
+    told(taken.map(|(lease, read)| Array::of2(&Lease::held(lease), &replies(&read)).into()))
 }

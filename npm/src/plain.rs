@@ -1,52 +1,11 @@
 //! What crosses the border: plain objects, arrays, numbers of milliseconds.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::Poll;
 use std::time::Duration;
 
-use edgelock::web::{settled, spawn, take_thrown};
+use edgelock::web::take_thrown;
 use edgelock::{BadResponse, Command, Error, Event, EventKind, Holder, Inspection, Reply};
-use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-
-type Work = dyn Future<Output = Result<JsValue, Error>>;
-
-/// What `work` comes to, as a promise; it is dropped when `aborted` is settled before.
-pub(crate) fn promise(
-    aborted: Option<Promise>,
-    work: impl Future<Output = Result<JsValue, Error>> + 'static,
-) -> Promise {
-    boxed(aborted, Box::pin(work))
-}
-
-/// One for all kinds of work: each of its own would be a copy of what a promise needs.
-fn boxed(aborted: Option<Promise>, mut work: Pin<Box<Work>>) -> Promise {
-    let mut aborted = aborted.as_ref().map(settled);
-    let mut done = Some(poll_fn(move |cx| {
-        // What was thrown under another call.
-        take_thrown();
-        if let Poll::Ready(done) = work.as_mut().poll(cx) {
-            return Poll::Ready(done.map_err(|error| failure(&error)));
-        }
-        match aborted.as_mut().map(|aborted| pin!(aborted).poll(cx)) {
-            Some(Poll::Ready(())) => Poll::Ready(Err(JsValue::UNDEFINED)),
-            _ => Poll::Pending,
-        }
-    }));
-    Promise::new(&mut |resolve, reject| {
-        // Called once, and at once.
-        let Some(done) = done.take() else { return };
-        spawn(Box::pin(async move {
-            let (settle, value) = match done.await {
-                Ok(value) => (resolve, value),
-                Err(failure) => (reject, failure),
-            };
-            // A promise takes whatever it is settled with.
-            let _ = settle.call1(&JsValue::UNDEFINED, &value);
-        }));
-    })
-}
 
 /// # Errors
 /// [`Error::InvalidArgument`] if it is none.

@@ -13,33 +13,11 @@ export interface CallOptions {
 
 const CALL: Names<CallOptions> = { signal: 1 };
 
-type Signals = ReadonlyArray<AbortSignal | undefined>;
+export type Signals = ReadonlyArray<AbortSignal | undefined>;
 
 /** The signal of a call that has no other options. */
 export function signalOf(call: CallOptions, what: string): AbortSignal | undefined {
   return abortSignal(options(call, CALL, what).signal, "signal");
-}
-
-/** What comes of a call that one of these ends: it is not made if one is aborted before. */
-export function abortable<T>(signals: Signals, call: (aborted?: Promise<void>) => Promise<T>): Promise<T> {
-  return signals.some(Boolean) ? listening(signals, call) : call();
-}
-
-async function listening<T>(signals: Signals, call: (aborted: Promise<void>) => Promise<T>): Promise<T> {
-  throwIfAborted(signals);
-  let settle!: () => void;
-  const aborted = new Promise<void>((resolve) => (settle = resolve));
-  const stop = onAbort(signals, settle);
-  try {
-    return await call(aborted);
-  } catch (error) {
-    // A call of the module that was aborted throws nothing, literally.
-    if (error === undefined) throwIfAborted(signals);
-    throw error;
-  } finally {
-    stop();
-    settle();
-  }
 }
 
 export function throwIfAborted(signals: Signals): void {

@@ -1,6 +1,9 @@
 // What TypeScript checks for some callers, for all callers: wasm would make something of whatever it gets.
 import { invalidArgument, quoted } from "./errors.js";
 
+/** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
 export function text(value: unknown, what: string): string {
   if (typeof value !== "string") throw invalidArgument(`${what} is a string`);
   // Sent as UTF-8, all such text would become the same.

@@ -1,5 +1,5 @@
 // Where the bridge is, and how to reach it.
-import { abortable, type CallOptions } from "./abort.js";
+import type { CallOptions } from "./abort.js";
 import { abortSignal, callable, count, flag, milliseconds, type Names, options as known, text, timeout } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
@@ -183,17 +183,16 @@ export class Client {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
     if (shardOf !== undefined) text(shardOf, "shardOf");
-    return abortable([abortSignal(signal, "signal")], async (aborted) => {
-      const { instance, value: client } = this.#raw.get();
-      return instance.wait(() => client.read(commands, shardOf, aborted));
-    });
+    const { instance, value: client } = this.#raw.get();
+    return instance.drive(() => client.read(commands, shardOf), this.#settings, [abortSignal(signal, "signal")]);
   }
 
   #maker(name: string, again: (options: LockOptions) => Lock): Maker {
-    const { requestTimeout = 2_000, waitUntil, onEvent } = this.#settings;
+    const { requestTimeout = 2_000, fetch, waitUntil, onEvent } = this.#settings;
     return {
       hasTurns: true,
       requestTimeout,
+      fetch,
       waitUntil,
       tell: (event) => onEvent && hear(event, onEvent),
       read: (reads) => this.read(reads, { shardOf: name }),
@@ -253,6 +252,8 @@ function toRoad(bridge: BridgeOptions): RawRoad {
 function toSettings(settings: ClientSettings): RawSettings {
   const { onEvent } = settings;
   callable(onEvent, "onEvent");
+  callable(settings.fetch, "fetch");
+  callable(settings.waitUntil, "waitUntil");
   return {
     prefix: settings.prefix === undefined ? undefined : text(settings.prefix, "prefix"),
     requestTimeoutMs: timeout(settings.requestTimeout, "requestTimeout"),
@@ -261,8 +262,6 @@ function toSettings(settings: ClientSettings): RawSettings {
     scriptCache: flag(settings.scriptCache, "scriptCache"),
     keyLocking: flag(settings.keyLocking, "keyLocking"),
     plainHttp: flag(settings.plainHttp, "plainHttp"),
-    fetch: callable(settings.fetch, "fetch"),
-    waitUntil: callable(settings.waitUntil, "waitUntil"),
     onEvent: onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
   };
 }

@@ -5,6 +5,19 @@ declare module "edgelock-glue" {
     guard: (exports: WebAssembly.Exports) => WebAssembly.Exports,
   ): import("./raw.js").Raw;
 }
+// src/web/exchange.js, which Rust Workers have too.
+declare module "edgelock-exchange" {
+  type Done = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) => void;
+  type Send = ((url: string, init: never) => unknown) | undefined;
+  export class Exchange {
+    constructor(send: Send, url: string, headers: object, body: string, bodyLimit: number, timeout: number, done: Done);
+    abort(): void;
+  }
+  export class Stream {
+    constructor(send: Send, url: string, headers: object, body: string, timeout: number, hear: (piece: Uint8Array) => void, done: Done);
+    abort(): void;
+  }
+}
 declare module "edgelock-wasm" {
   const base64: string;
   export default base64;

@@ -1,8 +1,10 @@
 /// <reference path="./glue.d.ts" />
 // The wasm module at work, and what becomes of it when something in it fails.
 import { instantiate } from "edgelock-glue";
+import { onAbort, type Signals, throwIfAborted } from "./abort.js";
+import { drive, type Driver, type Host } from "./driver.js";
 import { EdgelockError, type Failure, InternalError, toError } from "./errors.js";
-import type { Raw } from "./raw.js";
+import type { Raw, RawSteps } from "./raw.js";
 
 /** What a function of a failed instance returns: the glue around it, in a callback of its own, must find nothing to throw in it. */
 const NOTHING: readonly never[] = [];
@@ -28,7 +30,7 @@ export function instance(): Instance {
 export class Instance {
   readonly raw: Raw;
   #failure: InternalError | undefined;
-  readonly #pending = new Set<(failure: InternalError) => void>();
+  readonly #driven = new Set<Driver>();
 
   constructor() {
     if (load === undefined) throw new InternalError("the wasm module is not loaded", undefined);
@@ -56,19 +58,20 @@ export class Instance {
     return result;
   }
 
-  /** Calls into the module, and waits for what comes of it. A failure is that of `lock`, if it is a lock's call. */
-  async wait<T>(call: () => Promise<T>, lock?: string): Promise<T> {
-    const promise = this.call(call);
-    let fail!: (failure: InternalError) => void;
+  /** Drives what `begin` makes to its end, or until one of `signals` is aborted. A failure is that of `lock`, if it is a lock's call. */
+  async drive<T>(begin: () => RawSteps<T>, host: Host, signals: Signals = [], lock?: string): Promise<T> {
+    throwIfAborted(signals);
+    const { driver, outcome } = drive(this, this.call(begin), host);
+    const stop = onAbort(signals, () => driver.cancel(signals.find((signal) => signal?.aborted)?.reason));
+    this.#driven.add(driver);
+    driver.start();
     try {
-      return await new Promise<T>((resolve, reject) => {
-        this.#pending.add((fail = reject));
-        promise.then(resolve, reject);
-      });
+      return await outcome;
     } catch (error) {
       throw translated(error, lock);
     } finally {
-      this.#pending.delete(fail);
+      stop();
+      this.#driven.delete(driver);
     }
   }
 
@@ -96,7 +99,7 @@ export class Instance {
   #fail(cause: unknown): void {
     this.#failure = new InternalError("edgelock failed inside; what was under way may have been executed", cause);
     if (current === this) current = undefined;
-    for (const fail of this.#pending) fail(this.#failure);
+    for (const driver of this.#driven) driver.giveUp(this.#failure);
   }
 }
 
@@ -118,7 +121,7 @@ export class Remade<T> {
   }
 }
 
-/** What the module threw, as an error of ours. An aborted call throws nothing, literally. */
+/** What the module threw, as an error of ours. */
 function translated(thrown: unknown, lock?: string): unknown {
   const isFailure = typeof thrown === "object" && thrown !== null && "isOutcomeUnknown" in thrown && !(thrown instanceof EdgelockError);
   if (!isFailure) return thrown;

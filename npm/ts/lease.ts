@@ -1,13 +1,11 @@
 // A lock that is held, until a deadline.
-import { abortable, type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
-import { abortSignal, milliseconds, type Names, options as known } from "./check.js";
+import { type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
+import { abortSignal, LONGEST_TIMER, milliseconds, type Names, options as known } from "./check.js";
 import { type Command, toRaw } from "./command.js";
+import { drive, type Host, inBackground } from "./driver.js";
 import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, unavailable, type NotReplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
-import type { RawLease, Reply } from "./raw.js";
-
-/** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
+import type { RawLease, RawSteps, Reply } from "./raw.js";
 
 // Where the host does not know these symbols, compilers agree on the registered ones.
 const DISPOSE = Symbol.dispose ?? Symbol.for("Symbol.dispose");
@@ -39,6 +37,9 @@ export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
 const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
 const KEEP: Names<RunOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
 const KEPT = "a lease that is kept";
+
+/** As the module says why there is nothing left to keep. */
+const GIVEN_BACK = 0;
 
 /** What keeps a lease, or did last. */
 interface Kept {
@@ -75,6 +76,7 @@ export class Lease implements Disposable, AsyncDisposable {
   readonly #key: string;
   readonly #instance: Instance;
   readonly #raw: RawLease;
+  readonly #host: Host;
   /** A resumed lease has none that is known until it was renewed. */
   #hasDeadline: boolean;
   /** Why it is over. An error costs a stack trace, so it is made when somebody wants it. */
@@ -88,21 +90,26 @@ export class Lease implements Disposable, AsyncDisposable {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** How many releases and commits are under way. */
   #endings = 0;
+  /** How many calls of the module are under way. */
+  #calls = 0;
+  #givesBack = false;
+  #isForgotten = false;
   #fence: number;
   #kept: Kept | undefined;
 
-  private constructor(name: string, key: string, instance: Instance, raw: RawLease, isResumed: boolean) {
+  private constructor(name: string, key: string, instance: Instance, raw: RawLease, host: Host, isResumed: boolean) {
     this.name = name;
     this.#key = key;
     this.#fence = instance.call(() => raw.fence);
     this.#instance = instance;
     this.#raw = raw;
+    this.#host = host;
     this.#hasDeadline = !isResumed;
   }
 
   /** @internal */
-  static of(name: string, key: string, instance: Instance, raw: RawLease, isResumed = false): Lease {
-    return new Lease(name, key, instance, raw, isResumed);
+  static of(name: string, key: string, instance: Instance, raw: RawLease, host: Host, isResumed = false): Lease {
+    return new Lease(name, key, instance, raw, host, isResumed);
   }
 
   /**
@@ -159,7 +166,7 @@ export class Lease implements Disposable, AsyncDisposable {
   async renew(options: RenewOptions = {}): Promise<void> {
     const { ttl, signal } = known(options, RENEW, "a renewal");
     const ms = milliseconds(ttl, "ttl");
-    await this.#call((aborted) => this.#raw.renew(ms, aborted), abortSignal(signal, "signal"));
+    await this.#call(() => this.#drive(() => this.#raw.renew(ms), abortSignal(signal, "signal")));
     this.#hasDeadline = true;
     this.#watch();
   }
@@ -170,7 +177,8 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
-    const replies = await this.#call((aborted) => this.#raw.exec(raw, aborted), signalOf(options, "a call"));
+    const signal = signalOf(options, "a call");
+    const replies = await this.#call(() => this.#drive(() => this.#raw.exec(raw), signal));
     this.#hasDeadline = true;
     this.#watch();
     return replies;
@@ -179,12 +187,12 @@ export class Lease implements Disposable, AsyncDisposable {
   /** Runs commands if the lease is still held, and releases it, in one request. As with {@link Lease.exec}, exactly once or not. */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
-    return this.#finish((aborted) => this.#raw.commit(raw, aborted), signalOf(options, "a call"));
+    return this.#finish(() => this.#raw.commit(raw), signalOf(options, "a call"));
   }
 
   /** Gives the lock back. After an error that is neither `lost` nor `released`, releasing again is safe, and worth trying. */
   async release(options: CallOptions = {}): Promise<void> {
-    await this.#finish((aborted) => this.#raw.release(aborted), signalOf(options, "a call"));
+    await this.#finish(() => this.#raw.release(), signalOf(options, "a call"));
   }
 
   /**
@@ -207,8 +215,6 @@ export class Lease implements Disposable, AsyncDisposable {
       // A resumed lease was renewed for it.
       this.#hasDeadline = true;
       this.#watch();
-      // Not under the module, which calls this.
-      await undefined;
       try {
         outcome = { value: await this.#stoppable(work, signal) };
       } catch (error) {
@@ -223,7 +229,7 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#kept = kept;
     try {
       if (kept.ended) await kept.ended;
-      await this.#call(() => this.#raw.keep(begin, maxHoldMs));
+      await this.#call(() => this.#keep(maxHoldMs, begin));
     } catch (error) {
       if (!hasBegun) throw error;
       failure = { error };
@@ -255,13 +261,12 @@ export class Lease implements Disposable, AsyncDisposable {
     if (this.#isGone || this.#over) throw this.#gone();
     if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#key);
     if (this.#hasDeadline && this.#left === 0) throw expired(this.#key);
-    let settle!: () => void;
-    const stopped = new Promise<void>((resolve) => (settle = resolve));
+    const stopper = new AbortController();
     const stop = () => {
       if (!kept.isOn) return;
       kept.isOn = false;
       quiet();
-      settle();
+      stopper.abort();
       // A resumed lease was renewed for it.
       this.#hasDeadline ||= this.remaining > 0;
       this.#watch();
@@ -272,11 +277,11 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#kept = kept;
     const keep = async () => {
       if (before) await before;
-      if (kept.isOn) await this.#instance.wait(() => this.#raw.keepAlive(stopped, maxHold), this.#key);
+      if (kept.isOn) await this.#counted(() => this.#keep(maxHold, undefined, stopper.signal));
     };
     kept.ended = keep().catch((error: unknown) => {
-      // Nothing is thrown where it was stopped. Where a release or a commit came before, that one's end is the lease's.
-      if (error === undefined || error instanceof BusyError) return stop();
+      // Where it was stopped there is nothing to tell. Where a release or a commit came before, that one's end is the lease's.
+      if (stopper.signal.aborted || error instanceof BusyError) return stop();
       this.#end(error instanceof EdgelockError ? () => error : released);
     });
     return Object.assign(stop, { [DISPOSE]: stop }) as unknown as StopKeeping;
@@ -305,16 +310,27 @@ export class Lease implements Disposable, AsyncDisposable {
   handOver(): string {
     if (this.#isGone) throw this.#gone();
     const token = this.#instance.call(() => this.#raw.handOver());
-    this.#instance.call(() => this.#raw.free());
     this.#leave();
     return token;
   }
 
-  /** @internal Gives the lock back in the background. */
+  /** @internal Gives the lock back in the background, once the calls that are under way have come back. */
   giveBack(): void {
     if (this.#isGone || this.#instance.hasFailed) return;
-    this.#instance.call(() => this.#raw.giveBack());
+    this.#givesBack = true;
     this.#leave();
+  }
+
+  /** Nothing calls it any more: the module need not keep it. Some hosts do not say when JavaScript has forgotten something. */
+  #forget(): void {
+    if (!this.#isGone || this.#isForgotten || this.#instance.hasFailed) return;
+    this.#isForgotten = true;
+    const steps = this.#givesBack ? this.#instance.call(() => this.#raw.giveBack()) : undefined;
+    this.#instance.call(() => this.#raw.free());
+    if (steps === undefined) return;
+    const { driver, outcome } = drive(this.#instance, steps, this.#host);
+    driver.start();
+    inBackground(outcome, this.#host);
   }
 
   /** @internal Gives the lock back, and tells of a loss that nobody was told of yet. */
@@ -337,10 +353,10 @@ export class Lease implements Disposable, AsyncDisposable {
     return this.#instance.call(() => this.#raw.remaining);
   }
 
-  async #call<T>(call: (aborted?: Promise<void>) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async #call<T>(call: () => Promise<T>): Promise<T> {
     if (this.#isGone) throw this.#gone();
     try {
-      return await abortable([signal], (aborted) => this.#instance.wait(() => call(aborted), this.#key));
+      return await this.#counted(call);
     } catch (error) {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
@@ -351,12 +367,55 @@ export class Lease implements Disposable, AsyncDisposable {
     }
   }
 
+  async #counted<T>(call: () => Promise<T>): Promise<T> {
+    this.#calls++;
+    try {
+      return await call();
+    } finally {
+      this.#calls--;
+      if (this.#calls === 0) this.#forget();
+    }
+  }
+
+  #drive<T>(call: () => RawSteps<T>, signal?: AbortSignal): Promise<T> {
+    return this.#instance.drive(call, this.#host, [signal], this.#key);
+  }
+
+  /**
+   * Renews it until `work` has ended, and gives it back then; without work, until `signal` is aborted. Rejects with why there is nothing left
+   * to keep.
+   */
+  async #keep(maxHold: number | undefined, work?: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    this.#instance.call(() => this.#raw.startKeeping());
+    try {
+      const until = await this.#drive(() => this.#raw.beginKeeping(maxHold), signal);
+      const why = await this.#keepBeside(until, work?.(), signal);
+      if (why === GIVEN_BACK && work === undefined) throw released(this.#key);
+      await this.#drive(() => this.#raw.endKeeping(why));
+    } finally {
+      if (!this.#instance.hasFailed) this.#instance.call(() => this.#raw.quitKeeping());
+    }
+  }
+
+  /** Why there is nothing left to keep, unless the work ended. */
+  async #keepBeside(until: number, work: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<number> {
+    if (work === undefined) return this.#drive(() => this.#raw.keep(until), signal);
+    const ended = new AbortController();
+    const behind = work.then(() => {
+      ended.abort();
+      return GIVEN_BACK;
+    });
+    // Work that gave the lock back or handed it over may still have something to do.
+    const kept = this.#drive(() => this.#raw.keep(until), ended.signal).then((why) => (why === GIVEN_BACK ? behind : why));
+    return Promise.race([behind, kept]);
+  }
+
   /** A release or a commit. While it is under way nothing remains, and the signal waits for what becomes of it. */
-  async #finish<T>(call: (aborted?: Promise<void>) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async #finish<T>(call: () => RawSteps<T>, signal?: AbortSignal): Promise<T> {
     throwIfAborted([signal]);
     this.#endings++;
     try {
-      const value = await this.#call(call, signal);
+      const value = await this.#call(() => this.#drive(call, signal));
       this.#free();
       return value;
     } catch (error) {
@@ -376,17 +435,17 @@ export class Lease implements Disposable, AsyncDisposable {
     return why === undefined || why.isOutcomeUnknown ? released(this.#key) : why;
   }
 
-  /** It is over for good, and the module need not keep it: some hosts do not say when JavaScript has forgotten something. */
+  /** It is over for good. */
   #free(): void {
     if (this.#isGone || this.#instance.hasFailed) return this.#end(released);
     this.#lastToken = this.token;
-    this.#instance.call(() => this.#raw.free());
     this.#leave();
   }
 
   #leave(): void {
     this.#isGone = true;
     this.#end(released);
+    if (this.#calls === 0) this.#forget();
   }
 
   #end(why: (lock: string) => EdgelockError): void {

@@ -2,7 +2,7 @@
 import { onAbort, throwIfAborted } from "./abort.js";
 import { heldBehind, unavailable } from "./errors.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
-import { LONGEST_TIMER } from "./lease.js";
+import { LONGEST_TIMER } from "./check.js";
 import { Acquisition, type Home, type Lock } from "./lock.js";
 
 /** A turn, its line, and the lock to drive it with. */

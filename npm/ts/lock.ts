@@ -1,11 +1,12 @@
 // A name that can be locked.
-import { abortable, type CallOptions, signalOf } from "./abort.js";
+import { type CallOptions, signalOf } from "./abort.js";
 import { text } from "./check.js";
 import { type Command, toRaw } from "./command.js";
+import type { Host } from "./driver.js";
 import type { LockEvent } from "./event.js";
 import { type Instance, instance, Remade } from "./instance.js";
 import { Lease } from "./lease.js";
-import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, Reply } from "./raw.js";
+import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, RawSteps, Reply } from "./raw.js";
 
 /** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
 export interface LockOptions {
@@ -64,11 +65,10 @@ export type SemaphoreOptions = Omit<LockOptions, "signalList">;
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
 
 /** @internal What the client that made a lock knows. */
-export interface Maker {
+export interface Maker extends Host {
   /** Whether one turn of it is over before the next begins. */
   readonly hasTurns: boolean;
   readonly requestTimeout: number;
-  readonly waitUntil: ((promise: Promise<unknown>) => void) | undefined;
   readonly tell: (event: LockEvent) => void;
   readonly read: (reads: readonly Command[]) => Promise<Reply[]>;
   /** The same lock with other options. */
@@ -145,7 +145,7 @@ export class Lock {
    * said by {@link Lock.inspect}, and by the {@link HeldError} of {@link Lock.acquire} with a `wait` of 0.
    */
   async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
-    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquire(aborted), options);
+    const { instance, value } = await this.#wait((lock) => lock.tryAcquire(), options);
     return value && this.#lease({ instance, value });
   }
 
@@ -155,20 +155,20 @@ export class Lock {
    */
   async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
     const commands = toRaw(reads);
-    const { instance, value } = await this.#wait((lock, aborted) => lock.tryAcquireAndRead(commands, aborted), options);
+    const { instance, value } = await this.#wait((lock) => lock.tryAcquireAndRead(commands), options);
     const [lease, replies] = value;
     return [lease && this.#lease({ instance, value: lease }), replies];
   }
 
   /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}, and gives up its place as by the `signal`. */
   async acquire(options: CallOptions = {}): Promise<Lease> {
-    return this.#lease(await this.#wait((lock, aborted) => lock.acquire(aborted), options));
+    return this.#lease(await this.#wait((lock) => lock.acquire(), options));
   }
 
   /** As {@link Lock.acquire}, and reads what the critical section needs in the same request, under the lock. */
   async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
     const commands = toRaw(reads);
-    const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAndRead(commands, aborted), options);
+    const { instance, value } = await this.#wait((lock) => lock.acquireAndRead(commands), options);
     const [lease, replies] = value;
     return [this.#lease({ instance, value: lease }), replies];
   }
@@ -178,7 +178,9 @@ export class Lock {
    * same acquisition later goes on with what this call had of it.
    */
   async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
-    const { instance, value } = await this.#wait((lock, aborted) => lock.acquireAs(acquisition.raw, () => toRaw(reads()), aborted));
+    // Whoever comes in the same moment is to be in the first request.
+    await undefined;
+    const { instance, value } = await this.#wait((lock) => lock.acquireAs(acquisition.raw, () => toRaw(reads())));
     const [lease, replies] = value;
     return [this.#lease({ instance, value: lease }), replies];
   }
@@ -200,7 +202,7 @@ export class Lock {
 
   /** Who holds the lock, for how long yet, and the last fence. For people and for monitoring: to decide by, acquire. */
   async inspect(options: CallOptions = {}): Promise<Inspection> {
-    const { value } = await this.#wait((lock, aborted) => lock.inspect(aborted), options);
+    const { value } = await this.#wait((lock) => lock.inspect(), options);
     // Whoever has the token can release the lock: it must not get into a log by itself.
     for (const holder of value.holders) Object.defineProperty(holder, "token", { enumerable: false });
     return { holder: value.holders[0] ?? null, ...value };
@@ -208,7 +210,7 @@ export class Lock {
 
   /** Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call. For operators. */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#wait((lock, aborted) => lock.forceRelease(aborted), options)).value;
+    return (await this.#wait((lock) => lock.forceRelease(), options)).value;
   }
 
   /**
@@ -221,7 +223,7 @@ export class Lock {
   resume(token: string): Lease {
     const { instance, value: lock } = this.#raw.get();
     text(token, "a token");
-    return Lease.of(this.name, this.#key, instance, instance.call(() => lock.resume(token)), true);
+    return Lease.of(this.name, this.#key, instance, instance.call(() => lock.resume(token)), this.#maker, true);
   }
 
   /** @internal Nobody calls it any more: some hosts do not say when JavaScript has forgotten something. */
@@ -231,17 +233,15 @@ export class Lock {
   }
 
   #lease({ instance, value }: { readonly instance: Instance; readonly value: RawLease }): Lease {
-    return Lease.of(this.name, this.#key, instance, value);
+    return Lease.of(this.name, this.#key, instance, value, this.#maker);
   }
 
   async #wait<T>(
-    call: (lock: RawLock, aborted?: Promise<void>) => Promise<T>,
+    call: (lock: RawLock) => RawSteps<T>,
     options: CallOptions = {},
   ): Promise<{ instance: Instance; value: T }> {
     const signals = [this.#options.signal, signalOf(options, "a call")];
-    return abortable(signals, async (aborted) => {
-      const { instance, value: lock } = this.#raw.get();
-      return { instance, value: await instance.wait(() => call(lock, aborted), this.#key) };
-    });
+    const { instance, value: lock } = this.#raw.get();
+    return { instance, value: await instance.drive(() => call(lock), this.#maker, signals, this.#key) };
   }
 }

@@ -1,4 +1,5 @@
 // The classes of npm/src, as this face calls them.
+import type { Driver } from "./driver.js";
 import type { Failure } from "./errors.js";
 
 /** Commands as arrays of words, of which those that are keys are arrays of one. */
@@ -50,8 +51,6 @@ export interface RawSettings {
   readonly quarantineMs?: number | undefined;
   readonly keyLocking?: boolean | undefined;
   readonly plainHttp?: boolean | undefined;
-  readonly fetch?: ((url: string, init: never) => unknown) | undefined;
-  readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
   readonly onEvent?: ((event: RawEvent) => void) | undefined;
 }
 
@@ -77,19 +76,32 @@ export interface RawClient {
   lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
   semaphore(name: string, permits: number, ttlMs?: number, patience?: RawPatience): RawLock;
-  read(reads: RawCommands, shardOf?: string, aborted?: Promise<void>): Promise<Reply[]>;
+  read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
+}
+
+/** An operation, as {@link Driver} drives it to its outcome. */
+export interface RawSteps<T> {
+  /** Nothing has it: it says what the outcome is. */
+  readonly outcome?: T;
+  start(driver: Driver): void;
+  answered(driver: Driver, id: number, failure: number, status: number, header: string | undefined, text: string, thrown: unknown): void;
+  woken(driver: Driver, id: number): void;
+  heard(driver: Driver, id: number, piece: Uint8Array): void;
+  ended(driver: Driver, id: number, failure: number, status: number, text: string): void;
+  cancel(driver: Driver): void;
+  free(): void;
 }
 
 export interface RawLock {
-  tryAcquire(aborted?: Promise<void>): Promise<RawLease | null>;
-  acquire(aborted?: Promise<void>): Promise<RawLease>;
-  acquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
-  tryAcquireAndRead(reads: RawCommands, aborted?: Promise<void>): Promise<[RawLease | null, Reply[]]>;
+  tryAcquire(): RawSteps<RawLease | null>;
+  acquire(): RawSteps<RawLease>;
+  acquireAndRead(reads: RawCommands): RawSteps<[RawLease, Reply[]]>;
+  tryAcquireAndRead(reads: RawCommands): RawSteps<[RawLease | null, Reply[]]>;
   /** `reads` does not throw. */
-  acquireAs(acquisition: RawAcquisition, reads: () => RawCommands, aborted?: Promise<void>): Promise<[RawLease, Reply[]]>;
+  acquireAs(acquisition: RawAcquisition, reads: () => RawCommands): RawSteps<[RawLease, Reply[]]>;
   checkReads(reads: RawCommands): void;
-  inspect(aborted?: Promise<void>): Promise<Omit<Inspection, "holder">>;
-  forceRelease(aborted?: Promise<void>): Promise<boolean>;
+  inspect(): RawSteps<Omit<Inspection, "holder">>;
+  forceRelease(): RawSteps<boolean>;
   resume(token: string): RawLease;
   free(): void;
 }
@@ -102,14 +114,19 @@ export interface RawLease {
   readonly fence: number;
   readonly token: string;
   readonly remaining: number;
-  renew(ttlMs?: number, aborted?: Promise<void>): Promise<void>;
-  exec(commands: RawCommands, aborted?: Promise<void>): Promise<Reply[]>;
-  commit(commands: RawCommands, aborted?: Promise<void>): Promise<Reply[]>;
-  release(aborted?: Promise<void>): Promise<void>;
-  keep(begin: () => Promise<void>, maxHoldMs?: number): Promise<void>;
-  keepAlive(stopped: Promise<void>, maxHoldMs?: number): Promise<never>;
+  renew(ttlMs?: number): RawSteps<void>;
+  exec(commands: RawCommands): RawSteps<Reply[]>;
+  commit(commands: RawCommands): RawSteps<Reply[]>;
+  release(): RawSteps<void>;
+  startKeeping(): void;
+  quitKeeping(): void;
+  /** Comes to until when it is kept at most, as `keep` takes it. */
+  beginKeeping(maxHoldMs?: number): RawSteps<number>;
+  /** Comes to the number of why there is nothing left to keep, 0 if it was given back. */
+  keep(until: number): RawSteps<number>;
+  endKeeping(why: number): RawSteps<void>;
   handOver(): string;
-  giveBack(): void;
+  giveBack(): RawSteps<void> | undefined;
   free(): void;
 }
 

@@ -8,9 +8,7 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::Error;
 use crate::lease::Lease;
-use crate::operation::{
-    Acquire, Claim, Granted, Hold, Patience, Terms, TryAcquire, check_commands,
-};
+use crate::operation::{Acquire, Claim, Granted, Patience, TryAcquire, check_commands};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -64,13 +62,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         reads: &[Command],
     ) -> Result<(Option<Lease<T, R>>, Vec<Reply>), Error> {
-        self.check_reads(reads)?;
-        let patience = Patience {
-            reads_in_any_case: true,
-            ..self.patience_of(None)?
-        };
-        let acquire = TryAcquire::reading(self.new_claim()?, patience, reads);
-        Ok(match drive(&self.host, acquire).await? {
+        Ok(match drive(&self.host, self.trying(reads)?).await? {
             Ok(granted) => {
                 let (lease, replies) = self.granted(granted);
                 (Some(lease), replies)
@@ -109,7 +101,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        self.check_reads(reads)?;
         self.acquire_within(Some(self.wait), reads).await
     }
 
@@ -145,21 +136,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command>,
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        self.check()?;
-        let patience = self.patience_of(Some(self.wait))?;
-        let runtime = self.runtime();
-        // Over several bridges each try has a token of its own.
-        let claim = if self.kind.is_voted() {
-            self.new_claim()?
-        } else {
-            let caller = acquisition.ask(runtime)?;
-            let claim = self.claim(caller.token(), caller.session(runtime)?)?;
-            Claim {
-                caller: Some(caller),
-                ..claim
-            }
-        };
-        let acquire = Acquire::inquiring(claim, patience);
+        let acquire = self.acquiring_as(acquisition)?;
         let granted = drive_reading(&self.host, acquire, reads).await?;
         Ok(self.granted(granted))
     }
@@ -220,26 +197,51 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        self.check()?;
-        let patience = self.patience_of(wait)?;
-        check_commands(&self.kind, reads)?;
-        let claim = self.new_claim()?;
-        let acquire = Acquire::reading(claim, patience, reads);
+        let acquire = self.acquiring(wait, reads)?;
         let granted = drive(&self.host, acquire).await?;
         Ok(self.granted(granted))
     }
 
     fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
-        let Granted {
-            claim,
-            deadline,
-            fence,
-            replies,
-        } = granted;
-        let terms = Terms::new(fence, Some(claim.ttl));
-        let host = self.host.clone();
-        let hold = Hold::new(claim, terms, Some(deadline));
-        (Lease::new(host, hold), replies)
+        let (hold, replies) = granted.into_hold();
+        (Lease::new(self.host.clone(), hold), replies)
+    }
+
+    pub(crate) fn acquiring(
+        &self,
+        wait: Option<Duration>,
+        reads: &[Command],
+    ) -> Result<Acquire, Error> {
+        self.check_reads(reads)?;
+        let patience = self.patience_of(wait)?;
+        Ok(Acquire::reading(self.new_claim()?, patience, reads))
+    }
+
+    pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Error> {
+        self.check_reads(reads)?;
+        let patience = Patience {
+            reads_in_any_case: true,
+            ..self.patience_of(None)?
+        };
+        Ok(TryAcquire::reading(self.new_claim()?, patience, reads))
+    }
+
+    pub(crate) fn acquiring_as(&self, acquisition: &Acquisition) -> Result<Acquire, Error> {
+        self.check()?;
+        let patience = self.patience_of(Some(self.wait))?;
+        let runtime = self.runtime();
+        // Over several bridges each try has a token of its own.
+        let claim = if self.kind.is_voted() {
+            self.new_claim()?
+        } else {
+            let caller = acquisition.ask(runtime)?;
+            let claim = self.claim(caller.token(), caller.session(runtime)?)?;
+            Claim {
+                caller: Some(caller),
+                ..claim
+            }
+        };
+        Ok(Acquire::inquiring(claim, patience))
     }
 
     fn patience_of(&self, wait: Option<Duration>) -> Result<Patience, Error> {

@@ -15,7 +15,7 @@ mod handover;
 mod subscription;
 mod waiting;
 
-use super::{Claim, Cx, Input, Operation};
+use super::{Claim, Cx, Hold, Input, Operation, Terms};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::runtime::Instant;
@@ -31,6 +31,15 @@ pub(crate) struct Granted {
     pub(crate) deadline: Instant,
     pub(crate) fence: u64,
     pub(crate) replies: Vec<Reply>,
+}
+
+impl Granted {
+    /// The hold that begins, and what was read.
+    pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
+        let terms = Terms::new(self.fence, Some(self.claim.ttl));
+        let hold = Hold::new(self.claim, terms, Some(self.deadline));
+        (hold, self.replies)
+    }
 }
 
 /// Takes a lock, or waits for it as its patience has it.

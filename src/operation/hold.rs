@@ -72,9 +72,18 @@ impl Hold {
 
     /// Until what is returned is dropped, it is kept.
     pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Error> {
-        let begun = self.state().begin_keeping();
-        begun.map_err(|why| self.error(why))?;
+        self.start_keeping()?;
         Ok(Keeping(self))
+    }
+
+    /// It is kept, until [`Hold::quit_keeping`].
+    pub(crate) fn start_keeping(&self) -> Result<(), Error> {
+        let begun = self.state().begin_keeping();
+        begun.map_err(|why| self.error(why))
+    }
+
+    pub(crate) fn quit_keeping(&self) {
+        self.state().end_keeping();
     }
 
     pub(super) fn standing(&self) -> Standing {
@@ -274,6 +283,6 @@ pub(crate) struct Keeping<'a>(&'a Hold);
 
 impl Drop for Keeping<'_> {
     fn drop(&mut self) {
-        self.0.state().end_keeping();
+        self.0.quit_keeping();
     }
 }

@@ -1,0 +1,489 @@
+//! Operations that JavaScript drives: it has requests, timers and signals itself, so that no future comes along.
+//!
+//! A driver tells [`Steps`] what happened, and is told what they wish while it does. It is `npm/ts/driver.ts`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasm_bindgen::prelude::*;
+
+use super::callback::timer_ms;
+use super::{Answer, Fetch, Host, THROWN, answer};
+use crate::acquisition::Acquisition;
+use crate::client::Client;
+use crate::command::{Command, Reply};
+use crate::drive;
+use crate::error::Error;
+use crate::lock::Lock;
+use crate::operation::{
+    BeginKeeping, Cx, EndKeeping, GiveBack, Hold, Id, Input, Keep, Operation, Settled, Why, Wish,
+    Write,
+};
+use crate::read::reading;
+use crate::runtime::Runtime;
+use crate::script::Inspection;
+use crate::token::Token;
+
+/// What a driver is told at the end: what its caller gets, or is thrown.
+pub type Told = Result<JsValue, JsValue>;
+
+type Place = Arc<drive::Host<Fetch, Host>>;
+
+/// An operation, as far as it has come.
+#[wasm_bindgen]
+pub struct Steps {
+    operation: Box<dyn Operation<Outcome = Told>>,
+    place: Place,
+    reads: Box<dyn FnMut() -> Vec<Command>>,
+    /// The last that was given to something it waits for.
+    ids: u32,
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// Does what it is told once the call under which it was told has come back: a `fetch` may call anything.
+    pub type Driver;
+    #[wasm_bindgen(method)]
+    fn send(
+        this: &Driver,
+        id: u32,
+        url: &str,
+        headers: &js_sys::Object,
+        body: &str,
+        body_limit: usize,
+        timeout_ms: f64,
+    );
+    #[wasm_bindgen(method)]
+    fn listen(
+        this: &Driver,
+        id: u32,
+        url: &str,
+        headers: &js_sys::Object,
+        body: &str,
+        timeout_ms: f64,
+    );
+    #[wasm_bindgen(method)]
+    fn wake(this: &Driver, id: u32, ms: f64);
+    #[wasm_bindgen(method)]
+    fn stop(this: &Driver, id: u32);
+    /// Has others go on in the background with what has these ids, or from their beginning.
+    #[wasm_bindgen(method)]
+    fn detach(this: &Driver, steps: Steps, ids: &[u32]);
+    #[wasm_bindgen(method)]
+    fn done(this: &Driver, value: JsValue);
+    #[wasm_bindgen(method)]
+    fn fail(this: &Driver, failure: JsValue);
+}
+
+#[wasm_bindgen]
+impl Steps {
+    /// Begins.
+    pub fn start(&mut self, driver: &Driver) {
+        self.tell(driver, Input::Started);
+    }
+
+    /// A request was answered, or got lost, as `exchange.js` says it.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one crossing for each is dearer than eight words"
+    )]
+    pub fn answered(
+        &mut self,
+        driver: &Driver,
+        id: u32,
+        failure: u8,
+        status: u16,
+        header: Option<String>,
+        text: String,
+        thrown: JsValue,
+    ) {
+        THROWN.set(thrown);
+        let answer = answer(failure, status, header, text);
+        self.tell(driver, Input::Answered(Id::of(id), answer));
+        THROWN.take();
+    }
+
+    /// The time of a timer is over.
+    pub fn woken(&mut self, driver: &Driver, id: u32) {
+        self.tell(driver, Input::Woken(Id::of(id)));
+    }
+
+    /// A piece of a response that goes on.
+    pub fn heard(&mut self, driver: &Driver, id: u32, piece: Vec<u8>) {
+        self.tell(driver, Input::Heard(Id::of(id), piece));
+    }
+
+    /// It has ended, as `exchange.js` says it.
+    pub fn ended(&mut self, driver: &Driver, id: u32, failure: u8, status: u16, text: String) {
+        let ended: Answer = answer(failure, status, None, text);
+        let status = ended.map(|response| response.status);
+        self.tell(driver, Input::Ended(Id::of(id), status));
+    }
+
+    /// Nobody waits for it any more, and what it waited for was aborted.
+    pub fn cancel(&mut self, driver: &Driver) {
+        self.with(driver, |operation, cx| operation.cancel(cx));
+    }
+}
+
+impl Steps {
+    fn new<O: Operation + 'static>(
+        place: &Place,
+        operation: Result<O, Error>,
+        told: impl FnOnce(Result<O::Outcome, Error>) -> Told + 'static,
+    ) -> Self {
+        Self::of(place, 0, Box::new(Telling(operation, Some(told))))
+    }
+
+    fn of(place: &Place, ids: u32, operation: Box<dyn Operation<Outcome = Told>>) -> Self {
+        Self {
+            operation,
+            place: place.clone(),
+            reads: Box::new(Vec::new),
+            ids,
+        }
+    }
+
+    fn tell(&mut self, driver: &Driver, input: Input) {
+        let told = self.with(driver, |operation, cx| operation.on(cx, input));
+        match told {
+            Some(Ok(value)) => driver.done(value),
+            Some(Err(failure)) => driver.fail(failure),
+            None => {}
+        }
+    }
+
+    fn with<P>(
+        &mut self,
+        driver: &Driver,
+        tell: impl FnOnce(&mut dyn Operation<Outcome = Told>, &mut Cx<'_>) -> P,
+    ) -> P {
+        let mut wishes = Vec::new();
+        let runtime = &self.place.runtime;
+        let now = runtime.now();
+        let mut cx = Cx::new(now, runtime, &mut *self.reads, &mut self.ids, &mut wishes);
+        let told = tell(&mut *self.operation, &mut cx);
+        for wish in wishes {
+            self.pass_on(driver, wish);
+        }
+        told
+    }
+
+    fn pass_on(&self, driver: &Driver, wish: Wish) {
+        match wish {
+            Wish::Send(id, mut mail) => {
+                let request = mail.request();
+                driver.send(
+                    id.number(),
+                    request.url,
+                    &self.place.transport.headers(request.headers),
+                    &request.body,
+                    request.body_limit,
+                    timer_ms(request.timeout),
+                );
+            }
+            Wish::Listen(id, mut mail) => {
+                let request = mail.request();
+                driver.listen(
+                    id.number(),
+                    request.url,
+                    &super::to_object(request.headers),
+                    &request.body,
+                    timer_ms(request.timeout),
+                );
+            }
+            Wish::Wake(id, time) => driver.wake(id.number(), time.as_secs_f64() * 1000.0),
+            Wish::Stop(id) => driver.stop(id.number()),
+            Wish::Detach(operation, ids) => {
+                let ids: Vec<u32> = ids.into_iter().map(Id::number).collect();
+                let silent = Telling(Ok(operation), Some(|_| Ok(JsValue::UNDEFINED)));
+                driver.detach(Self::of(&self.place, self.ids, Box::new(silent)), &ids);
+            }
+        }
+    }
+}
+
+/// An operation, or why there is none, and how its outcome is told.
+struct Telling<O, F>(Result<O, Error>, Option<F>);
+
+impl<O, F> Operation for Telling<O, F>
+where
+    O: Operation,
+    F: FnOnce(Result<O::Outcome, Error>) -> Told,
+{
+    type Outcome = Told;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Told> {
+        let outcome = match &mut self.0 {
+            Ok(operation) => Ok(operation.on(cx, input)?),
+            Err(error) => Err(error.clone()),
+        };
+        self.1.take().map(|told| told(outcome))
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        if let Ok(operation) = &mut self.0 {
+            operation.cancel(cx);
+        }
+    }
+}
+
+impl Client<Fetch, Host> {
+    /// As [`Client::read`].
+    pub fn read_steps(
+        &self,
+        reads: &[Command],
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+    ) -> Steps {
+        let place = self.host();
+        let checked = self.check();
+        let reading = checked.and_then(|()| reading(&place.runtime, self.topology(), reads));
+        Steps::new(place, reading, |settled| told(settled.and_then(outcome)))
+    }
+}
+
+impl Lock<Fetch, Host> {
+    /// As [`Lock::acquire_and_read`], or as [`Lock::try_acquire`] if it does not wait.
+    pub fn acquire_steps(
+        &self,
+        waits: bool,
+        reads: &[Command],
+        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
+    ) -> Steps {
+        let place = self.host().clone();
+        let acquire = self.acquiring(waits.then(|| self.patience()), reads);
+        Steps::new(self.host(), acquire, |granted| {
+            told(granted.flatten().map(|granted| {
+                let (hold, replies) = granted.into_hold();
+                (Held::new(place, hold), replies)
+            }))
+        })
+    }
+
+    /// As [`Lock::try_acquire_and_read`].
+    pub fn try_acquire_steps(
+        &self,
+        reads: &[Command],
+        told: impl FnOnce(Result<(Option<Held>, Vec<Reply>), Error>) -> Told + 'static,
+    ) -> Steps {
+        let place = self.host().clone();
+        Steps::new(self.host(), self.trying(reads), |tried| {
+            told(tried.flatten().map(|tried| match tried {
+                Ok(granted) => {
+                    let (hold, replies) = granted.into_hold();
+                    (Some(Held::new(place, hold)), replies)
+                }
+                Err(replies) => (None, replies),
+            }))
+        })
+    }
+
+    /// As [`Lock::acquire_as`].
+    pub fn acquire_as_steps(
+        &self,
+        acquisition: &Acquisition,
+        reads: impl FnMut() -> Vec<Command> + 'static,
+        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
+    ) -> Steps {
+        let place = self.host().clone();
+        let acquire = self.acquiring_as(acquisition);
+        let mut steps = Steps::new(self.host(), acquire, |granted| {
+            told(granted.flatten().map(|granted| {
+                let (hold, replies) = granted.into_hold();
+                (Held::new(place, hold), replies)
+            }))
+        });
+        steps.reads = Box::new(reads);
+        steps
+    }
+
+    /// As [`Lock::inspect`].
+    pub fn inspect_steps(
+        &self,
+        told: impl FnOnce(Result<Inspection, Error>) -> Told + 'static,
+    ) -> Steps {
+        let inspecting = self.inspecting();
+        Steps::new(self.host(), inspecting, |settled| {
+            told(settled.and_then(outcome))
+        })
+    }
+
+    /// As [`Lock::force_release`].
+    pub fn force_release_steps(
+        &self,
+        told: impl FnOnce(Result<bool, Error>) -> Told + 'static,
+    ) -> Steps {
+        let forcing = self.forcing();
+        Steps::new(self.host(), forcing, |settled| {
+            told(settled.and_then(outcome))
+        })
+    }
+
+    /// As [`Lock::resume`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn resume_held(&self, token: Token) -> Result<Held, Error> {
+        Ok(Held::new(self.host().clone(), self.resumed(token)?))
+    }
+}
+
+fn outcome<O>(settled: Settled<O>) -> Result<O, Error> {
+    settled.outcome
+}
+
+/// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped: JavaScript may forget one while its holder still counts on the
+/// ttl, and the garbage collector must not be who ends it.
+pub struct Held {
+    place: Place,
+    hold: Arc<Hold>,
+}
+
+impl Held {
+    fn new(place: Place, hold: Hold) -> Self {
+        let hold = Arc::new(hold);
+        Self { place, hold }
+    }
+
+    /// As [`Lease::fence`](crate::Lease::fence).
+    pub fn fence(&self) -> u64 {
+        self.hold.fence()
+    }
+
+    /// As [`Lease::token`](crate::Lease::token).
+    pub fn token(&self) -> &Token {
+        &self.hold.claim.token
+    }
+
+    /// As [`Lease::remaining`](crate::Lease::remaining).
+    pub fn remaining(&self) -> Duration {
+        self.hold.remaining(self.place.runtime.now())
+    }
+
+    /// As [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
+    pub fn renew(
+        &self,
+        ttl: Option<Duration>,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+    ) -> Steps {
+        let hold = self.hold.clone();
+        self.write(
+            match ttl {
+                Some(ttl) => Write::renew_for(hold, ttl),
+                None => Write::renew(hold),
+            },
+            told,
+        )
+    }
+
+    /// As [`Lease::exec`](crate::Lease::exec).
+    pub fn exec(
+        &self,
+        commands: Vec<Command>,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+    ) -> Steps {
+        self.write(Write::exec(self.hold.clone(), commands), told)
+    }
+
+    /// As [`Lease::commit`](crate::Lease::commit).
+    pub fn commit(
+        &self,
+        commands: Vec<Command>,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+    ) -> Steps {
+        self.write(Write::commit(self.hold.clone(), commands), told)
+    }
+
+    /// As [`Lease::release`](crate::Lease::release).
+    pub fn release(&self, told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static) -> Steps {
+        self.write(Write::release(self.hold.clone()), told)
+    }
+
+    fn write(
+        &self,
+        write: Write,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+    ) -> Steps {
+        Steps::new(&self.place, Ok(write), |written| told(written.flatten()))
+    }
+
+    /// Has it kept by one at a time, until [`Held::quit_keeping`].
+    ///
+    /// # Errors
+    /// As [`Lease::run`](crate::Lease::run), with the work not begun.
+    pub fn start_keeping(&self) -> Result<(), Error> {
+        self.hold.start_keeping()
+    }
+
+    /// Nobody keeps it any more.
+    pub fn quit_keeping(&self) {
+        self.hold.quit_keeping();
+    }
+
+    /// Before the work: comes to until when it is kept at most, as [`Held::keep`] takes it.
+    pub fn begin_keeping(
+        &self,
+        max_hold: Option<Duration>,
+        told: impl FnOnce(Result<f64, Error>) -> Told + 'static,
+    ) -> Steps {
+        let begin = BeginKeeping::new(self.hold.clone(), max_hold);
+        Steps::new(&self.place, Ok(begin), |until| {
+            told(
+                until
+                    .flatten()
+                    .map(|until| until.since(ORIGIN).as_secs_f64() * 1000.0),
+            )
+        })
+    }
+
+    /// Beside the work: comes to the number of why there is nothing left to keep, 0 if it was given back.
+    pub fn keep(&self, until_ms: f64) -> Steps {
+        let until =
+            ORIGIN + Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
+        let keep = Keep::new(self.hold.clone(), until);
+        Steps::new(&self.place, Ok(keep), |why| {
+            let number = why.map_or(0, |why| {
+                STOPPED
+                    .iter()
+                    .position(|stopped| *stopped == why)
+                    .map_or(0, |at| at + 1)
+            });
+            Ok((number as f64).into())
+        })
+    }
+
+    /// Behind the work, which ended if `why` is 0, and was else stopped because of that.
+    pub fn end_keeping(
+        &self,
+        why: usize,
+        told: impl FnOnce(Result<(), Error>) -> Told + 'static,
+    ) -> Steps {
+        let hold = self.hold.clone();
+        let end = match why.checked_sub(1).and_then(|at| STOPPED.get(at)) {
+            Some(why) => EndKeeping::stopped(hold, *why),
+            None => EndKeeping::behind_work(hold),
+        };
+        Steps::new(&self.place, Ok(end), |ended| told(ended.flatten()))
+    }
+
+    /// As [`Lease::hand_over`](crate::Lease::hand_over).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn hand_over(&self) -> Result<Token, Error> {
+        let runtime = &self.place.runtime;
+        self.hold.hand_over(runtime, runtime.now())
+    }
+
+    /// What gives it back in the background, if there is anything to give back.
+    pub fn give_back(&self) -> Option<Steps> {
+        let release = self.hold.give_back()?;
+        let told = |_: Result<<GiveBack as Operation>::Outcome, Error>| Ok(JsValue::UNDEFINED);
+        Some(Steps::new(&self.place, Ok(release), told))
+    }
+}
+
+/// Why a lease that is kept may be taken from its work.
+const STOPPED: [Why; 3] = [Why::Lost, Why::Expired, Why::MaxHoldExceeded];
+
+const ORIGIN: crate::runtime::Instant = crate::runtime::Instant::from_origin(Duration::ZERO);
