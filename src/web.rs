@@ -30,7 +30,7 @@ use callback::timer_ms;
 pub use crate::bridge::Bridge;
 pub use executor::{begin, promise, spawn};
 #[cfg(feature = "host-json")]
-pub use steps::{Held, Steps, Told};
+pub use steps::{Held, Steps, Told, Writes};
 
 /// Of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]

@@ -1,6 +1,6 @@
 //! A lock that is held.
 
-use edgelock::web::{Held, Steps, Told};
+use edgelock::web::{Held, Steps, Told, Writes};
 use edgelock::{Error, Reply};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -45,22 +45,22 @@ impl Lease {
     pub fn renew(&self, ttl_ms: Option<f64>) -> Result<Steps, JsValue> {
         let ttl = ttl_ms.map(duration).transpose();
         let ttl = ttl.map_err(|error| failure(&error))?;
-        Ok(self.0.renew(ttl, nothing))
+        Ok(self.0.write(Writes::Renew(ttl), nothing))
     }
 
     /// Runs commands if the lease is still held, and renews it: their replies.
     pub fn exec(&self, list: &Array) -> Steps {
-        self.0.exec(commands(list), all)
+        self.0.write(Writes::Exec(commands(list)), all)
     }
 
     /// Runs commands if the lease is still held, and releases it: their replies.
     pub fn commit(&self, list: &Array) -> Steps {
-        self.0.commit(commands(list), all)
+        self.0.write(Writes::Commit(commands(list)), all)
     }
 
     /// Gives the lock back.
     pub fn release(&self) -> Steps {
-        self.0.release(nothing)
+        self.0.write(Writes::Release, nothing)
     }
 
     /// Has it kept for one work at a time, until [`Lease::quit_keeping`].

@@ -16,11 +16,11 @@ use crate::drive;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::operation::{
-    BeginKeeping, Cx, EndKeeping, GiveBack, Hold, Id, Input, Keep, Operation, Settled, Why, Wish,
+    BeginKeeping, Cx, EndKeeping, Granted, Hold, Id, Input, Keep, Operation, Settled, Why, Wish,
     Write,
 };
 use crate::read::reading;
-use crate::runtime::Runtime;
+use crate::runtime::{Instant, Runtime};
 use crate::script::Inspection;
 use crate::token::Token;
 
@@ -250,14 +250,21 @@ impl Lock<Fetch, Host> {
         reads: &[Command],
         told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
     ) -> Steps {
-        let place = self.host().clone();
         let acquire = self.acquiring(waits.then(|| self.patience()), reads);
-        Steps::new(self.host(), acquire, |granted| {
-            told(granted.flatten().map(|granted| {
-                let (hold, replies) = granted.into_hold();
-                (Held::new(place, hold), replies)
-            }))
-        })
+        Steps::new(self.host(), acquire, holding(self.host(), told))
+    }
+
+    /// As [`Lock::acquire_as`].
+    pub fn acquire_as_steps(
+        &self,
+        acquisition: &Acquisition,
+        reads: impl FnMut() -> Vec<Command> + 'static,
+        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
+    ) -> Steps {
+        let acquire = self.acquiring_as(acquisition);
+        let mut steps = Steps::new(self.host(), acquire, holding(self.host(), told));
+        steps.reads = Box::new(reads);
+        steps
     }
 
     /// As [`Lock::try_acquire_and_read`].
@@ -270,31 +277,12 @@ impl Lock<Fetch, Host> {
         Steps::new(self.host(), self.trying(reads), |tried| {
             told(tried.flatten().map(|tried| match tried {
                 Ok(granted) => {
-                    let (hold, replies) = granted.into_hold();
-                    (Some(Held::new(place, hold)), replies)
+                    let (held, replies) = Held::by(place, granted);
+                    (Some(held), replies)
                 }
                 Err(replies) => (None, replies),
             }))
         })
-    }
-
-    /// As [`Lock::acquire_as`].
-    pub fn acquire_as_steps(
-        &self,
-        acquisition: &Acquisition,
-        reads: impl FnMut() -> Vec<Command> + 'static,
-        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
-    ) -> Steps {
-        let place = self.host().clone();
-        let acquire = self.acquiring_as(acquisition);
-        let mut steps = Steps::new(self.host(), acquire, |granted| {
-            told(granted.flatten().map(|granted| {
-                let (hold, replies) = granted.into_hold();
-                (Held::new(place, hold), replies)
-            }))
-        });
-        steps.reads = Box::new(reads);
-        steps
     }
 
     /// As [`Lock::inspect`].
@@ -302,10 +290,8 @@ impl Lock<Fetch, Host> {
         &self,
         told: impl FnOnce(Result<Inspection, Error>) -> Told + 'static,
     ) -> Steps {
-        let inspecting = self.inspecting();
-        Steps::new(self.host(), inspecting, |settled| {
-            told(settled.and_then(outcome))
-        })
+        let told = |settled: Result<_, Error>| told(settled.and_then(outcome));
+        Steps::new(self.host(), self.inspecting(), told)
     }
 
     /// As [`Lock::force_release`].
@@ -313,10 +299,8 @@ impl Lock<Fetch, Host> {
         &self,
         told: impl FnOnce(Result<bool, Error>) -> Told + 'static,
     ) -> Steps {
-        let forcing = self.forcing();
-        Steps::new(self.host(), forcing, |settled| {
-            told(settled.and_then(outcome))
-        })
+        let told = |settled: Result<_, Error>| told(settled.and_then(outcome));
+        Steps::new(self.host(), self.forcing(), told)
     }
 
     /// As [`Lock::resume`].
@@ -324,12 +308,23 @@ impl Lock<Fetch, Host> {
     /// # Errors
     /// As there.
     pub fn resume_held(&self, token: Token) -> Result<Held, Error> {
-        Ok(Held::new(self.host().clone(), self.resumed(token)?))
+        let hold = self.resumed(token)?.into();
+        let place = self.host().clone();
+        Ok(Held { place, hold })
     }
 }
 
 fn outcome<O>(settled: Settled<O>) -> Result<O, Error> {
     settled.outcome
+}
+
+/// Tells of an acquisition by the lease that it came to.
+fn holding(
+    place: &Place,
+    told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
+) -> impl FnOnce(Result<Result<Granted, Error>, Error>) -> Told + 'static {
+    let place = place.clone();
+    |granted| told(granted.flatten().map(|granted| Held::by(place, granted)))
 }
 
 /// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped: JavaScript may forget one while its holder still counts on the
@@ -339,10 +334,23 @@ pub struct Held {
     hold: Arc<Hold>,
 }
 
+/// What is written under a lease, as its methods say it.
+pub enum Writes {
+    /// [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
+    Renew(Option<Duration>),
+    /// [`Lease::exec`](crate::Lease::exec).
+    Exec(Vec<Command>),
+    /// [`Lease::commit`](crate::Lease::commit).
+    Commit(Vec<Command>),
+    /// [`Lease::release`](crate::Lease::release).
+    Release,
+}
+
 impl Held {
-    fn new(place: Place, hold: Hold) -> Self {
-        let hold = Arc::new(hold);
-        Self { place, hold }
+    fn by(place: Place, granted: Granted) -> (Self, Vec<Reply>) {
+        let (hold, replies) = granted.into_hold();
+        let hold = hold.into();
+        (Self { place, hold }, replies)
     }
 
     /// As [`Lease::fence`](crate::Lease::fence).
@@ -360,50 +368,20 @@ impl Held {
         self.hold.remaining(self.place.runtime.now())
     }
 
-    /// As [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
-    pub fn renew(
+    /// Writes under it.
+    pub fn write(
         &self,
-        ttl: Option<Duration>,
+        writes: Writes,
         told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
     ) -> Steps {
         let hold = self.hold.clone();
-        self.write(
-            match ttl {
-                Some(ttl) => Write::renew_for(hold, ttl),
-                None => Write::renew(hold),
-            },
-            told,
-        )
-    }
-
-    /// As [`Lease::exec`](crate::Lease::exec).
-    pub fn exec(
-        &self,
-        commands: Vec<Command>,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
-    ) -> Steps {
-        self.write(Write::exec(self.hold.clone(), commands), told)
-    }
-
-    /// As [`Lease::commit`](crate::Lease::commit).
-    pub fn commit(
-        &self,
-        commands: Vec<Command>,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
-    ) -> Steps {
-        self.write(Write::commit(self.hold.clone(), commands), told)
-    }
-
-    /// As [`Lease::release`](crate::Lease::release).
-    pub fn release(&self, told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static) -> Steps {
-        self.write(Write::release(self.hold.clone()), told)
-    }
-
-    fn write(
-        &self,
-        write: Write,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
-    ) -> Steps {
+        let write = match writes {
+            Writes::Renew(Some(ttl)) => Write::renew_for(hold, ttl),
+            Writes::Renew(None) => Write::renew(hold),
+            Writes::Exec(commands) => Write::exec(hold, commands),
+            Writes::Commit(commands) => Write::commit(hold, commands),
+            Writes::Release => Write::release(hold),
+        };
         Steps::new(&self.place, Ok(write), |written| told(written.flatten()))
     }
 
@@ -427,28 +405,22 @@ impl Held {
         told: impl FnOnce(Result<f64, Error>) -> Told + 'static,
     ) -> Steps {
         let begin = BeginKeeping::new(self.hold.clone(), max_hold);
-        Steps::new(&self.place, Ok(begin), |until| {
-            told(
-                until
-                    .flatten()
-                    .map(|until| until.since(ORIGIN).as_secs_f64() * 1000.0),
-            )
+        let ms = |until: Instant| until.since(ORIGIN).as_secs_f64() * 1000.0;
+        Steps::new(&self.place, Ok(begin), move |until| {
+            told(until.flatten().map(ms))
         })
     }
 
     /// Beside the work: comes to the number of why there is nothing left to keep, 0 if it was given back.
     pub fn keep(&self, until_ms: f64) -> Steps {
-        let until =
-            ORIGIN + Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
-        let keep = Keep::new(self.hold.clone(), until);
+        let until = Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
+        let keep = Keep::new(self.hold.clone(), ORIGIN + until);
         Steps::new(&self.place, Ok(keep), |why| {
-            let number = why.map_or(0, |why| {
-                STOPPED
-                    .iter()
-                    .position(|stopped| *stopped == why)
-                    .map_or(0, |at| at + 1)
-            });
-            Ok((number as f64).into())
+            let stopped = why
+                .ok()
+                .and_then(|why| STOPPED.iter().position(|stopped| *stopped == why));
+            let number = stopped.map_or(0, |at| at as u32 + 1);
+            Ok(number.into())
         })
     }
 
@@ -478,12 +450,13 @@ impl Held {
     /// What gives it back in the background, if there is anything to give back.
     pub fn give_back(&self) -> Option<Steps> {
         let release = self.hold.give_back()?;
-        let told = |_: Result<<GiveBack as Operation>::Outcome, Error>| Ok(JsValue::UNDEFINED);
-        Some(Steps::new(&self.place, Ok(release), told))
+        Some(Steps::new(&self.place, Ok(release), |_| {
+            Ok(JsValue::UNDEFINED)
+        }))
     }
 }
 
 /// Why a lease that is kept may be taken from its work.
 const STOPPED: [Why; 3] = [Why::Lost, Why::Expired, Why::MaxHoldExceeded];
 
-const ORIGIN: crate::runtime::Instant = crate::runtime::Instant::from_origin(Duration::ZERO);
+const ORIGIN: Instant = Instant::from_origin(Duration::ZERO);
