@@ -28,6 +28,7 @@ use crate::transport::{Request, Response, Transport, TransportError};
 use callback::timer_ms;
 
 pub use crate::bridge::Bridge;
+pub use callback::settled;
 pub use executor::{begin, promise, spawn};
 #[cfg(feature = "host-json")]
 pub use steps::{Held, Steps, Told, Writes};

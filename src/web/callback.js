@@ -33,6 +33,14 @@ export function after(ms, done) {
   return new Timer(ms, done);
 }
 
+// When `promise` is settled, either way.
+export function afterPromise(promise, done) {
+  const source = new Source(done);
+  const tell = () => source.tell();
+  promise.then(tell, tell);
+  return source;
+}
+
 // A promise and what settles it. workerd has what follows a promise go on in the request that made it, whoever settles it; but not if
 // the promise is made by `new Promise` in code that V8 has optimised, which leaves out whose it is.
 export function deferred() {

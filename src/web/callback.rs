@@ -21,6 +21,9 @@ extern "C" {
 
     #[wasm_bindgen(catch)]
     fn after(ms: f64, done: &Function) -> Result<Source, JsValue>;
+    #[wasm_bindgen(catch, js_name = afterPromise)]
+    fn after_promise(promise: &Promise, done: &Function) -> Result<Source, JsValue>;
+
     /// A promise that another request may settle.
     pub(super) type Deferred;
     pub(super) fn deferred() -> Deferred;
@@ -108,4 +111,9 @@ pub(super) async fn sleep(duration: Duration) {
             return;
         }
     }
+}
+
+/// Completes when `promise` is settled, either way. Dropped before, it leaves nothing with the promise.
+pub fn settled(promise: &Promise) -> impl Future<Output = ()> + Unpin + use<> {
+    Callback::new(|done| after_promise(promise, done))
 }
