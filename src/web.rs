@@ -8,6 +8,8 @@ mod call;
 mod callback;
 mod executor;
 #[cfg(feature = "host-json")]
+mod faces;
+#[cfg(feature = "host-json")]
 pub(crate) mod json;
 #[cfg(feature = "host-json")]
 mod steps;
@@ -31,7 +33,9 @@ pub use crate::bridge::Bridge;
 pub use callback::settled;
 pub use executor::{begin, promise, spawn};
 #[cfg(feature = "host-json")]
-pub use steps::{Held, Steps, Told, Writes};
+pub use faces::{Held, Writes};
+#[cfg(feature = "host-json")]
+pub use steps::{Steps, Told};
 
 /// Of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]

@@ -33,6 +33,29 @@ export const fetches: Suite = {
     }), []);
   },
 
+  async a_call_that_is_aborted_inside_of_its_own_fetch_has_its_request_aborted(stack) {
+    const controller = new AbortController();
+    const requests: AbortSignal[] = [];
+    // Whatever it is, it is thrown as it is.
+    const reason = { code: "held", message: "enough", isOutcomeUnknown: true };
+    const fetch = (_: string, { signal }: FetchInit) => {
+      requests.push(signal);
+      controller.abort(reason);
+      return new Promise<never>(() => {});
+    };
+    const inspected = await stack.client({ fetch }).lock("a").inspect({ signal: controller.signal }).then(() => undefined, (error: unknown) => error);
+    check(inspected === reason, `${inspected}`);
+    equal(requests.map((request) => request.aborted), [true]);
+  },
+
+  async what_a_call_came_to_is_not_overtaken_by_who_gives_up_meanwhile(stack) {
+    const controller = new AbortController();
+    // The second is what abandons the lock, before the call is told how the first got lost.
+    const fetch = answers(throws, () => (controller.abort(), new Promise(() => {})));
+    await fails("unavailable", stack.client({ fetch, maxAttempts: 1 }).lock("a").tryAcquire({ signal: controller.signal }));
+    check(controller.signal.aborted, "it was not abandoned");
+  },
+
   async what_cannot_be_read_is_an_answer_that_broke_off(stack) {
     const short = headers({ "content-length": "3" });
     const odd = [{}, 7, "abc", ["abc"], [7], [{ byteLength: 7 }], { [Symbol.asyncIterator]: throws }, { getReader: throws }];

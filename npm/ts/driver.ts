@@ -30,6 +30,8 @@ export class Driver {
   /** Done once the module has come back: a `fetch`, or whoever is told the outcome, may call anything. */
   #wishes: Array<() => void> = [];
   #isInside = false;
+  /** Its outcome was told; whoever gives up now comes too late. */
+  #hasCome = false;
   #isDone = false;
 
   constructor(instance: Instance, steps: RawSteps<unknown>, host: Host, resolve: (value: never) => void, reject: (failure: unknown) => void) {
@@ -46,7 +48,7 @@ export class Driver {
 
   /** Ends it, with everything that it waits for; rejects with this reason. */
   cancel(reason: unknown): void {
-    if (this.#isDone) return;
+    if (this.#isDone || this.#hasCome) return;
     if (this.#isInside) return void this.#wishes.push(() => this.cancel(reason));
     this.#abort();
     this.#tell((steps) => steps.cancel(this));
@@ -121,10 +123,12 @@ export class Driver {
   }
 
   done(value: unknown): void {
+    this.#hasCome = true;
     this.#wishes.push(() => this.#end(() => this.#resolve(value as never)));
   }
 
   fail(failure: unknown): void {
+    this.#hasCome = true;
     this.#wishes.push(() => this.#end(() => this.#reject(failure)));
   }
 
@@ -137,7 +141,9 @@ export class Driver {
 
   #launched(id: number, abort: () => void): Flight {
     const flight = { driver: this, abort };
-    this.#flights.set(id, flight);
+    // A `fetch` may have ended the call that it is called for.
+    if (this.#isDone) abort();
+    else this.#flights.set(id, flight);
     return flight;
   }
 

@@ -68,7 +68,8 @@ export class Instance {
     try {
       return await outcome;
     } catch (error) {
-      throw translated(error, lock);
+      const isReason = signals.some((signal) => signal?.aborted && signal.reason === error);
+      throw isReason ? error : translated(error, lock);
     } finally {
       stop();
       this.#driven.delete(driver);

@@ -183,7 +183,8 @@ impl Hold {
 
     /// Nobody waits for a write any more.
     pub(super) fn forsake(&self, now: Instant, writing: Writing) {
-        self.state().forsake(writing, now);
+        let lock = self.claim.name.key();
+        self.state().forsake(writing, now, lock);
     }
 
     /// It was renewed from `renewed_at` on, by what the script said, or for what it was told.
@@ -202,6 +203,13 @@ impl Hold {
         if let Some(ttl) = given {
             let deadline = super::deadline(renewed_at, ttl);
             self.state().renew_until(deadline);
+        }
+    }
+
+    /// It goes on, unless something else has ended it meanwhile.
+    pub(super) fn observe_renewal(&self, cx: &Cx<'_>, took: Duration) {
+        if self.is_held() {
+            self.claim.observe(cx.host(), EventKind::Renewed { took });
         }
     }
 

@@ -18,6 +18,7 @@ use crate::runtime::Instant;
 /// Between a renewal that failed and the next try, or two looks at a release under way: a part of the ttl, so that several fit in.
 const TRIES_IN_A_TTL: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long a lock is kept at most, unless that is set.
 const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
@@ -124,7 +125,12 @@ impl Keep {
         if limit <= now {
             return Next::Done(Why::Expired);
         }
-        Next::Pause(usual_pause(self.hold.ttl()).min(limit.since(now)))
+        // Should it be turned away, the time that is left must suffice for a renewal.
+        let left = match deadline.since(now) {
+            Duration::ZERO => limit.since(now),
+            left => (left / 2).max(SHORTEST_PAUSE),
+        };
+        Next::Pause(usual_pause(self.hold.ttl()).min(left))
     }
 
     fn go_on(&mut self, cx: &mut Cx<'_>) -> Option<Why> {

@@ -14,8 +14,6 @@ use super::hold::{Aim, Hold, Writing};
 use super::{Ask, Cx, Id, Input, Operation, Settled, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::event::EventKind;
-use crate::runtime::Instant;
 use crate::script::{self, Call, Renewed};
 use crate::ttl;
 
@@ -25,12 +23,16 @@ pub(super) const LAST: u64 = (1 << 53) - 1;
 pub(crate) struct Write {
     hold: Arc<Hold>,
     phase: Phase,
+    /// Of one that counts, from when it is sent until it is settled.
+    writing: Option<Writing>,
 }
 
 enum Phase {
     New(Aimed),
-    Renewing(Renewing),
-    Ending(Ask<Option<Vec<Reply>>>, Writing),
+    /// The hold goes on.
+    Renewing(Ask<Option<Renewed>>, Term),
+    /// It is over.
+    Ending(Ask<Option<Vec<Reply>>>),
     Done,
 }
 
@@ -43,14 +45,12 @@ enum Aimed {
     Release,
 }
 
-/// A write after which the hold goes on.
-struct Renewing {
-    ask: Ask<Option<Renewed>>,
-    /// For how long, if that is known; else as the script finds it.
+/// For how long a write keeps the hold.
+#[derive(Clone, Copy)]
+struct Term {
+    /// If that is known; else as the script finds it.
     told: Option<Duration>,
     is_for_once: bool,
-    /// Only if it has commands.
-    writing: Option<Writing>,
 }
 
 impl Write {
@@ -80,21 +80,22 @@ impl Write {
         Self {
             hold,
             phase: Phase::New(aimed),
+            writing: None,
         }
     }
 
     /// What it waits for.
     pub(super) fn waits_for(&self) -> Vec<Id> {
         match &self.phase {
-            Phase::Renewing(renewing) => renewing.ask.waits_for(),
-            Phase::Ending(ask, _) => ask.waits_for(),
+            Phase::Renewing(ask, _) => ask.waits_for(),
+            Phase::Ending(ask) => ask.waits_for(),
             Phase::New(_) | Phase::Done => Vec::new(),
         }
     }
 
     /// # Errors
     /// Why it may not be sent.
-    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<Phase, Error> {
+    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<(Phase, Option<Writing>), Error> {
         let (hold, claim) = (&self.hold, &self.hold.claim);
         match aimed {
             Aimed::Renew(ttl) => {
@@ -106,7 +107,7 @@ impl Write {
                     return Err(hold.pass_on(cx.host(), cx.now));
                 }
                 let until = hold.check_held(cx)?;
-                Ok(self.renewing(*ttl, until, &[], None))
+                Ok((self.renewing(*ttl, until, &[], 0), None))
             }
             Aimed::Exec(commands) => {
                 claim.check_commands(commands)?;
@@ -116,7 +117,8 @@ impl Write {
                     is_last: false,
                 };
                 let writing = hold.begin(cx, aim)?;
-                Ok(self.renewing(None, until, commands, Some(writing)))
+                let phase = self.renewing(None, until, commands, writing.number);
+                Ok((phase, Some(writing)))
             }
             Aimed::Commit(commands) => {
                 claim.check_commands(commands)?;
@@ -127,7 +129,7 @@ impl Write {
                 };
                 let writing = hold.begin(cx, aim)?;
                 let call = release(hold, writing.number, commands);
-                Ok(Phase::Ending(claim.ask(call.into(), until), writing))
+                Ok((Phase::Ending(claim.ask(call.into(), until)), Some(writing)))
             }
             Aimed::Release => {
                 hold.check_last()?;
@@ -137,10 +139,8 @@ impl Write {
                 };
                 let writing = hold.begin(cx, aim)?;
                 let call = release(hold, LAST, &[]);
-                Ok(Phase::Ending(
-                    claim.ask(call.into(), Until::Timeout),
-                    writing,
-                ))
+                let ask = claim.ask(call.into(), Until::Timeout);
+                Ok((Phase::Ending(ask), Some(writing)))
             }
         }
     }
@@ -150,95 +150,73 @@ impl Write {
         ttl: Option<Duration>,
         until: Until,
         commands: &[Command],
-        writing: Option<Writing>,
+        number: u64,
     ) -> Phase {
         let (hold, claim) = (&self.hold, &self.hold.claim);
         let told = ttl.or_else(|| hold.known_ttl());
         let write = script::Write {
             session: &claim.session,
-            number: writing.as_ref().map_or(0, |writing| writing.number),
+            number,
             fence: hold.known_fence(),
             commands,
         };
         let ttl_or_usual = told.unwrap_or(claim.ttl);
         let call = Call::renew(claim.subject(), ttl_or_usual, told.is_some(), &write)
             .replicated(claim.replicas.as_ref());
-        Phase::Renewing(Renewing {
-            ask: claim.ask(call.into(), until),
+        let term = Term {
             told,
             is_for_once: ttl.is_some(),
-            writing,
-        })
+        };
+        Phase::Renewing(claim.ask(call.into(), until), term)
     }
 
     fn renewed(
-        &self,
+        &mut self,
         cx: &mut Cx<'_>,
-        renewing: Renewing,
+        term: Term,
         settled: Settled<Option<Renewed>>,
     ) -> Result<Vec<Reply>, Error> {
-        let hold = &self.hold;
         // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
-        let renewed_at = match renewing.writing {
+        let renewed_at = match self.writing {
             Some(_) => settled.begun_at,
             None => settled.asked_at,
         };
+        let took = cx.now.since(settled.asked_at);
+        let hold = &self.hold;
         let told = match settled.outcome {
             Ok(None) => Err(hold.miss(cx)),
             Ok(Some(renewed)) => {
-                self.goes_on(cx, &renewing, Some(&renewed), renewed_at, settled.asked_at);
+                hold.renew(Some(&renewed), term.told, term.is_for_once, renewed_at);
+                hold.observe_renewal(cx, took);
                 Ok(renewed.replies)
             }
             Err(error) => {
                 if let Error::CommandFailed { .. } = error {
-                    self.goes_on(cx, &renewing, None, renewed_at, settled.asked_at);
+                    hold.renew(None, term.told, term.is_for_once, renewed_at);
+                    hold.observe_renewal(cx, took);
                 }
                 Err(error)
             }
         };
-        match renewing.writing {
-            Some(writing) => hold.settle(cx, writing, told.map(Some)),
+        match self.writing.take() {
+            Some(writing) => self.hold.settle(cx, writing, told.map(Some)),
             None => told,
         }
     }
 
-    fn goes_on(
-        &self,
-        cx: &Cx<'_>,
-        renewing: &Renewing,
-        renewed: Option<&Renewed>,
-        renewed_at: Instant,
-        asked_at: Instant,
-    ) {
-        let hold = &self.hold;
-        hold.renew(renewed, renewing.told, renewing.is_for_once, renewed_at);
-        if hold.is_held() {
-            let took = cx.now.since(asked_at);
-            hold.claim.observe(cx.host(), EventKind::Renewed { took });
-        }
-    }
-
     fn go_on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Vec<Reply>, Error>> {
-        match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Renewing(mut renewing) => match renewing.ask.on(cx, input) {
-                Some(settled) => Some(self.renewed(cx, renewing, settled)),
-                None => {
-                    self.phase = Phase::Renewing(renewing);
-                    None
-                }
-            },
-            Phase::Ending(mut ask, writing) => match ask.on(cx, input) {
-                Some(settled) => {
-                    let asked_at = settled.asked_at;
-                    let told = self.hold.settle(cx, writing, settled.outcome);
-                    self.hold.observe_end(cx, &told, asked_at);
-                    Some(told)
-                }
-                None => {
-                    self.phase = Phase::Ending(ask, writing);
-                    None
-                }
-            },
+        match &mut self.phase {
+            Phase::Renewing(ask, term) => {
+                let (settled, term) = (ask.on(cx, input)?, *term);
+                Some(self.renewed(cx, term, settled))
+            }
+            Phase::Ending(ask) => {
+                let settled = ask.on(cx, input)?;
+                let writing = self.writing.take()?;
+                let told = self.hold.settle(cx, writing, settled.outcome);
+                self.hold.observe_end(cx, &told, settled.asked_at);
+                Some(told)
+            }
             Phase::New(_) | Phase::Done => None,
         }
     }
@@ -250,7 +228,7 @@ impl Operation for Write {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         if let Phase::New(aimed) = &self.phase {
             match self.begin(cx, aimed) {
-                Ok(phase) => self.phase = phase,
+                Ok((phase, writing)) => (self.phase, self.writing) = (phase, writing),
                 Err(error) => {
                     self.phase = Phase::Done;
                     return Some(Err(error));
@@ -262,12 +240,8 @@ impl Operation for Write {
 
     /// Nobody knows what becomes of what was sent.
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        let writing = match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Renewing(renewing) => renewing.writing,
-            Phase::Ending(_, writing) => Some(writing),
-            Phase::New(_) | Phase::Done => None,
-        };
-        if let Some(writing) = writing {
+        self.phase = Phase::Done;
+        if let Some(writing) = self.writing.take() {
             self.hold.forsake(cx.now, writing);
         }
     }

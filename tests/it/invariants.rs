@@ -113,7 +113,12 @@ fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
         ],
     );
     only(
-        &["drive.rs", "operation.rs", "operation/delivery.rs"],
+        &[
+            "drive.rs",
+            "operation.rs",
+            "operation/delivery.rs",
+            "web/steps.rs",
+        ],
         &["cx.send(", "Wish::Send"],
     );
     // With another token it is not the same again.

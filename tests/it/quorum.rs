@@ -361,7 +361,7 @@ fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
         let section = Rc::new(Section::default());
         let mut workers = JoinSet::new();
         for _ in 0..WORKERS {
-            let lock = lock(&client(bridges.iter())).wait(ms(120_000));
+            let lock = lock(&client(bridges.iter())).wait(ms(240_000));
             let (lock, section) = (lock.max_requests(10_000), section.clone());
             workers.spawn_local(async move {
                 for _ in 0..SECTIONS {

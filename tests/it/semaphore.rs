@@ -432,7 +432,7 @@ fn a_forced_release_frees_all_permits(spawn: Spawn) {
         assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
         assert!(!semaphore.force_release().await.unwrap());
         // Nor does a permit count that ran out beside one that was released.
-        let brief = stack.semaphore(2).ttl(ms(50));
+        let brief = stack.semaphore(2).ttl(ms(1_000));
         let _ = brief.try_acquire().await.unwrap().into_token();
         let longer = semaphore.try_acquire().await.unwrap();
         longer.release().await.unwrap();

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use edgelock::native::{self, Client};
-use edgelock::{Bridge, Error};
+use edgelock::{Bridge, EntropyUnavailable, Error, Event, EventKind, Instant, Runtime, Task};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
@@ -113,4 +114,44 @@ fn a_lease_that_is_dropped_when_its_runtime_is_gone_is_left_to_its_ttl() {
     drop(runtime);
     drop(lease.expect("a lease"));
     assert!(stack.redis::<bool>("EXISTS a"));
+}
+
+/// Its observer panics when the first renewal is told.
+struct Startled(native::Tokio, AtomicBool);
+
+impl Runtime for Startled {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.0.sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        self.0.random(bytes)
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        if let EventKind::Renewed { .. } = event.kind {
+            assert!(self.1.swap(true, Relaxed), "what an observer should not do");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_observer_that_panics_leaves_no_write_under_way() {
+    let stack = Stack::spawn();
+    let runtime = Startled(native::Tokio::default(), AtomicBool::new(false));
+    let client = edgelock::Client::new(stack.route(), native::Http::default(), runtime);
+    let lease = Arc::new(client.lock("a").acquire().await.unwrap());
+    let writes = lease.clone();
+    let exec = tokio::spawn(async move { writes.exec(&[]).await.map(drop) });
+    assert!(exec.await.unwrap_err().is_panic());
+    lease.exec(&[]).await.unwrap();
+    lease.release().await.unwrap();
 }

@@ -247,10 +247,11 @@ impl State {
     }
 
     /// Nobody waits for `writing` any more, so nobody knows what becomes of it.
-    pub(super) fn forsake(&mut self, writing: Writing, now: Instant) {
+    pub(super) fn forsake(&mut self, writing: Writing, now: Instant, lock: &str) {
         self.writing = None;
         let took = now.since(writing.begun_at);
-        self.leave_open(writing.aim, &Error::timed_out(took), writing.begun_at);
+        let unknown = Error::timed_out(took).of_lock(Some(lock));
+        self.leave_open(writing.aim, &unknown, writing.begun_at);
     }
 
     /// Nobody knows what became of a write.

@@ -152,3 +152,23 @@ fn a_run_ends_though_its_commit_hangs() {
         assert!(now(&case) <= 9_898 + 500 + 102, "{}", now(&case));
     });
 }
+
+#[test]
+fn a_commit_that_its_caller_dropped_is_unknown_and_names_the_lock() {
+    play(|case| async move {
+        let lease = lock(&case).try_acquire().await.expect("it is free");
+        cut(&case);
+        {
+            let writes = append();
+            let mut commit = std::pin::pin!(lease.commit(&writes));
+            let polled =
+                std::future::poll_fn(|cx| std::task::Poll::Ready(commit.as_mut().poll(cx)));
+            assert!(polled.await.is_pending());
+        }
+        // Past the deadline nothing more is sent.
+        sleep(&case, 10_000).await;
+        let error = lease.commit(&append()).await.expect_err("it is over");
+        assert!(error.is_outcome_unknown());
+        assert_eq!(error.lock(), Some("a"));
+    });
+}
