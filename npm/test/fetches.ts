@@ -128,6 +128,7 @@ export const fetches: Suite = {
     const client = stack.client({
       scriptCache: true,
       maxAttempts: 1,
+      requestTimeout: 20_000,
       fetch: (url, init) => {
         if (depth++ < 4) {
           const lock = client.lock("b");

@@ -161,7 +161,7 @@ fn a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost(spawn: Spawn
 fn a_permit_that_ran_out_goes_to_who_waits(spawn: Spawn) {
     run(async {
         let stack = spawn();
-        let semaphore = stack.semaphore(2).ttl(ms(2_000));
+        let semaphore = stack.semaphore(2).ttl(ms(4_000)).wait(LONG);
         // Nobody releases them.
         semaphore.try_acquire().await.unwrap().into_token();
         semaphore.try_acquire().await.unwrap().into_token();
