@@ -103,8 +103,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             Reach::Majority => kind.of_majority(),
             Reach::One(_) | Reach::ByName(_) => (kind, Ok(())),
         };
-        let refused = self.refused.clone().map_or(Ok(()), Err);
-        let checked = refused.and(made).and(checked).and(placed);
+        let checked = self.check().and(made).and(checked).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
         Lock::new(host, topology, name, kind, checked.err())
     }

@@ -250,11 +250,11 @@ where
         match wish {
             Wish::Send(id, mail) => {
                 let answer = (self.send)(host, mail);
-                self.flights.answers.push((id, Box::pin(answer)));
+                self.flights.send(id, answer);
             }
             Wish::Wake(id, time) => {
                 let timer = (self.sleep)(host, time);
-                self.flights.timers.push((id, Box::pin(timer)));
+                self.flights.wake(id, timer);
             }
             Wish::Listen(id, mail) => {
                 let heard = Heard::default();

@@ -1,5 +1,7 @@
 //! A lock that is held.
 
+use std::time::Duration;
+
 use edgelock::web::{Held, Steps, Told, Writes};
 use edgelock::{Error, Reply};
 use js_sys::Array;
@@ -43,8 +45,7 @@ impl Lease {
     /// # Errors
     /// `invalid_argument` for a ttl that is none.
     pub fn renew(&self, ttl_ms: Option<f64>) -> Result<Steps, JsValue> {
-        let ttl = ttl_ms.map(duration).transpose();
-        let ttl = ttl.map_err(|error| failure(&error))?;
+        let ttl = perhaps(ttl_ms)?;
         Ok(self.0.write(Writes::Renew(ttl), nothing))
     }
 
@@ -84,8 +85,7 @@ impl Lease {
     /// `invalid_argument` for a duration that is none.
     #[wasm_bindgen(js_name = beginKeeping)]
     pub fn begin_keeping(&self, max_hold_ms: Option<f64>) -> Result<Steps, JsValue> {
-        let max_hold = max_hold_ms.map(duration).transpose();
-        let max_hold = max_hold.map_err(|error| failure(&error))?;
+        let max_hold = perhaps(max_hold_ms)?;
         Ok(self
             .0
             .begin_keeping(max_hold, |until| told(until.map(JsValue::from))))
@@ -119,6 +119,12 @@ impl Lease {
     pub fn give_back(&self) -> Option<Steps> {
         self.0.give_back()
     }
+}
+
+/// A duration, if there is one.
+fn perhaps(ms: Option<f64>) -> Result<Option<Duration>, JsValue> {
+    let duration = ms.map(duration).transpose();
+    duration.map_err(|error| failure(&error))
 }
 
 pub(crate) fn told(outcome: Result<JsValue, Error>) -> Told {

@@ -101,7 +101,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let (name, checked) = self.named(name);
         Self {
             topology: self.topology.for_name(&name),
-            refused: self.refused.clone().or_else(|| checked.err()),
+            refused: self.check().and(checked).err(),
             ..self.clone()
         }
     }

@@ -15,8 +15,8 @@ pub(super) type Ended = Result<u16, TransportError>;
 pub(super) type Heard = Arc<Mutex<Vec<u8>>>;
 
 pub(super) struct Flights<A, S, L> {
-    pub(super) answers: Vec<(Id, Pin<Box<A>>)>,
-    pub(super) timers: Vec<(Id, Pin<Box<S>>)>,
+    answers: Vec<(Id, Pin<Box<A>>)>,
+    timers: Vec<(Id, Pin<Box<S>>)>,
     streams: Vec<(Id, Stream<L>)>,
 }
 
@@ -43,6 +43,14 @@ where
     S: Future<Output = ()>,
     L: Future<Output = Ended>,
 {
+    pub(super) fn send(&mut self, id: Id, answer: A) {
+        self.answers.push((id, Box::pin(answer)));
+    }
+
+    pub(super) fn wake(&mut self, id: Id, timer: S) {
+        self.timers.push((id, Box::pin(timer)));
+    }
+
     pub(super) fn listen(&mut self, id: Id, heard: Heard, ended: L) {
         let stream = Stream {
             heard,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
-use super::{Answer, Fetch, Host, THROWN, answer};
+use super::{Fetch, Host, THROWN, answer};
 use crate::command::Command;
 use crate::drive;
 use crate::error::Error;
@@ -105,9 +105,8 @@ impl Steps {
 
     /// It has ended, as `exchange.js` says it.
     pub fn ended(&mut self, driver: &Driver, id: u32, failure: u8, status: u16, text: String) {
-        let ended: Answer = answer(failure, status, None, text);
-        let status = ended.map(|response| response.status);
-        self.tell(driver, Input::Ended(Id::of(id), status));
+        let ended = answer(failure, status, None, text).map(|response| response.status);
+        self.tell(driver, Input::Ended(Id::of(id), ended));
     }
 
     /// Nobody waits for it any more, and what it waited for was aborted.
