@@ -70,7 +70,7 @@ const tests: Record<string, () => Promise<void>> = {
     const prefix = mark();
     const client = new Client({ shards, prefix });
     const places = new Set<number>();
-    for (let number = 0; number < 12; number++) {
+    for (let number = 0; number < 40; number++) {
       const lease = await take(client.lock(`${number}`));
       const seen = await Promise.all(single({ prefix }).map((one) => one.lock(`${number}`).inspect()));
       const at = seen.flatMap(({ holder }, place) => (holder ? [place] : []));

@@ -171,7 +171,7 @@ fn an_acquisition_that_timed_out_cannot_take_the_lock_later() {
             .client
             .clone()
             .max_attempts(1)
-            .request_timeout(ms(400));
+            .request_timeout(ms(1500));
         let error = client.lock("a").try_acquire().await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
@@ -192,7 +192,7 @@ fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request() {
             .client
             .clone()
             .max_attempts(2)
-            .request_timeout(ms(400));
+            .request_timeout(ms(1500));
         assert_eq!(
             client.lock("a").try_acquire().await.unwrap_err().code(),
             "held"
