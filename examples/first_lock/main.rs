@@ -1,7 +1,7 @@
 //! A first lock, natively: takes one unit from a stock that many could want at once.
 //!
 //! Run `cargo xtask dev` in another terminal, then, with the address and the credential that it prints:
-//! `BRIDGE_URL=… BRIDGE_CREDENTIAL=… cargo run --features native --example first_lock`
+//! `EDGELOCK_BRIDGE_URL=… EDGELOCK_BRIDGE_CREDENTIAL=… cargo run --features native --example first_lock`
 
 use std::env;
 use std::error::Error;
@@ -11,15 +11,18 @@ use edgelock::{Bridge, Command, native};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let bridge = Bridge::upstash(&env::var("BRIDGE_URL")?, &env::var("BRIDGE_CREDENTIAL")?)?;
+    let bridge = Bridge::upstash(
+        &env::var("EDGELOCK_BRIDGE_URL")?,
+        &env::var("EDGELOCK_BRIDGE_CREDENTIAL")?,
+    )?;
     let client = native::client(bridge);
     let lock = client
         .lock("sku:42")
         .ttl(Duration::from_secs(10))
         .wait(Duration::from_secs(3));
 
-    // One request takes the lock and reads; one writes and gives it back. If the lease were lost meanwhile, the write would
-    // not happen.
+    // One request takes the lock and reads, and one writes and releases.
+    // If the lease is lost in between, the write does not happen.
     let (lease, replies) = lock
         .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
         .await?;

@@ -2,13 +2,13 @@ import { Client, HeldError } from "edgelock";
 
 export default {
   async fetch(_request: Request, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
-    // What has to be cleaned up after a response goes on behind it.
+    // Clean-up goes on after the response.
     const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
     const lock = client.lock("sku:42", { ttl: 10_000, wait: 3_000 });
     const stock = { key: "{sku:42}:stock" };
     try {
-      // One request takes the lock and reads; one writes and gives it back. If the lease were lost meanwhile, the write would
-      // not happen.
+      // One request takes the lock and reads, and one writes and releases.
+      // If the lease is lost in between, the write does not happen.
       const [lease, [read]] = await lock.acquireAndRead([["GET", stock]]);
       const left = Number(read ?? 5);
       if (left === 0) {

@@ -9,8 +9,8 @@ use worker::{Context, Env, Request, Response, Result, event};
 
 #[event(fetch)]
 async fn fetch(_request: Request, env: Env, context: Context) -> Result<Response> {
-    let url = env.var("BRIDGE_URL")?.to_string();
-    let credential = env.secret("BRIDGE_CREDENTIAL")?.to_string();
+    let url = env.var("EDGELOCK_BRIDGE_URL")?.to_string();
+    let credential = env.secret("EDGELOCK_BRIDGE_CREDENTIAL")?.to_string();
     match sell_one(&url, &credential, context).await {
         Ok(message) => Response::ok(message),
         Err(Error::Held { .. }) => Response::error("too many at once, come again", 503),
@@ -23,7 +23,7 @@ async fn sell_one(
     credential: &str,
     context: Context,
 ) -> std::result::Result<String, Error> {
-    // What has to be cleaned up after a response goes on behind it.
+    // Clean-up goes on after the response.
     let host = Host::default().wait_until(move |task| context.wait_until(task));
     let client = Client::new(Bridge::upstash(url, credential)?, Fetch::default(), host);
     let lock = client
@@ -31,8 +31,8 @@ async fn sell_one(
         .ttl(Duration::from_secs(10))
         .wait(Duration::from_secs(3));
 
-    // One request takes the lock and reads; one writes and gives it back. If the lease were lost meanwhile, the write would
-    // not happen.
+    // One request takes the lock and reads, and one writes and releases.
+    // If the lease is lost in between, the write does not happen.
     let (lease, replies) = lock
         .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
         .await?;

@@ -13,10 +13,11 @@ pub struct Config {
     pub(crate) locks: Credential,
 }
 
-/// Under which names the bridge's address and credential are known: ours, Upstash's, and Vercel's. The first whose address is
-/// set is taken, with its own credential and no other's.
-const BRIDGES: [(&str, &str); 3] = [
+/// The names of the bridge's address and credential: this Worker's own, edgelock's, Upstash's and Vercel's. The first address that is set
+/// counts, with its own credential and no other's.
+const BRIDGES: [(&str, &str); 4] = [
     ("BRIDGE_URL", "BRIDGE_CREDENTIAL"),
+    ("EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"),
     ("UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"),
     ("KV_REST_API_URL", "KV_REST_API_TOKEN"),
 ];
@@ -31,7 +32,8 @@ impl Config {
         let Some((url, credential)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some())
         else {
             return Err(Problem::not_configured(
-                "this Worker has no bridge: set BRIDGE_URL and BRIDGE_CREDENTIAL".to_owned(),
+                "this Worker has no bridge: set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL"
+                    .to_owned(),
             ));
         };
         let bridge = Bridge::upstash(
@@ -95,16 +97,18 @@ mod tests {
     }
 
     #[test]
-    fn the_bridge_is_known_by_our_names_upstashs_or_vercels_in_this_order() {
+    fn the_bridge_is_known_by_the_workers_names_edgelocks_upstashs_or_vercels_in_this_order() {
         let all = [
             ("KV_REST_API_URL", "https://vercel.example"),
             ("KV_REST_API_TOKEN", "v"),
             ("UPSTASH_REDIS_REST_URL", "https://upstash.example"),
             ("UPSTASH_REDIS_REST_TOKEN", "u"),
-            ("BRIDGE_URL", "https://ours.example"),
-            ("BRIDGE_CREDENTIAL", "o"),
+            ("EDGELOCK_BRIDGE_URL", "https://ours.example"),
+            ("EDGELOCK_BRIDGE_CREDENTIAL", "o"),
+            ("BRIDGE_URL", "https://own.example"),
+            ("BRIDGE_CREDENTIAL", "w"),
         ];
-        for (count, host) in [(2, "vercel"), (4, "upstash"), (6, "ours")] {
+        for (count, host) in [(2, "vercel"), (4, "upstash"), (6, "ours"), (8, "own")] {
             let config = config(&all[..count]).ok().unwrap();
             let bridge = format!("{:?}", config.bridge);
             assert!(
@@ -117,20 +121,26 @@ mod tests {
     #[test]
     fn a_bridge_without_its_own_credential_is_an_error_that_shows_none() {
         let error = config(&[
-            ("BRIDGE_URL", "https://ours.example"),
+            ("EDGELOCK_BRIDGE_URL", "https://ours.example"),
             ("UPSTASH_REDIS_REST_URL", "https://upstash.example"),
             ("UPSTASH_REDIS_REST_TOKEN", "another's"),
         ])
         .err()
         .unwrap();
         let log = error.log().unwrap();
-        assert!(log.contains("BRIDGE_CREDENTIAL"), "{log}");
+        assert!(log.contains("EDGELOCK_BRIDGE_CREDENTIAL"), "{log}");
         assert!(!log.contains("another's"), "{log}");
         let response = crate::http::Response::from(error);
         assert_eq!(response.status, 500);
         assert!(!response.body.contains("BRIDGE"), "{}", response.body);
         assert!(config(&[]).is_err());
-        assert!(config(&[("BRIDGE_URL", " "), ("BRIDGE_CREDENTIAL", "t")]).is_err());
+        assert!(
+            config(&[
+                ("EDGELOCK_BRIDGE_URL", " "),
+                ("EDGELOCK_BRIDGE_CREDENTIAL", "t")
+            ])
+            .is_err()
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ import { glue, instantiate } from "./cases.js";
 import { module } from "./module.js";
 import { serve } from "./serve.js";
 
-const { BRIDGE_URL: url, BRIDGE_CREDENTIAL: token } = process.env;
+const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token } = process.env;
 const HOLD_MS = 5;
 // A wait that goes on this long after the others were counted is cut short.
 const PATIENCE_MS = 30_000;

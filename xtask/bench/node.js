@@ -4,7 +4,7 @@ import { answer, prepare } from "./cases.js";
 import { module } from "./module.js";
 import { serve } from "./serve.js";
 
-const { BRIDGE_URL: url, BRIDGE_CREDENTIAL: token } = process.env;
+const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token } = process.env;
 const cases = await prepare(module, new Redis({ url, token }), url, token);
 
 serve((target) => answer(cases, target));

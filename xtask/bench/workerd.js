@@ -6,7 +6,7 @@ import { answer, prepare } from "./cases.js";
 let cases;
 
 export default {
-  async fetch(request, { BRIDGE_URL: url, BRIDGE_CREDENTIAL: token }) {
+  async fetch(request, { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token }) {
     try {
       cases ??= await prepare(module, new Redis({ url, token }), url, token);
       const { pathname, search } = new URL(request.url);

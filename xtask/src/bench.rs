@@ -40,8 +40,8 @@ pub(crate) fn run() -> Result<()> {
     let built = build::run(&["node", "workerd"])?;
     println!("{}", built.sizes()?);
     let variables = [
-        ("BRIDGE_URL", bridge.url()),
-        ("BRIDGE_CREDENTIAL", bridge.token()),
+        ("EDGELOCK_BRIDGE_URL", bridge.url()),
+        ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
     ];
     let node = NodeScript::start(&built.node("node"), variables)?;
     let config = variables.iter().fold(

@@ -72,7 +72,7 @@ impl Demo {
         eprintln!("starting Redis, the bridge and two Workers in workerd");
         let bridge = Bridge::options().binary(bridge).start()?;
         let way = LongWay::to(bridge.url(), round_trip)?;
-        let config = WorkerConfig::new(&bridge).bind("BRIDGE_URL", way.url());
+        let config = WorkerConfig::new(&bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let books = Books::open(bridge.redis_socket())?;
         Ok(Self {

@@ -34,8 +34,8 @@ fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &V
     println!("Redis    redis-cli -s {}", bridge.redis_socket().display());
     println!("\nFor a Worker of your own, or in .dev.vars for `npx wrangler dev`:");
     for name in [
-        "BRIDGE_URL",
-        "BRIDGE_CREDENTIAL",
+        "EDGELOCK_BRIDGE_URL",
+        "EDGELOCK_BRIDGE_CREDENTIAL",
         "ADMIN_CREDENTIAL",
         "LOCKS_CREDENTIAL",
     ] {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Lock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
 
-const redis = new Redis({ url: process.env.BRIDGE_URL, token: process.env.BRIDGE_CREDENTIAL });
+const redis = new Redis({ url: process.env.EDGELOCK_BRIDGE_URL, token: process.env.EDGELOCK_BRIDGE_CREDENTIAL });
 const lock = (id, options = {}) => new Lock({ id, lease: 20_000, redis, retry: { attempts: 1, delay: 1 }, ...options });
 
 test("one holds, others do not, until it is released", async () => {

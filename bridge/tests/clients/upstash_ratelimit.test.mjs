@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
 
-const redis = new Redis({ url: process.env.BRIDGE_URL, token: process.env.BRIDGE_CREDENTIAL });
+const redis = new Redis({ url: process.env.EDGELOCK_BRIDGE_URL, token: process.env.EDGELOCK_BRIDGE_CREDENTIAL });
 
 const limiters = {
   fixedWindow: Ratelimit.fixedWindow(3, "60 s"),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Redis } from "@upstash/redis";
 
-const connection = { url: process.env.BRIDGE_URL, token: process.env.BRIDGE_CREDENTIAL };
+const connection = { url: process.env.EDGELOCK_BRIDGE_URL, token: process.env.EDGELOCK_BRIDGE_CREDENTIAL };
 const redis = new Redis(connection);
 const raw = new Redis({ ...connection, automaticDeserialization: false });
 

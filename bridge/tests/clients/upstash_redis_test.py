@@ -8,8 +8,8 @@ from upstash_redis import Redis
 from upstash_redis.asyncio import Redis as AsyncRedis
 from upstash_redis.errors import UpstashError
 
-URL = os.environ["BRIDGE_URL"]
-TOKEN = os.environ["BRIDGE_CREDENTIAL"]
+URL = os.environ["EDGELOCK_BRIDGE_URL"]
+TOKEN = os.environ["EDGELOCK_BRIDGE_CREDENTIAL"]
 
 
 class UpstashRedis(unittest.TestCase):

@@ -32,8 +32,8 @@ async fn passes(program: OsString, args: &[PathBuf]) {
         .stdin(Stdio::null())
         .kill_on_drop(true);
     command
-        .env("BRIDGE_URL", bridge.url())
-        .env("BRIDGE_CREDENTIAL", TOKEN);
+        .env("EDGELOCK_BRIDGE_URL", bridge.url())
+        .env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
     let ended = timeout(PATIENCE, command.output())
         .await
         .expect("the clients come to an end");

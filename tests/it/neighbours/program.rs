@@ -91,8 +91,8 @@ impl Program {
         let mut child = command
             .arg(script)
             .env("REDIS_SOCKETS", sockets.join(","))
-            .env("BRIDGE_URL", bridges[0].url())
-            .env("BRIDGE_CREDENTIAL", bridges[0].token())
+            .env("EDGELOCK_BRIDGE_URL", bridges[0].url())
+            .env("EDGELOCK_BRIDGE_CREDENTIAL", bridges[0].token())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

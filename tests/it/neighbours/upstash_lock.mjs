@@ -3,7 +3,7 @@ import { Lock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
 import { serve } from "./neighbour.mjs";
 
-const redis = new Redis({ url: process.env.BRIDGE_URL, token: process.env.BRIDGE_CREDENTIAL });
+const redis = new Redis({ url: process.env.EDGELOCK_BRIDGE_URL, token: process.env.EDGELOCK_BRIDGE_CREDENTIAL });
 let lock;
 
 serve({

@@ -99,7 +99,7 @@ async fn a_bridge_that_says_to_come_back_tomorrow_is_503_at_once_and_hands_that_
 #[tokio::test]
 async fn a_bridge_that_refuses_the_credential_is_502() {
     let mut stack = Stack::without_workers();
-    stack.config = stack.config.bind("BRIDGE_CREDENTIAL", "another");
+    stack.config = stack.config.bind("EDGELOCK_BRIDGE_CREDENTIAL", "another");
     let shop = stack.start_worker();
     shop.order("42", "o1", "ann", 1)
         .await
@@ -111,13 +111,13 @@ async fn a_bridge_that_refuses_the_credential_is_502() {
 #[tokio::test]
 async fn a_worker_without_a_bridge_tells_its_log_what_to_set_and_callers_nothing() {
     let mut stack = Stack::without_workers();
-    stack.config = stack.config.unbind("BRIDGE_URL");
+    stack.config = stack.config.unbind("EDGELOCK_BRIDGE_URL");
     let answer = stack.start_worker().sale("42").await;
     let answer = answer.refuses(500, "not_configured");
     assert!(!answer.text.contains("BRIDGE"), "{answer:?}");
     until("it is logged", || {
         let told = (stack.logged().iter()).any(|line| {
-            line["event"] == "failed" && line["cause"].to_string().contains("BRIDGE_URL")
+            line["event"] == "failed" && line["cause"].to_string().contains("EDGELOCK_BRIDGE_URL")
         });
         async move { told }
     })
@@ -133,8 +133,8 @@ async fn the_names_that_upstash_and_vercel_set_work_too() {
         let mut stack = Stack::without_workers();
         let config = stack
             .config
-            .unbind("BRIDGE_URL")
-            .unbind("BRIDGE_CREDENTIAL");
+            .unbind("EDGELOCK_BRIDGE_URL")
+            .unbind("EDGELOCK_BRIDGE_CREDENTIAL");
         stack.config = config
             .bind(url, stack.bridge.url())
             .bind(token, stack.bridge.token());

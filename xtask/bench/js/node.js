@@ -2,6 +2,6 @@
 import { serve } from "../serve.js";
 import { answer } from "./cases.js";
 
-const { BRIDGE_URL: url, BRIDGE_CREDENTIAL: token } = process.env;
+const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token } = process.env;
 
 serve((target) => answer({ url, token }, target));

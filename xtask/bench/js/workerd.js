@@ -2,7 +2,7 @@
 import { answer } from "./cases.js";
 
 export default {
-  async fetch(request, { BRIDGE_URL: url, BRIDGE_CREDENTIAL: token }) {
+  async fetch(request, { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token }) {
     try {
       const { pathname, search } = new URL(request.url);
       return new Response(await answer({ url, token }, pathname + search));

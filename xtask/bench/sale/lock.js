@@ -6,7 +6,7 @@ import { keys, refusal, shop } from "./shop.js";
 const LEASE_MS = 10_000;
 
 export default shop(async (env, sku, order) => {
-  const redis = new Redis({ url: env.BRIDGE_URL, token: env.BRIDGE_CREDENTIAL, automaticDeserialization: false });
+  const redis = new Redis({ url: env.EDGELOCK_BRIDGE_URL, token: env.EDGELOCK_BRIDGE_CREDENTIAL, automaticDeserialization: false });
   const retry = { attempts: Number(env.ATTEMPTS), delay: Number(env.DELAY_MS) };
   const [sale, orders, buyers] = keys(sku);
   const lock = new Lock({ id: `${sale}:lock`, redis, lease: LEASE_MS, retry });

@@ -28,9 +28,9 @@ return replies`;
 /** Has these orders of one sale executed in one request; what each comes to. */
 export async function execute(env, sku, orders) {
   const words = orders.flatMap((order) => [order.order_id, order.buyer, String(order.quantity)]);
-  const response = await fetch(env.BRIDGE_URL, {
+  const response = await fetch(env.EDGELOCK_BRIDGE_URL, {
     method: "POST",
-    headers: { authorization: `Bearer ${env.BRIDGE_CREDENTIAL}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${env.EDGELOCK_BRIDGE_CREDENTIAL}`, "content-type": "application/json" },
     body: JSON.stringify(["EVAL", SCRIPT, "3", ...keys(sku), ...words]),
   });
   const { result, error } = await response.json();

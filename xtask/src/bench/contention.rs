@@ -87,7 +87,10 @@ pub(crate) fn run() -> Result<()> {
     let url = way.url();
     let node = NodeScript::start(
         &script,
-        [("BRIDGE_URL", &*url), ("BRIDGE_CREDENTIAL", bridge.token())],
+        [
+            ("EDGELOCK_BRIDGE_URL", &*url),
+            ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
+        ],
     )?;
     let ids = [node.id(), bridge.id(), redis_id(&bridge)?];
     let field = Field {

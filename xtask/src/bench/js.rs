@@ -164,8 +164,8 @@ impl Bundles {
             node: bundle(&folder, "node")?,
             workerd: bundle(&folder, "workerd")?,
             bridge: [
-                ("BRIDGE_URL", bridge.url().to_owned()),
-                ("BRIDGE_CREDENTIAL", bridge.token().to_owned()),
+                ("EDGELOCK_BRIDGE_URL", bridge.url().to_owned()),
+                ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token().to_owned()),
             ],
         })
     }

@@ -48,8 +48,8 @@ impl WorkerConfig {
             bindings: Vec::new(),
             object: None,
         }
-        .bind("BRIDGE_URL", bridge.url())
-        .bind("BRIDGE_CREDENTIAL", bridge.token())
+        .bind("EDGELOCK_BRIDGE_URL", bridge.url())
+        .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
         .bind("ADMIN_CREDENTIAL", super::credential())
         .bind("LOCKS_CREDENTIAL", super::credential())
     }

@@ -166,7 +166,11 @@ impl Caller {
 
     fn keeps_the_form_of_all_answers(&self, answer: &Answer) {
         assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
-        for name in ["BRIDGE_CREDENTIAL", "ADMIN_CREDENTIAL", "LOCKS_CREDENTIAL"] {
+        for name in [
+            "EDGELOCK_BRIDGE_CREDENTIAL",
+            "ADMIN_CREDENTIAL",
+            "LOCKS_CREDENTIAL",
+        ] {
             let secret = self.config.binding(name);
             assert!(
                 secret.is_empty() || !format!("{answer:?}").contains(secret),

@@ -56,7 +56,7 @@ impl Stack {
     pub(crate) async fn start_meddled(&mut self, mischief: Mischief) -> (Arc<Meddler>, Caller) {
         let (meddler, url) = meddler::start(&self.bridge, mischief).await;
         let honest = self.config.clone();
-        self.config = honest.clone().bind("BRIDGE_URL", url);
+        self.config = honest.clone().bind("EDGELOCK_BRIDGE_URL", url);
         let caller = self.start_worker();
         self.config = honest;
         (meddler, caller)

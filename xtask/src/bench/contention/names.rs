@@ -80,8 +80,8 @@ impl Names {
             created = next;
         }
         let variables = [
-            ("BRIDGE_URL", bridge.url()),
-            ("BRIDGE_CREDENTIAL", bridge.token()),
+            ("EDGELOCK_BRIDGE_URL", bridge.url()),
+            ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
         ];
         Ok(Self {
             count,

@@ -108,8 +108,8 @@ impl Open {
         let config = shop
             .script()
             .map_or_else(|| WorkerConfig::new(&bridge), bare)
-            .bind("BRIDGE_URL", way.url())
-            .bind("BRIDGE_CREDENTIAL", bridge.token());
+            .bind("EDGELOCK_BRIDGE_URL", way.url())
+            .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
         let config = match shop {
             Shop::Lock { attempts, delay_ms } => config
                 .bind("ATTEMPTS", attempts.to_string())
