@@ -27,7 +27,7 @@ kill "$guard"
 exit "$status"
 "#;
 
-/// The user that the bridge ships for locks, as `docs/bridge.md` has operators set it up.
+/// The user that the bridge ships for locks, as `docs/bridges.md` has operators set it up.
 const ACL: &str = include_str!("../redis/edgelock.acl");
 
 /// What that user is called, and the password that the file leaves to the operator. Nobody else comes to the private server's folder.

@@ -1,4 +1,4 @@
-//! The examples run, and are what the README shows.
+//! The examples run, and are what the guide shows.
 
 use std::fs;
 use std::process::Command;
@@ -19,8 +19,8 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
     let mut printed = Vec::new();
     for _ in 0..6 {
         let output = Command::new(paths::target().join("debug/examples/first_lock"))
-            .env("BRIDGE_URL", stack.bridge.url())
-            .env("BRIDGE_CREDENTIAL", stack.bridge.token())
+            .env("EDGELOCK_BRIDGE_URL", stack.bridge.url())
+            .env("EDGELOCK_BRIDGE_CREDENTIAL", stack.bridge.token())
             .output()
             .expect("the example");
         assert!(
@@ -36,13 +36,13 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
 }
 
 #[test]
-fn the_readme_shows_the_worker_that_is_compiled() {
+fn the_guide_shows_the_worker_that_is_compiled() {
     let root = paths::root();
     let text = |path: &str| fs::read_to_string(root.join(path)).expect(path);
     let example = text("worker/examples/first_lock.rs");
     let (_, shown) = example.split_once("\nuse ").expect("imports");
     assert!(
-        text("README.md").contains(shown.trim_end()),
-        "the README has another example"
+        text("docs/guide.md").contains(shown.trim_end()),
+        "the guide has another example"
     );
 }

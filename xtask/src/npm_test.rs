@@ -121,7 +121,7 @@ pub(crate) fn prepare() -> Result<()> {
     Ok(())
 }
 
-/// Serves the README's Worker in `workerd`, and buys of it until it has sold out.
+/// Serves the guide's Worker in `workerd`, and buys of it until it has sold out.
 pub(crate) async fn first_lock(bridge: &Bridge) -> Result<()> {
     let config = VARIABLES
         .into_iter()
@@ -312,9 +312,9 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_shows_the_example_that_is_run() {
+    fn the_guide_shows_the_example_that_is_run() {
         let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
         let example = text("npm/examples/first_lock.ts");
-        assert!(text("README.md").contains(&format!("```ts\n{example}```")));
+        assert!(text("docs/guide.md").contains(&format!("```ts\n{example}```")));
     }
 }

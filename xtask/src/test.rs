@@ -239,7 +239,7 @@ async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
 
 /// The npm package on its hosts, against one bridge.
 async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
-    const FIRST_LOCK: &str = "npm: the README's Worker, served by workerd";
+    const FIRST_LOCK: &str = "npm: the guide's Worker, served by workerd";
 
     if !npm_prepared(xtask, report).await {
         return;

@@ -118,5 +118,5 @@ async fn the_read_only_credential_changes_nothing_and_sees_one_database() {
 #[test]
 fn the_user_that_the_docs_have_operators_set_up_is_the_one_that_is_tried_here() {
     let shipped = include_str!("../../../redis/edgelock.acl").trim();
-    assert!(include_str!("../../../../docs/bridge.md").contains(shipped));
+    assert!(include_str!("../../../../docs/bridges.md").contains(shipped));
 }
