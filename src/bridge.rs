@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::command::Reply;
 use crate::error::Error;
-use crate::quoted;
+use crate::redact;
 use crate::transport::{Request, Response};
 use endpoint::PlainHttp;
 use events::Events;
@@ -278,7 +278,7 @@ impl Bridge {
 
     /// `text` from outside as part of a message: without what proves who we are, and cut short after that, so that none is cut in two.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let clean = |text: String, secret: &String| quoted::without(secret, &text);
+        let clean = |text: String, secret: &String| redact::without(secret, &text);
         let text = self.access.secrets.iter().fold(text.to_owned(), clean);
         text.chars().take(200).collect()
     }

@@ -15,7 +15,7 @@ use crate::lock::Lock;
 use crate::name::Name;
 use crate::read::read;
 use crate::runtime::Runtime;
-use crate::topology::{Reach, Topology};
+use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
 
 const MAX_OWNER: usize = 512;
@@ -40,13 +40,13 @@ pub struct Client<T, R> {
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// A client of `bridge`, with a time-out of 2 s for each request and up to 3 attempts for each operation.
     pub fn new(bridge: Bridge, transport: T, runtime: R) -> Self {
-        Self::over(vec![bridge], Reach::One(0), transport, runtime)
+        Self::over(vec![bridge], Layout::Single(0), transport, runtime)
     }
 
-    fn over(bridges: Vec<Bridge>, reach: Reach, transport: T, runtime: R) -> Self {
+    fn over(bridges: Vec<Bridge>, layout: Layout, transport: T, runtime: R) -> Self {
         Self {
             host: Arc::new(Host { transport, runtime }),
-            topology: Topology::new(bridges, reach),
+            topology: Topology::new(bridges, layout),
             prefix: "".into(),
             refused: None,
         }
@@ -99,9 +99,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// `made` is whether it can be such a kind: its owner, its permits.
     fn lock_of(&self, name: &str, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
         let (name, checked) = self.named(name);
-        let (kind, placed) = match self.topology.reach {
-            Reach::Majority => kind.of_majority(),
-            Reach::One(_) | Reach::ByName(_) => (kind, Ok(())),
+        let (kind, placed) = match self.topology.layout {
+            Layout::Quorum => kind.of_majority(),
+            Layout::Single(_) | Layout::Sharded(_) => (kind, Ok(())),
         };
         let checked = self.check().and(made).and(checked).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());

@@ -5,7 +5,7 @@ mod made;
 
 use std::time::Duration;
 
-use crate::quoted::Named;
+use crate::redact::Named;
 use crate::transport::TransportError;
 
 pub use bad_response::BadResponse;

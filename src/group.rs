@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::race::{First, race};
 use crate::runtime::{Runtime, Task};
+use crate::select::{Either, select};
 use crate::transport::Transport;
 
 pub use section::{Decision, Section};
@@ -179,11 +179,11 @@ impl<S: Section> GroupCommit<S> {
         if self.shared.habits.takes_turns(lock.key()) {
             let mut turn = pin!(self.take_turn(lock, item.clone(), bytes));
             let look = self.look(peek, lock, item.clone(), bytes);
-            return match race(turn.as_mut(), look).await {
-                First::Left(outcome) => outcome,
+            return match select(turn.as_mut(), look).await {
+                Either::Left(outcome) => outcome,
                 // What its own turn writes, it could take for what was there before.
-                First::Right(Ok(Some(answer))) if item.settle() => Ok(answer),
-                First::Right(_) => turn.await,
+                Either::Right(Ok(Some(answer))) if item.settle() => Ok(answer),
+                Either::Right(_) => turn.await,
             };
         }
         let begun_at = lock.runtime().now();

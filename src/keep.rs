@@ -8,8 +8,8 @@ use crate::drive::drive;
 use crate::error::Error;
 use crate::lease::Lease;
 use crate::operation::{BeginKeeping, EndKeeping, Keep, Why};
-use crate::race::{First, race};
 use crate::runtime::{Instant, Runtime};
+use crate::select::{Either, select};
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
@@ -32,8 +32,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ) -> Result<O, E> {
         let _keeping = self.hold().begin_keeping()?;
         let until = self.begin_keeping(max_hold).await?;
-        match race(work, self.lost(until)).await {
-            First::Left(outcome) => {
+        match select(work, self.lost(until)).await {
+            Either::Left(outcome) => {
                 let end = EndKeeping::behind_work(self.hold().clone());
                 let held = drive(self.host(), end).await;
                 // Work that failed is to be told why it failed, whatever became of the lock.
@@ -41,7 +41,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 held?;
                 Ok(outcome)
             }
-            First::Right(why) => Err(self.stopped(why).await.into()),
+            Either::Right(why) => Err(self.stopped(why).await.into()),
         }
     }
 

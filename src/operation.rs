@@ -28,11 +28,11 @@ use crate::runtime::{Instant, Surroundings};
 use crate::topology::Topology;
 use crate::transport::{Request, Response, TransportError};
 
-pub(crate) use acquire::{Acquire, Granted, Patience, TryAcquire};
+pub(crate) use acquire::{Acquire, AcquireOptions, Granted, TryAcquire};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
 pub(crate) use deadline::{deadline, drift};
-pub(crate) use delivery::{Settled, Until};
+pub(crate) use delivery::{Completed, Until};
 pub(crate) use hold::{Hold, Terms, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
 pub(crate) use write::Write;

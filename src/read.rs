@@ -9,7 +9,7 @@ use crate::operation::{Ask, Until};
 use crate::runtime::Runtime;
 use crate::script::{self, Call};
 use crate::token::Session;
-use crate::topology::{Reach, Topology};
+use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
 
 /// Runs commands that only read, together.
@@ -35,7 +35,7 @@ pub(crate) fn reading<R: Runtime>(
     reads: &[Command],
 ) -> Result<Ask<Vec<Reply>>, Error> {
     script::check_reads(reads)?;
-    let Reach::One(_) = topology.reach else {
+    let Layout::Single(_) = topology.layout else {
         return Err(Error::InvalidArgument(
             "there are several bridges to read from; pick one with `shard_of`".into(),
         ));

@@ -8,7 +8,8 @@ mod waiter;
 
 pub(crate) use call::{Call, RECEIPT_LIFE, Subject, Write};
 pub(crate) use outcome::{
-    Acquired, Contended, Outcome, Renewed, Verdict, is_error_of_redis, is_unknown_script, verdict,
+    Acquired, Contended, Outcome, Renewed, ScriptReply, is_error_of_redis, is_unknown_script,
+    verdict,
 };
 pub(crate) use reads::{Reads, check_reads, check_size};
 pub(crate) use waiter::{Handover, Waiter, handed_over};

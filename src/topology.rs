@@ -17,7 +17,7 @@ pub(crate) use majority::{Count, Judged};
 #[derive(Clone)]
 pub(crate) struct Topology {
     shared: Arc<Shared>,
-    pub(crate) reach: Reach,
+    pub(crate) layout: Layout,
     pub(crate) request_timeout: Duration,
     pub(crate) attempts: u32,
     /// How long a server of a quorum must have been up to have a say.
@@ -37,29 +37,29 @@ pub(crate) struct Node {
     answered: AtomicBool,
     announced: AtomicBool,
     /// Was found to have no subscriptions.
-    mute: AtomicBool,
+    no_pubsub: AtomicBool,
 }
 
 /// Which of the bridges a lock lives behind.
 #[derive(Clone)]
-pub(crate) enum Reach {
-    One(usize),
+pub(crate) enum Layout {
+    Single(usize),
     /// All of them, and what a majority says counts.
-    Majority,
+    Quorum,
     /// One, by the lock's name. These are what the bridges are called.
-    ByName(Arc<[String]>),
+    Sharded(Arc<[String]>),
 }
 
 impl Topology {
     /// With a time-out of 2 s for each request and up to 3 attempts for each operation.
-    pub(crate) fn new(bridges: Vec<Bridge>, reach: Reach) -> Self {
+    pub(crate) fn new(bridges: Vec<Bridge>, layout: Layout) -> Self {
         let nodes = bridges.into_iter().map(Node::new).collect();
         Self {
             shared: Arc::new(Shared {
                 nodes,
                 requests: AtomicU64::new(0),
             }),
-            reach,
+            layout,
             request_timeout: Duration::from_secs(2),
             attempts: 3,
             quarantine: Duration::ZERO,
@@ -83,16 +83,18 @@ impl Topology {
     /// One of its bridges alone.
     pub(crate) fn of(&self, node: usize) -> Self {
         Self {
-            reach: Reach::One(node),
+            layout: Layout::Single(node),
             ..self.clone()
         }
     }
 
     /// Where the lock called `name` lives.
     pub(crate) fn for_name(&self, name: &Name) -> Self {
-        match &self.reach {
-            Reach::ByName(ids) => self.of(shard::place(ids.iter().map(String::as_str), name.tag())),
-            Reach::One(_) | Reach::Majority => self.clone(),
+        match &self.layout {
+            Layout::Sharded(ids) => {
+                self.of(shard::place(ids.iter().map(String::as_str), name.tag()))
+            }
+            Layout::Single(_) | Layout::Quorum => self.clone(),
         }
     }
 
@@ -103,14 +105,14 @@ impl Topology {
     }
 
     /// The bridge that pushes to waiters, if there is one.
-    pub(crate) fn speaker(&self) -> Option<usize> {
+    pub(crate) fn push_endpoint(&self) -> Option<usize> {
         self.single()
             .filter(|node| self.node(*node).pushes() == Some(true))
     }
 
     /// Whether waiters listen.
     pub(crate) fn pushes(&self) -> bool {
-        self.speaker().is_some()
+        self.push_endpoint().is_some()
     }
 
     /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
@@ -120,9 +122,9 @@ impl Topology {
     }
 
     fn single(&self) -> Option<usize> {
-        match self.reach {
-            Reach::One(node) => Some(node),
-            Reach::Majority | Reach::ByName(_) => None,
+        match self.layout {
+            Layout::Single(node) => Some(node),
+            Layout::Quorum | Layout::Sharded(_) => None,
         }
     }
 }
@@ -133,14 +135,14 @@ impl Node {
             bridge,
             answered: AtomicBool::new(false),
             announced: AtomicBool::new(false),
-            mute: AtomicBool::new(false),
+            no_pubsub: AtomicBool::new(false),
         }
     }
 
     /// Whether waiters listen; before the first answer of some bridges, nobody knows.
     fn pushes(&self) -> Option<bool> {
         let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        if is(&self.mute) {
+        if is(&self.no_pubsub) {
             return Some(false);
         }
         let announced = || is(&self.answered).then(|| is(&self.announced));
@@ -159,6 +161,6 @@ impl Node {
 
     /// It has no subscriptions.
     pub(crate) fn found_mute(&self) {
-        self.mute.store(true, Ordering::Relaxed);
+        self.no_pubsub.store(true, Ordering::Relaxed);
     }
 }

@@ -4,7 +4,7 @@
 //! (`MOVED`), or who has the key while the slot is on its way (`ASK`), and the command is sent there: a node that redirects
 //! has executed nothing, so that this is not a second time.
 
-mod way;
+mod routing;
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use futures_util::future::join_all;
 use redis::cluster_routing::Slot;
 use redis::{Cmd, Pipeline, Value, cmd};
 
-use self::way::Step;
-use crate::atlas::{Atlas, Place, places};
+use self::routing::Step;
 use crate::dial::Server;
 use crate::hub::Listener;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 use crate::node::{Limits, Node};
 use crate::pace::{name, word};
-use crate::redirect::{Told, cross_slot, told};
+use crate::redirect::{Redirect, cross_slot, told};
 use crate::refuse;
 use crate::reply::Failure;
+use crate::slot_map::{NodeAddr, SlotMap, places};
 use crate::subscribe::Topic;
 
 pub(crate) struct Cluster {
-    atlas: Atlas,
+    slot_map: SlotMap,
 }
 
 impl Cluster {
     pub(crate) fn behind(node: Server, limits: Limits) -> Result<Self, &'static str> {
         Ok(Self {
-            atlas: Atlas::from(node, limits).ok_or("a cluster is not on a unix socket")?,
+            slot_map: SlotMap::from(node, limits).ok_or("a cluster is not on a unix socket")?,
         })
     }
 
     /// One command after the other, since each may go to another node; only what waits for replicas goes along with the write before it.
-    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, NoReply> {
         let mut replies = Vec::with_capacity(commands.len());
         let mut commands = commands.cmd_iter().peekable();
         while let Some(first) = commands.next() {
@@ -61,7 +61,7 @@ impl Cluster {
         &self,
         commands: &Arc<Pipeline>,
         slot: Option<Slot>,
-    ) -> Result<Vec<Value>, Lost> {
+    ) -> Result<Vec<Value>, NoReply> {
         let mut way = self.way(slot);
         let mut asking = Pipeline::new();
         asking.add_command(cmd("ASKING"));
@@ -70,7 +70,7 @@ impl Cluster {
         });
         let asking = Arc::new(asking);
         loop {
-            let node = self.atlas.node(&way.to);
+            let node = self.slot_map.node(&way.to);
             let sent = match way.asking {
                 true => node.run(&asking).await.map(|mut replies| {
                     replies.remove(0);
@@ -81,7 +81,7 @@ impl Cluster {
             let Some(replies) = self.sent(&mut way, sent)? else {
                 continue;
             };
-            let told = replies.first().map_or(Told::Answer, told);
+            let told = replies.first().map_or(Redirect::Answer, told);
             if let Step::Arrived = self.step(&mut way, slot, told).await? {
                 return Ok(replies);
             }
@@ -89,29 +89,29 @@ impl Cluster {
     }
 
     /// All of it at one node, or nothing.
-    pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let slot = commands.cmd_iter().find_map(slot);
         let mut way = self.way(slot);
         let mut moved = None;
         loop {
-            let node = self.atlas.node(&way.to);
+            let node = self.slot_map.node(&way.to);
             let sent = node.transact(commands.clone()).await;
             let Some(replies) = self.sent(&mut way, sent)? else {
                 continue;
             };
             let told = (replies.iter().map(told))
-                .find(|told| !matches!(told, Told::Answer))
-                .unwrap_or(Told::Answer);
+                .find(|told| !matches!(told, Redirect::Answer))
+                .unwrap_or(Redirect::Answer);
             let told = match told {
-                Told::Moved(slot, _) if moved.is_some_and(|before| before != slot) => {
+                Redirect::Moved(slot, _) if moved.is_some_and(|before| before != slot) => {
                     return Ok(vec![cross_slot()]);
                 }
-                Told::Moved(slot, place) => {
+                Redirect::Moved(slot, place) => {
                     moved = Some(slot);
-                    Told::Moved(slot, place)
+                    Redirect::Moved(slot, place)
                 }
                 // Each command would have to ask for itself. Either the keys arrive soon, or they cannot be had together now.
-                Told::Ask(_) => Told::Again,
+                Redirect::Ask(_) => Redirect::Again,
                 told => told,
             };
             if let Step::Arrived = self.step(&mut way, slot, told).await? {
@@ -134,26 +134,26 @@ impl Cluster {
             }
             Topic::Pattern(_) => None,
         };
-        let node = self.atlas.node(&self.atlas.owner(slot));
+        let node = self.slot_map.node(&self.slot_map.owner(slot));
         node.listen(topic).await
     }
 
-    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {
+    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, NoReply> {
         self.entry().reads_only(name).await
     }
 
     pub(crate) async fn trouble(&self) -> Option<&'static str> {
-        let entry = self.atlas.owner(None);
-        let trouble = self.atlas.node(&entry).trouble().await;
+        let entry = self.slot_map.owner(None);
+        let trouble = self.slot_map.node(&entry).trouble().await;
         if trouble.is_some() {
-            self.atlas.shun(&entry);
+            self.slot_map.mark_down(&entry);
         }
         trouble
     }
 
     pub(crate) async fn end_overdue_scripts(&self) {
         join_all(
-            self.atlas
+            self.slot_map
                 .nodes()
                 .iter()
                 .map(|node| node.end_overdue_scripts()),
@@ -163,29 +163,29 @@ impl Cluster {
 
     /// Learns which nodes there are, so that the loss of one is not the loss of the way to the others.
     pub(crate) async fn keep_watch(&self) {
-        self.look_around(&self.atlas.owner(None)).await;
+        self.look_around(&self.slot_map.owner(None)).await;
     }
 
-    async fn look_around(&self, from: &Place) {
+    async fn look_around(&self, from: &NodeAddr) {
         let mut question = Pipeline::new();
         question.cmd("CLUSTER").arg("NODES");
-        match self.atlas.node(from).run(&Arc::new(question)).await {
-            Ok(replies) => self.atlas.keep(&places(&replies, from)),
-            Err(_) => self.atlas.shun(from),
+        match self.slot_map.node(from).run(&Arc::new(question)).await {
+            Ok(replies) => self.slot_map.keep(&places(&replies, from)),
+            Err(_) => self.slot_map.mark_down(from),
         }
     }
 
     /// Whether a redirect may be followed. A script can answer with any error, and whoever is asked is told Redis' password
     /// first: so only to a node that others of the cluster know.
-    async fn is_ours(&self, place: &Place, said_by: &Place) -> bool {
-        if !self.atlas.knows(place) {
+    async fn is_ours(&self, place: &NodeAddr, said_by: &NodeAddr) -> bool {
+        if !self.slot_map.knows(place) {
             self.look_around(said_by).await;
         }
-        self.atlas.knows(place)
+        self.slot_map.knows(place)
     }
 
     fn entry(&self) -> Arc<Node> {
-        self.atlas.node(&self.atlas.owner(None))
+        self.slot_map.node(&self.slot_map.owner(None))
     }
 }
 

@@ -4,7 +4,6 @@
 //! [`script`]) → [`upstream`] (a [`node`] that is Redis, or a [`cluster`] of them) → [`reply`] (Redis' answer to JSON).
 //! [`subscribe`] is the one that stays open.
 
-mod atlas;
 mod auth;
 mod budget;
 mod bulk;
@@ -15,7 +14,7 @@ mod execute;
 mod hub;
 mod link;
 mod listen;
-mod lost;
+mod no_reply;
 mod node;
 mod options;
 mod overdue;
@@ -31,6 +30,7 @@ mod reused;
 mod script;
 mod server;
 mod silence;
+mod slot_map;
 mod spawn;
 mod subscribe;
 mod upstream;

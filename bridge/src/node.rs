@@ -27,7 +27,7 @@ use crate::bulk::Bulk;
 use crate::dial::{NoConnection, Server, of_one};
 use crate::hub::{Hub, Listener, NotListening};
 use crate::link::{self, Link, Unanswered};
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 use crate::overdue::Overdue;
 use crate::pace::{self, Load, Pace};
 use crate::pieces::Pieces;
@@ -112,7 +112,7 @@ impl Node {
     }
 
     /// Sends the commands, and returns a reply for each.
-    pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, NoReply> {
         let load = self.pace.load(commands);
         // Most are of the second kind, and what the others keep is kept elsewhere.
         match load {
@@ -125,10 +125,10 @@ impl Node {
     }
 
     /// With everybody else's, or with what is as large.
-    async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, Lost> {
+    async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
         let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
-                let turn = self.within_time(&self.large_turns, Lost::NoTurn).await?;
+                let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
                 (&self.large, Some(turn))
             }
             false => (&self.commands, None),
@@ -151,8 +151,8 @@ impl Node {
     }
 
     /// One script at a time.
-    async fn apart(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, Lost> {
-        let _turn = self.within_time(&self.turn, Lost::NoTurn).await?;
+    async fn apart(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
+        let _turn = self.within_time(&self.turn, NoReply::NoTurn).await?;
         let apart = self.scripts.get(|| self.dial()).await?;
         let replies = self
             .ask(&apart.value, commands, &load, Scripts::AreTimed)
@@ -173,7 +173,7 @@ impl Node {
         hub.value.listen(topic).await.map_err(|not| match not {
             NotListening::Lost => {
                 self.messages.forget(&hub);
-                Lost::Unreachable.into()
+                NoReply::Unreachable.into()
             }
             NotListening::Refused(refused) => match refused.code() {
                 "NOAUTH" => self.unreachable(&NoConnection::NoPassword).into(),
@@ -189,7 +189,7 @@ impl Node {
         commands: &Arc<Pipeline>,
         load: &Load,
         scripts: Scripts,
-    ) -> Result<Vec<Value>, Lost> {
+    ) -> Result<Vec<Value>, NoReply> {
         let mut sent = Instant::now();
         let ends = sent + self.limits.timeout;
         let (mut pieces, mut replies, mut spent) = (Pieces::of(commands), Vec::new(), 0_usize);
@@ -205,7 +205,7 @@ impl Node {
                 true => asked.await,
                 false => timeout_at(ends, asked).await.unwrap_or_else(|_| {
                     tell_of_no_answer(&"timed out");
-                    Err(Lost::Late)
+                    Err(NoReply::Late)
                 }),
             };
             under_way.ended(&answered);
@@ -237,15 +237,15 @@ impl Node {
     }
 
     /// A connection that fails at this is let go, and the next one to ask opens a new one.
-    pub(crate) async fn ping(&self) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn ping(&self) -> Result<Vec<Value>, NoReply> {
         self.run(&of_one("PING")).await
     }
 
     async fn within_time<'a>(
         &self,
         places: &'a Semaphore,
-        otherwise: Lost,
-    ) -> Result<SemaphorePermit<'a>, Lost> {
+        otherwise: NoReply,
+    ) -> Result<SemaphorePermit<'a>, NoReply> {
         match timeout(self.limits.timeout, places.acquire()).await {
             Ok(Ok(place)) => Ok(place),
             _ => Err(otherwise),
@@ -258,16 +258,16 @@ async fn send(
     connection: &Link,
     commands: &Arc<Pipeline>,
     spent: usize,
-) -> Result<Vec<Value>, Lost> {
+) -> Result<Vec<Value>, NoReply> {
     if connection.is_full() {
-        return Err(Lost::NoTurn);
+        return Err(NoReply::NoTurn);
     }
     let answered = connection.go_on(Arc::clone(commands), spent).await;
     answered.map_err(|error| {
         tell_of_no_answer(&error);
         match error {
-            Unanswered::Late => Lost::Late,
-            Unanswered::Broken(_) => Lost::Broken,
+            Unanswered::Late => NoReply::Late,
+            Unanswered::Broken(_) => NoReply::Broken,
         }
     })
 }

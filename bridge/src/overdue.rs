@@ -8,7 +8,7 @@ use redis::{Pipeline, Value};
 use tokio::time::Instant;
 
 use crate::link::Unanswered;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 use crate::pace::Load;
 use crate::reply;
 
@@ -135,7 +135,7 @@ impl State {
 }
 
 impl UnderWay<'_> {
-    pub(crate) fn ended(mut self, answered: &Result<Vec<Value>, Lost>) {
+    pub(crate) fn ended(mut self, answered: &Result<Vec<Value>, NoReply>) {
         self.is_answered = answered
             .as_ref()
             .map_or_else(|lost| !lost.was_sent(), |_| true);

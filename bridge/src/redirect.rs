@@ -3,36 +3,36 @@
 use redis::cluster_routing::Slot;
 use redis::{RedisError, ServerErrorKind, Value, parse_redis_value};
 
-use crate::atlas::Place;
+use crate::slot_map::NodeAddr;
 
 /// What became of a command.
-pub(crate) enum Told {
+pub(crate) enum Redirect {
     /// It was executed, or refused for good.
     Answer,
     /// The slot is there for good.
-    Moved(Slot, Place),
+    Moved(Slot, NodeAddr),
     /// The slot is on its way to there, and the key is not here any more.
-    Ask(Place),
+    Ask(NodeAddr),
     /// Its keys are in two places just now.
     Again,
 }
 
-pub(crate) fn told(reply: &Value) -> Told {
+pub(crate) fn told(reply: &Value) -> Redirect {
     let Value::ServerError(refused) = reply else {
-        return Told::Answer;
+        return Redirect::Answer;
     };
     let kind = refused.kind();
     if let Some(ServerErrorKind::TryAgain) = kind {
-        return Told::Again;
+        return Redirect::Again;
     }
     let error = RedisError::from(refused.clone());
     let Some((address, slot)) = error.redirect_node() else {
-        return Told::Answer;
+        return Redirect::Answer;
     };
-    match (kind, Place::parse(address), Slot::new(slot)) {
-        (Some(ServerErrorKind::Moved), Some(place), Some(slot)) => Told::Moved(slot, place),
-        (Some(ServerErrorKind::Ask), Some(place), _) => Told::Ask(place),
-        _ => Told::Answer,
+    match (kind, NodeAddr::parse(address), Slot::new(slot)) {
+        (Some(ServerErrorKind::Moved), Some(place), Some(slot)) => Redirect::Moved(slot, place),
+        (Some(ServerErrorKind::Ask), Some(place), _) => Redirect::Ask(place),
+        _ => Redirect::Answer,
     }
 }
 

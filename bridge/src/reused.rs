@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::Mutex;
 
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 
 /// What can be used by many at once, each through its own clone.
 pub(crate) trait Reusable: Clone {
@@ -18,7 +18,7 @@ pub(crate) struct Reused<T> {
     current: RwLock<Option<Numbered<T>>>,
     number: AtomicU64,
     /// Held while opening; knows when the last attempt failed, and how.
-    opening: Mutex<Option<(Instant, Lost)>>,
+    opening: Mutex<Option<(Instant, NoReply)>>,
 }
 
 #[derive(Clone)]
@@ -39,9 +39,9 @@ impl<T> Default for Reused<T> {
 
 impl<T: Reusable> Reused<T> {
     /// The one that is open, or what `open` makes.
-    pub(crate) async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, Lost>
+    pub(crate) async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, NoReply>
     where
-        F: Future<Output = Result<T, Lost>>,
+        F: Future<Output = Result<T, NoReply>>,
     {
         match self.current() {
             Some(current) => Ok(current),
@@ -50,9 +50,9 @@ impl<T: Reusable> Reused<T> {
         }
     }
 
-    async fn opened<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, Lost>
+    async fn opened<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, NoReply>
     where
-        F: Future<Output = Result<T, Lost>>,
+        F: Future<Output = Result<T, NoReply>>,
     {
         let asked = Instant::now();
         let mut failed = self.opening.lock().await;

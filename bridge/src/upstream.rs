@@ -6,7 +6,7 @@ use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
 use crate::hub::Listener;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 use crate::node::Node;
 use crate::reply::Failure;
 use crate::subscribe::Topic;
@@ -18,7 +18,7 @@ pub(crate) enum Upstream {
 
 impl Upstream {
     /// Sends the commands and returns a reply for each.
-    pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, NoReply> {
         match self {
             Self::One(node) => node.run(commands).await,
             Self::Cluster(cluster) => cluster.run(commands).await,
@@ -27,7 +27,7 @@ impl Upstream {
 
     /// Runs the commands between MULTI and EXEC. The replies are those of the commands when they
     /// were queued, then EXEC's.
-    pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         match self {
             Self::One(node) => node.transact(commands).await,
             Self::Cluster(cluster) => cluster.transact(commands).await,
@@ -41,7 +41,7 @@ impl Upstream {
         }
     }
 
-    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {
+    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, NoReply> {
         match self {
             Self::One(node) => node.reads_only(name).await,
             Self::Cluster(cluster) => cluster.reads_only(name).await,

@@ -7,7 +7,7 @@ use edgelock::{Error, Reply};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
-use crate::plain::{commands, duration, failure, replies};
+use crate::convert::{commands, duration, failure, replies};
 
 /// A lock that is held. One that JavaScript forgets is left to its ttl.
 #[wasm_bindgen]

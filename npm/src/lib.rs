@@ -5,9 +5,9 @@
 
 #![cfg(target_family = "wasm")]
 
+mod convert;
 mod lease;
 mod lock;
-mod plain;
 
 use edgelock::Error;
 use edgelock::web::{self, Bridge, Fetch, Host, Steps};
@@ -15,10 +15,10 @@ use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
 pub use lease::Lease;
-pub use lock::{Acquisition, Lock, Patience};
+pub use lock::{Acquisition, Lock, LockConfig};
 
+use convert::{commands, duration, event, failure, replies};
 use lease::told;
-use plain::{commands, duration, event, failure, replies};
 
 /// Half of the size of the default one.
 #[global_allocator]
@@ -52,17 +52,17 @@ extern "C" {
     fn on_event(this: &Settings) -> Option<Function>;
 
     /// Where a bridge is, and what proves that one may use it.
-    pub type Road;
+    pub type BridgeConfig;
     /// What the bridge is called, if names are spread over several.
     #[wasm_bindgen(method, getter)]
-    fn id(this: &Road) -> Option<String>;
+    fn id(this: &BridgeConfig) -> Option<String>;
     #[wasm_bindgen(method, getter)]
-    fn url(this: &Road) -> String;
+    fn url(this: &BridgeConfig) -> String;
     #[wasm_bindgen(method, getter)]
-    fn secret(this: &Road) -> String;
+    fn secret(this: &BridgeConfig) -> String;
     /// Of webdis, whose password is the secret; without one, the bridge is of Upstash's dialect.
     #[wasm_bindgen(method, getter)]
-    fn user(this: &Road) -> Option<String>;
+    fn user(this: &BridgeConfig) -> Option<String>;
 }
 
 #[wasm_bindgen]
@@ -72,11 +72,15 @@ impl Client {
     /// # Errors
     /// `invalid_argument` for an address, a credential or a setting that cannot be one.
     #[wasm_bindgen(constructor)]
-    pub fn new(roads: Vec<Road>, is_quorum: bool, settings: &Settings) -> Result<Self, JsValue> {
+    pub fn new(
+        roads: Vec<BridgeConfig>,
+        is_quorum: bool,
+        settings: &Settings,
+    ) -> Result<Self, JsValue> {
         Self::with(roads, is_quorum, settings).map_err(|error| failure(&error))
     }
 
-    fn with(roads: Vec<Road>, is_quorum: bool, settings: &Settings) -> Result<Self, Error> {
+    fn with(roads: Vec<BridgeConfig>, is_quorum: bool, settings: &Settings) -> Result<Self, Error> {
         let fetch = Fetch::default();
         let host = settings.host();
         let is_spread = roads.iter().any(|road| road.id().is_some());
@@ -104,7 +108,7 @@ impl Client {
         &self,
         name: &str,
         ttl_ms: Option<f64>,
-        patience: Option<Patience>,
+        patience: Option<LockConfig>,
     ) -> Result<Lock, JsValue> {
         let lock = self.0.lock(name);
         Lock::new(lock, ttl_ms, patience.as_ref())
@@ -119,7 +123,7 @@ impl Client {
         name: &str,
         owner: &str,
         ttl_ms: Option<f64>,
-        patience: Option<Patience>,
+        patience: Option<LockConfig>,
     ) -> Result<Lock, JsValue> {
         let lock = self.0.reentrant(name, owner);
         Lock::new(lock, ttl_ms, patience.as_ref())
@@ -134,7 +138,7 @@ impl Client {
         name: &str,
         permits: u32,
         ttl_ms: Option<f64>,
-        patience: Option<Patience>,
+        patience: Option<LockConfig>,
     ) -> Result<Lock, JsValue> {
         let lock = self.0.semaphore(name, permits);
         Lock::new(lock, ttl_ms, patience.as_ref())
@@ -152,7 +156,7 @@ impl Client {
 }
 
 impl Settings {
-    fn bridge(&self, road: &Road) -> Result<Bridge, Error> {
+    fn bridge(&self, road: &BridgeConfig) -> Result<Bridge, Error> {
         let (url, secret) = (road.url(), road.secret());
         let mut bridge = match (road.user(), self.plain_http().unwrap_or(false)) {
             (None, false) => Bridge::upstash(&url, &secret)?,

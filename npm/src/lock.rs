@@ -5,8 +5,8 @@ use edgelock::{Error, Reply, Token};
 use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
+use crate::convert::{commands, duration, failure, inspection, replies};
 use crate::lease::{Lease, told};
-use crate::plain::{commands, duration, failure, inspection, replies};
 
 /// A name that one holder at a time may have.
 #[wasm_bindgen]
@@ -15,28 +15,28 @@ pub struct Lock(web::Lock);
 #[wasm_bindgen]
 extern "C" {
     /// `{ waitMs?, maxRequests?, fair?, signalList?, label?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by default.
-    pub type Patience;
+    pub type LockConfig;
     #[wasm_bindgen(method, getter, js_name = waitMs)]
-    fn wait_ms(this: &Patience) -> Option<f64>;
+    fn wait_ms(this: &LockConfig) -> Option<f64>;
     #[wasm_bindgen(method, getter, js_name = maxRequests)]
-    fn max_requests(this: &Patience) -> Option<u32>;
+    fn max_requests(this: &LockConfig) -> Option<u32>;
     #[wasm_bindgen(method, getter)]
-    fn fair(this: &Patience) -> Option<bool>;
+    fn fair(this: &LockConfig) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = signalList)]
-    fn signal_list(this: &Patience) -> Option<String>;
+    fn signal_list(this: &LockConfig) -> Option<String>;
     #[wasm_bindgen(method, getter)]
-    fn label(this: &Patience) -> Option<String>;
+    fn label(this: &LockConfig) -> Option<String>;
     #[wasm_bindgen(method, getter)]
-    fn replicas(this: &Patience) -> Option<u32>;
+    fn replicas(this: &LockConfig) -> Option<u32>;
     #[wasm_bindgen(method, getter, js_name = replicasWithinMs)]
-    fn replicas_within_ms(this: &Patience) -> Option<f64>;
+    fn replicas_within_ms(this: &LockConfig) -> Option<f64>;
 }
 
 impl Lock {
     pub(crate) fn new(
         mut lock: web::Lock,
         ttl_ms: Option<f64>,
-        patience: Option<&Patience>,
+        patience: Option<&LockConfig>,
     ) -> Result<Self, JsValue> {
         let build = || {
             if let Some(ms) = ttl_ms {

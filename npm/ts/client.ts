@@ -5,9 +5,9 @@ import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
-import { instance, Remade } from "./instance.js";
+import { instance, Revivable } from "./instance.js";
 import { Lock, type LockOptions, type Maker, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
-import type { RawClient, RawPatience, RawRoad, RawSettings, Reply } from "./raw.js";
+import type { RawClient, RawLockConfig, RawBridgeConfig, RawSettings, Reply } from "./raw.js";
 
 /** What a `fetch` of the caller's own is called with. */
 export interface FetchInit {
@@ -119,7 +119,7 @@ export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | Sh
  * Making one sends nothing and needs nothing of the host, so it may be made at module level, or anew in each handler.
  */
 export class Client {
-  readonly #raw: Remade<RawClient>;
+  readonly #raw: Revivable<RawClient>;
   readonly #prefix: string;
   readonly #settings: ClientSettings;
 
@@ -130,7 +130,7 @@ export class Client {
     const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined };
     this.#prefix = settings.prefix ?? "";
     this.#settings = options;
-    this.#raw = new Remade(() => new (instance().raw.Client)(roads, "quorum" in options, settings));
+    this.#raw = new Revivable(() => new (instance().raw.Client)(roads, "quorum" in options, settings));
   }
 
   /**
@@ -148,7 +148,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const { ttl, patience } = checked(options, OF_A_LOCK, "a lock");
-    const raw = new Remade(() => this.#raw.get().value.lock(name, ttl, patience));
+    const raw = new Revivable(() => this.#raw.get().value.lock(name, ttl, patience));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
 
@@ -160,7 +160,7 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const { ttl, patience } = checked(options, OF_A_REENTRANT, "a reentrant lock");
-    const raw = new Remade(() => this.#raw.get().value.reentrant(name, owner, ttl, patience));
+    const raw = new Revivable(() => this.#raw.get().value.reentrant(name, owner, ttl, patience));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
   }
 
@@ -173,7 +173,7 @@ export class Client {
     text(name, "a semaphore's name");
     if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument("permits are a whole number, 1 or more");
     const { ttl, patience } = checked(options, OF_A_SEMAPHORE, "a semaphore");
-    const raw = new Remade(() => this.#raw.get().value.semaphore(name, permits, ttl, patience));
+    const raw = new Revivable(() => this.#raw.get().value.semaphore(name, permits, ttl, patience));
     const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -224,7 +224,7 @@ const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 
-function toRoads(options: ClientOptions): RawRoad[] {
+function toRoads(options: ClientOptions): RawBridgeConfig[] {
   if ("quorum" in options) {
     if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, credential }");
     return Array.from(options.quorum, toOneOfSeveral);
@@ -236,12 +236,12 @@ function toRoads(options: ClientOptions): RawRoad[] {
   return [toRoad(options)];
 }
 
-function toOneOfSeveral(bridge: BridgeOptions): RawRoad {
+function toOneOfSeveral(bridge: BridgeOptions): RawBridgeConfig {
   if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, credential }");
   return toRoad(known(bridge, BRIDGE, "a bridge"));
 }
 
-function toRoad(bridge: BridgeOptions): RawRoad {
+function toRoad(bridge: BridgeOptions): RawBridgeConfig {
   const { webdis } = bridge;
   const url = text(bridge.url, "url");
   if (webdis) known(webdis, WEBDIS, "webdis");
@@ -271,7 +271,7 @@ function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
   void Promise.resolve(event).then(onEvent).catch(() => {});
 }
 
-function checked(options: LockOptions, names: Names<LockOptions> | Names<SemaphoreOptions> | Names<ReentrantOptions>, what: string): { readonly ttl: number | undefined; readonly patience: RawPatience } {
+function checked(options: LockOptions, names: Names<LockOptions> | Names<SemaphoreOptions> | Names<ReentrantOptions>, what: string): { readonly ttl: number | undefined; readonly patience: RawLockConfig } {
   known(options, names, what);
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");

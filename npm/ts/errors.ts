@@ -392,7 +392,7 @@ export function indexed(error: CommandFailedError, index: number): CommandFailed
 
 const LONGEST_NAME = 100;
 
-/** As src/quoted.rs does it: cut short, and without what would change how the text around it looks. */
+/** As src/redact.rs does it: cut short, and without what would change how the text around it looks. */
 export function quoted(name: string): string {
   const chars = [...name];
   const shown = chars.slice(0, LONGEST_NAME).join("");

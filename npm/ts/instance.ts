@@ -105,7 +105,7 @@ export class Instance {
 }
 
 /** Something of the module's that is made anew when the module had to be. */
-export class Remade<T> {
+export class Revivable<T> {
   readonly #make: () => T;
   #made: { readonly instance: Instance; readonly value: T } | undefined;
 

@@ -4,7 +4,7 @@ import { text } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import type { Host } from "./driver.js";
 import type { LockEvent } from "./event.js";
-import { type Instance, instance, Remade } from "./instance.js";
+import { type Instance, instance, Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, RawSteps, Reply } from "./raw.js";
 
@@ -89,7 +89,7 @@ export interface Home extends Maker {
 
 /** @internal One acquisition that several callers ask for, one after the other. The twin of src/acquisition.rs, which says why. */
 export class Acquisition {
-  readonly #raw = new Remade<RawAcquisition>(() => new (instance().raw.Acquisition)());
+  readonly #raw = new Revivable<RawAcquisition>(() => new (instance().raw.Acquisition)());
 
   get raw(): RawAcquisition {
     return this.#raw.get().value;
@@ -108,11 +108,11 @@ export class Lock {
   readonly name: string;
   /** Its key in Redis: what errors call it. */
   readonly #key: string;
-  readonly #raw: Remade<RawLock>;
+  readonly #raw: Revivable<RawLock>;
   readonly #options: LockOptions;
   readonly #maker: Maker;
 
-  private constructor(name: string, key: string, raw: Remade<RawLock>, options: LockOptions, maker: Maker) {
+  private constructor(name: string, key: string, raw: Revivable<RawLock>, options: LockOptions, maker: Maker) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
@@ -121,7 +121,7 @@ export class Lock {
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Remade<RawLock>, options: LockOptions, maker: Maker): Lock {
+  static of(name: string, key: string, raw: Revivable<RawLock>, options: LockOptions, maker: Maker): Lock {
     return new Lock(name, key, raw, options, maker);
   }
 

@@ -55,14 +55,14 @@ export interface RawSettings {
 }
 
 /** Where a bridge is, and what proves that one may use it. */
-export interface RawRoad {
+export interface RawBridgeConfig {
   readonly id?: string;
   readonly url: string;
   readonly secret: string;
   readonly user?: string | undefined;
 }
 
-export interface RawPatience {
+export interface RawLockConfig {
   readonly waitMs?: number | undefined;
   readonly maxRequests?: number | undefined;
   readonly fair?: boolean | undefined;
@@ -73,9 +73,9 @@ export interface RawPatience {
 }
 
 export interface RawClient {
-  lock(name: string, ttlMs?: number, patience?: RawPatience): RawLock;
-  reentrant(name: string, owner: string, ttlMs?: number, patience?: RawPatience): RawLock;
-  semaphore(name: string, permits: number, ttlMs?: number, patience?: RawPatience): RawLock;
+  lock(name: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
+  reentrant(name: string, owner: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
+  semaphore(name: string, permits: number, ttlMs?: number, patience?: RawLockConfig): RawLock;
   read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
 }
 
@@ -131,6 +131,6 @@ export interface RawLease {
 }
 
 export interface Raw {
-  readonly Client: new (roads: readonly RawRoad[], isQuorum: boolean, settings: RawSettings) => RawClient;
+  readonly Client: new (roads: readonly RawBridgeConfig[], isQuorum: boolean, settings: RawSettings) => RawClient;
   readonly Acquisition: new () => RawAcquisition;
 }

@@ -8,7 +8,7 @@ use super::{Access, answer, json};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::percent;
-use crate::quoted;
+use crate::redact;
 use crate::transport::Response;
 
 pub(super) fn access(credential: &str) -> Result<Access, Error> {
@@ -82,7 +82,7 @@ const PASSED_ON: &str = "Failed to execute Redis command: ";
 
 /// An error with a status that blames the request: what Redis said, or what a bridge says of a request that it did not take.
 fn error_of(text: String) -> Result<Reply, Error> {
-    if quoted::contains(&text, "authorization header") {
+    if redact::contains(&text, "authorization header") {
         Err(Error::unauthorized(text))
     } else if text.starts_with("Invalid ") {
         Err(Error::refused(text, false))

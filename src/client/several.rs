@@ -6,7 +6,7 @@ use super::Client;
 use crate::bridge::Bridge;
 use crate::error::Error;
 use crate::runtime::Runtime;
-use crate::topology::Reach;
+use crate::topology::Layout;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -51,7 +51,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             "a quorum",
             "bridges with an address of its own each",
         )?;
-        Ok(Self::over(bridges, Reach::Majority, transport, runtime))
+        Ok(Self::over(bridges, Layout::Quorum, transport, runtime))
     }
 
     /// A client that spreads its locks over several bridges by their names, for loads that outgrow one Redis. Each bridge has
@@ -79,8 +79,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             "a sharded client",
             "bridges with an id of its own each",
         )?;
-        let reach = Reach::ByName(ids.into());
-        Ok(Self::over(bridges, reach, transport, runtime))
+        let layout = Layout::Sharded(ids.into());
+        Ok(Self::over(bridges, layout, transport, runtime))
     }
 
     /// Of a [quorum](Client::quorum): for how long a Redis that was started has no say, since it may have come back without the

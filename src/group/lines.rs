@@ -9,8 +9,8 @@ use super::slot::Slot;
 use crate::acquisition::Acquisition;
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::race::{First, race};
 use crate::runtime::{Runtime, Task};
+use crate::select::{Either, select};
 use crate::token::Token;
 use crate::transport::Transport;
 
@@ -101,9 +101,9 @@ impl<I, A> Lines<I, A> {
                 Duration::ZERO => pace.look,
                 left => pace.look.min(left),
             };
-            quiet = match race(ticket.slot.called(runtime), runtime.sleep(nap)).await {
-                First::Right(()) => quiet.saturating_add(nap),
-                First::Left(()) => Duration::ZERO,
+            quiet = match select(ticket.slot.called(runtime), runtime.sleep(nap)).await {
+                Either::Right(()) => quiet.saturating_add(nap),
+                Either::Left(()) => Duration::ZERO,
             };
             has_waited = true;
         }

@@ -16,8 +16,8 @@ use super::slot::Slot;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::race::{First, race};
 use crate::runtime::{Instant, Runtime, Task};
+use crate::select::{Either, select};
 use crate::transport::Transport;
 
 /// What an item comes to by what its reads found without the lock, if that is for good.
@@ -105,7 +105,7 @@ impl<I, A> Looks<I, A> {
                 Step::Wait => longest,
             };
             let called = place.slot.called(runtime);
-            let rang = matches!(race(called, runtime.sleep(nap)).await, First::Right(()));
+            let rang = matches!(select(called, runtime.sleep(nap)).await, Either::Right(()));
             is_late = rang && nap == longest;
         }
     }

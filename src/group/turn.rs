@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::Lease;
 use crate::lock::Lock;
-use crate::race::race;
 use crate::runtime::{Instant, Runtime};
+use crate::select::select;
 use crate::transport::Transport;
 
 /// A turn of items that `S` decides.
@@ -34,7 +34,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
             lock.runtime().sleep(beat).await;
         }
     };
-    race(work(section, &turn, lock, bound, habits), beats).await;
+    select(work(section, &turn, lock, bound, habits), beats).await;
     turn.hand_on(lock.runtime()).await;
 }
 

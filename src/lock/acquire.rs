@@ -8,7 +8,7 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::Error;
 use crate::lease::Lease;
-use crate::operation::{Acquire, Claim, Granted, Patience, TryAcquire, check_commands};
+use crate::operation::{Acquire, AcquireOptions, Claim, Granted, TryAcquire, check_commands};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -219,7 +219,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Error> {
         self.check_reads(reads)?;
-        let patience = Patience {
+        let patience = AcquireOptions {
             reads_in_any_case: true,
             ..self.patience_of(None)?
         };
@@ -244,11 +244,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(Acquire::inquiring(claim, patience))
     }
 
-    fn patience_of(&self, wait: Option<Duration>) -> Result<Patience, Error> {
+    fn patience_of(&self, wait: Option<Duration>) -> Result<AcquireOptions, Error> {
         if self.fair {
             self.kind.check_fair()?;
         }
-        Ok(Patience {
+        Ok(AcquireOptions {
             wait: wait.filter(|wait| !wait.is_zero()),
             max_requests: self.max_requests,
             fair: self.fair,

@@ -19,11 +19,11 @@ use super::{Claim, Cx, Hold, Input, Operation, Terms};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::runtime::Instant;
-use asking::{Asked, Asking};
+use asking::{AskOutcome, Asking};
 use candidate::Candidate;
 use waiting::Waiting;
 
-pub(crate) use candidate::Patience;
+pub(crate) use candidate::AcquireOptions;
 
 /// The lock is the claim's.
 pub(crate) struct Granted {
@@ -56,7 +56,7 @@ enum Phase {
 
 impl Acquire {
     /// One that reads the same with each request.
-    pub(crate) fn reading(claim: Claim, patience: Patience, reads: &[Command]) -> Self {
+    pub(crate) fn reading(claim: Claim, patience: AcquireOptions, reads: &[Command]) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, Some(reads)),
             phase: Phase::Asking(Box::new(Asking::new())),
@@ -64,7 +64,7 @@ impl Acquire {
     }
 
     /// One that asks its driver before each request what it is to read.
-    pub(crate) fn inquiring(claim: Claim, patience: Patience) -> Self {
+    pub(crate) fn inquiring(claim: Claim, patience: AcquireOptions) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, None),
             phase: Phase::Asking(Box::new(Asking::new())),
@@ -85,11 +85,11 @@ impl Acquire {
     fn first_answer(
         &mut self,
         cx: &mut Cx<'_>,
-        asked: Result<Asked, Error>,
+        asked: Result<AskOutcome, Error>,
     ) -> Option<Result<Granted, Error>> {
         let last = match asked {
-            Ok(Asked::Granted(granted)) => return Some(Ok(*granted)),
-            Ok(Asked::Held(found)) => Ok(found),
+            Ok(AskOutcome::Granted(granted)) => return Some(Ok(*granted)),
+            Ok(AskOutcome::Held(found)) => Ok(found),
             Err(error) => Err(error),
         };
         self.candidate.has_asked = true;
@@ -130,7 +130,7 @@ pub(crate) struct TryAcquire {
 }
 
 impl TryAcquire {
-    pub(crate) fn reading(claim: Claim, patience: Patience, reads: &[Command]) -> Self {
+    pub(crate) fn reading(claim: Claim, patience: AcquireOptions, reads: &[Command]) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, Some(reads)),
             asking: Asking::new(),
@@ -144,8 +144,8 @@ impl Operation for TryAcquire {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.asking.on(&mut self.candidate, cx, input)?;
         Some(match asked {
-            Ok(Asked::Granted(granted)) => Ok(Ok(*granted)),
-            Ok(Asked::Held(found)) => {
+            Ok(AskOutcome::Granted(granted)) => Ok(Ok(*granted)),
+            Ok(AskOutcome::Held(found)) => {
                 self.candidate.give_up(cx);
                 Ok(Err(found.contended.replies))
             }

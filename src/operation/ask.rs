@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::delivery::Delivery;
 use super::several::Several;
-use super::{Cx, Id, Input, Operation, Settled, Until};
+use super::{Completed, Cx, Id, Input, Operation, Until};
 use crate::error::Error;
-use crate::script::{Call, Verdict};
+use crate::script::{Call, ScriptReply};
 use crate::token::Session;
-use crate::topology::{Count, Judged, Reach, Topology};
+use crate::topology::{Count, Judged, Layout, Topology};
 
 /// Asks one bridge, or the majority of several.
 pub(crate) struct Ask<O>(Whom, PhantomData<fn() -> O>);
@@ -27,8 +27,8 @@ impl<O: Judged> Ask<O> {
         session: &Session,
         until: Until,
     ) -> Self {
-        let whom = match topology.reach {
-            Reach::One(node) => Whom::One(Delivery::new(
+        let whom = match topology.layout {
+            Layout::Single(node) => Whom::One(Delivery::new(
                 topology,
                 node,
                 call,
@@ -37,7 +37,7 @@ impl<O: Judged> Ask<O> {
                 O::check,
             )),
             // A lock that lives behind one by its name has the topology of that one.
-            Reach::Majority | Reach::ByName(_) => Whom::Several(Several::new(
+            Layout::Quorum | Layout::Sharded(_) => Whom::Several(Several::new(
                 topology,
                 call,
                 session,
@@ -58,19 +58,19 @@ impl<O: Judged> Ask<O> {
     }
 }
 
-fn decides<O: Judged>(answers: &[Verdict], count: Count) -> bool {
+fn decides<O: Judged>(answers: &[ScriptReply], count: Count) -> bool {
     judge::<O>(answers, count).is_some()
 }
 
-fn judge<O: Judged>(answers: &[Verdict], count: Count) -> Option<O> {
+fn judge<O: Judged>(answers: &[ScriptReply], count: Count) -> Option<O> {
     let answers: Vec<O> = answers.iter().flat_map(O::read).collect();
     O::judge(&answers, count)
 }
 
 impl<O: Judged> Operation for Ask<O> {
-    type Outcome = Settled<O>;
+    type Outcome = Completed<O>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<O>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<O>> {
         Some(match &mut self.0 {
             Whom::One(delivery) => delivery
                 .on(cx, input)?

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Ask, Cx, Input, Operation, Settled, Until};
+use super::{Ask, Completed, Cx, Input, Operation, Until};
 use crate::acquisition::Caller;
 use crate::command::{Command, Reply};
 use crate::error::Error;
@@ -147,7 +147,7 @@ impl GiveBack {
         }
     }
 
-    fn tell(&self, cx: &Cx<'_>, settled: &Settled<Option<Vec<Reply>>>) {
+    fn tell(&self, cx: &Cx<'_>, settled: &Completed<Option<Vec<Reply>>>) {
         let Some(tells_loss) = self.lease else {
             return;
         };

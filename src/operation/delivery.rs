@@ -1,7 +1,7 @@
 //! One call to one bridge, sent again while that makes sense: the only operation that sends commands.
 //!
 //! ```text
-//! New ── Started ──▶ Asked ── Answered ──▶ settled
+//! New ── Started ──▶ AskOutcome ── Answered ──▶ settled
 //!                    ▲  │ ▲                   ▲
 //!                    │  │ └ script unknown    │ too late
 //!                    │  ▼ lost                │
@@ -19,7 +19,7 @@ use crate::error::{BadResponse, Error};
 use crate::event::EventKind;
 use crate::replicas::Replicas;
 use crate::runtime::Instant;
-use crate::script::{self, Call, Verdict};
+use crate::script::{self, Call, ScriptReply};
 use crate::token::Session;
 use crate::topology::{Node, Topology};
 use crate::transport::{Response, TransportError};
@@ -41,14 +41,14 @@ pub(super) struct Delivery {
 
 enum Phase {
     New,
-    Asked(Asked),
+    AskOutcome(AskOutcome),
     /// Until it is sent again, after it got lost like this.
     Pausing(Id, Error),
-    Settled,
+    Completed,
 }
 
 /// A request under way.
-struct Asked {
+struct AskOutcome {
     id: Id,
     nonce: String,
     /// It names a script that Redis may not know.
@@ -59,7 +59,7 @@ struct Asked {
 }
 
 /// Whether an answer is one to this call.
-pub(super) type Check = fn(&Verdict) -> Result<(), Error>;
+pub(super) type Check = fn(&ScriptReply) -> Result<(), Error>;
 
 impl Delivery {
     pub(super) fn new(
@@ -88,12 +88,12 @@ impl Delivery {
     /// What it waits for.
     pub(super) const fn waits_for(&self) -> Option<Id> {
         match &self.phase {
-            Phase::Asked(Asked { id, .. }) | Phase::Pausing(id, _) => Some(*id),
-            Phase::New | Phase::Settled => None,
+            Phase::AskOutcome(AskOutcome { id, .. }) | Phase::Pausing(id, _) => Some(*id),
+            Phase::New | Phase::Completed => None,
         }
     }
 
-    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Settled<Verdict>> {
+    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed<ScriptReply>> {
         self.asked_at = cx.now;
         let limit = self.repeats.limit(cx.now).min(self.request_limit());
         let nonce = self.session.nonce(self.topology.count_request());
@@ -106,7 +106,7 @@ impl Delivery {
         nonce: String,
         names_script: bool,
         limit: Duration,
-    ) -> Option<Settled<Verdict>> {
+    ) -> Option<Completed<ScriptReply>> {
         self.requests += 1;
         let bridge = self.bridge();
         let (verb, script) = match names_script {
@@ -121,7 +121,7 @@ impl Delivery {
                 Err(error) => return self.came_to(cx, Err(error)),
             },
         };
-        self.phase = Phase::Asked(Asked {
+        self.phase = Phase::AskOutcome(AskOutcome {
             id: cx.send(&self.topology, self.node, post),
             nonce,
             names_script,
@@ -134,9 +134,9 @@ impl Delivery {
     fn answered(
         &mut self,
         cx: &mut Cx<'_>,
-        asked: Asked,
+        asked: AskOutcome,
         response: Result<Response, TransportError>,
-    ) -> Option<Settled<Verdict>> {
+    ) -> Option<Completed<ScriptReply>> {
         let reply = response
             .map_err(|error| unanswered(error, asked.limit))
             .and_then(|response| self.read(&response));
@@ -168,7 +168,7 @@ impl Delivery {
     }
 
     /// A lock counts as held only once it is replicated as the call asks.
-    fn judge(&self, reply: Reply, waited: Reply, nonce: &str) -> Result<Verdict, Error> {
+    fn judge(&self, reply: Reply, waited: Reply, nonce: &str) -> Result<ScriptReply, Error> {
         let verdict = script::verdict(reply, nonce)?;
         if let Some(replicas) = self.call.replicas().filter(|_| verdict.is_yes()) {
             replicas.check(waited)?;
@@ -181,8 +181,8 @@ impl Delivery {
     fn came_to(
         &mut self,
         cx: &mut Cx<'_>,
-        outcome: Result<Verdict, Error>,
-    ) -> Option<Settled<Verdict>> {
+        outcome: Result<ScriptReply, Error>,
+    ) -> Option<Completed<ScriptReply>> {
         let outcome = outcome
             .map_err(|error| self.call.name_in(error))
             .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
@@ -198,12 +198,12 @@ impl Delivery {
         Some(self.settled(outcome))
     }
 
-    fn settled(&mut self, outcome: Result<Verdict, Error>) -> Settled<Verdict> {
-        self.phase = Phase::Settled;
-        Settled {
+    fn settled(&mut self, outcome: Result<ScriptReply, Error>) -> Completed<ScriptReply> {
+        self.phase = Phase::Completed;
+        Completed {
             begun_at: self.begun_at,
             asked_at: self.asked_at,
-            strays: self.repeats.may_have_run(),
+            earlier_may_run: self.repeats.may_have_run(),
             requests: self.requests,
             outcome: self.repeats.settle(outcome),
         }
@@ -228,15 +228,15 @@ impl Delivery {
 }
 
 impl Operation for Delivery {
-    type Outcome = Settled<Verdict>;
+    type Outcome = Completed<ScriptReply>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Verdict>> {
-        match (std::mem::replace(&mut self.phase, Phase::Settled), input) {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<ScriptReply>> {
+        match (std::mem::replace(&mut self.phase, Phase::Completed), input) {
             (Phase::New, Input::Started) => {
                 self.begun_at = cx.now;
                 self.ask(cx)
             }
-            (Phase::Asked(asked), Input::Answered(id, response)) if asked.id == id => {
+            (Phase::AskOutcome(asked), Input::Answered(id, response)) if asked.id == id => {
                 self.answered(cx, asked, response)
             }
             // The host may have stood still meanwhile, and what comes too late must not leave.
@@ -284,25 +284,25 @@ fn unanswered(error: TransportError, timeout: Duration) -> Error {
 }
 
 /// How a call ended.
-pub(crate) struct Settled<O> {
+pub(crate) struct Completed<O> {
     pub(crate) outcome: Result<O, Error>,
     /// Before its first request left.
     pub(crate) begun_at: Instant,
     /// Before the request that was answered left: what a deadline is computed from.
     pub(crate) asked_at: Instant,
     /// Whether a request before the last one may yet be executed.
-    pub(crate) strays: bool,
+    pub(crate) earlier_may_run: bool,
     /// How often it was sent.
     pub(crate) requests: u32,
 }
 
-impl<O> Settled<O> {
-    pub(crate) fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Settled<P> {
-        Settled {
+impl<O> Completed<O> {
+    pub(crate) fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Completed<P> {
+        Completed {
             outcome: self.outcome.and_then(read),
             begun_at: self.begun_at,
             asked_at: self.asked_at,
-            strays: self.strays,
+            earlier_may_run: self.earlier_may_run,
             requests: self.requests,
         }
     }

@@ -7,7 +7,7 @@ use super::backoff::Backoff;
 use super::deadline;
 use crate::error::Error;
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{Call, RECEIPT_LIFE, Verdict};
+use crate::script::{Call, RECEIPT_LIFE, ScriptReply};
 
 /// The requests of one operation.
 pub(super) struct Repeats {
@@ -46,7 +46,7 @@ impl Repeats {
 
     /// What an answer is worth that came `now`, which is past [`Repeats::limit`] if the host stood
     /// still: by then "it was not held" may be what the first request did.
-    pub(super) fn check(&self, verdict: Verdict, now: Instant) -> Result<Verdict, Error> {
+    pub(super) fn check(&self, verdict: ScriptReply, now: Instant) -> Result<ScriptReply, Error> {
         match (&self.lost, self.receipt_end()) {
             (Some((_, error)), Some(end)) if end <= now && !verdict.is_yes() => Err(error.clone()),
             _ => Ok(verdict),
@@ -91,7 +91,10 @@ impl Repeats {
     }
 
     /// What came of it all, by what came of the last request.
-    pub(super) fn settle(&mut self, outcome: Result<Verdict, Error>) -> Result<Verdict, Error> {
+    pub(super) fn settle(
+        &mut self,
+        outcome: Result<ScriptReply, Error>,
+    ) -> Result<ScriptReply, Error> {
         match (outcome, self.lost.take()) {
             (Err(refusal), Some((_, lost))) => Err(refusal.behind(lost)),
             (outcome, _) => outcome,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::delivery::{Check, Delivery};
-use super::{Cx, Id, Input, Operation, Settled, Until};
+use super::{Completed, Cx, Id, Input, Operation, Until};
 use crate::error::Error;
 use crate::runtime::Instant;
-use crate::script::{Call, Verdict};
+use crate::script::{Call, ScriptReply};
 use crate::token::Session;
 use crate::topology::{Count, Topology};
 
@@ -19,17 +19,17 @@ pub(super) struct Several {
     check: Check,
     decides: Decides,
     asked: Vec<Delivery>,
-    answers: Vec<Verdict>,
+    answers: Vec<ScriptReply>,
     failure: Option<Error>,
     requests: u32,
     begun_at: Option<Instant>,
 }
 
 /// Whether the answers so far amount to something.
-pub(super) type Decides = fn(&[Verdict], Count) -> bool;
+pub(super) type Decides = fn(&[ScriptReply], Count) -> bool;
 
 /// The answers that amount to something, and of how many.
-pub(super) type Answers = (Vec<Verdict>, Count);
+pub(super) type Answers = (Vec<ScriptReply>, Count);
 
 const NO_BRIDGES: Error = Error::unexpected("no bridge was asked");
 
@@ -84,11 +84,15 @@ impl Several {
         }
     }
 
-    fn heard(&mut self, cx: &mut Cx<'_>, settled: Settled<Verdict>) -> Option<Settled<Answers>> {
+    fn heard(
+        &mut self,
+        cx: &mut Cx<'_>,
+        settled: Completed<ScriptReply>,
+    ) -> Option<Completed<Answers>> {
         self.requests = self.requests.max(settled.requests);
         match settled.outcome {
             Ok(answer) => self.answers.push(answer),
-            Err(error) => self.failure = Some(graver(self.failure.take(), error)),
+            Err(error) => self.failure = Some(worse_error(self.failure.take(), error)),
         }
         let (bridges, pending) = (self.topology.nodes().len(), self.asked.len());
         let count = Count {
@@ -104,7 +108,7 @@ impl Several {
         self.give_up_if_all_answered(cx)
     }
 
-    fn give_up_if_all_answered(&mut self, cx: &Cx<'_>) -> Option<Settled<Answers>> {
+    fn give_up_if_all_answered(&mut self, cx: &Cx<'_>) -> Option<Completed<Answers>> {
         self.asked.is_empty().then(|| {
             let failure = self.failure.take();
             self.settled(
@@ -123,22 +127,22 @@ impl Several {
         }
     }
 
-    fn settled(&self, cx: &Cx<'_>, outcome: Result<Answers, Error>) -> Settled<Answers> {
+    fn settled(&self, cx: &Cx<'_>, outcome: Result<Answers, Error>) -> Completed<Answers> {
         let begun_at = self.begun_at.unwrap_or(cx.now);
-        Settled {
+        Completed {
             outcome,
             begun_at,
             asked_at: begun_at,
-            strays: true,
+            earlier_may_run: true,
             requests: self.requests,
         }
     }
 }
 
 impl Operation for Several {
-    type Outcome = Settled<Answers>;
+    type Outcome = Completed<Answers>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Answers>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<Answers>> {
         if let Input::Started = input {
             self.begin(cx);
             // All are asked before what one of them comes to at once is judged.
@@ -172,7 +176,11 @@ impl Operation for Others {
 }
 
 /// Tells whoever waits for it what happened, and takes it out of `asked` once it is done.
-fn pass_on(asked: &mut Vec<Delivery>, cx: &mut Cx<'_>, input: Input) -> Option<Settled<Verdict>> {
+fn pass_on(
+    asked: &mut Vec<Delivery>,
+    cx: &mut Cx<'_>,
+    input: Input,
+) -> Option<Completed<ScriptReply>> {
     let id = input.id()?;
     let waits = |delivery: &Delivery| delivery.waits_for() == Some(id);
     let at = asked.iter().position(waits)?;
@@ -182,7 +190,7 @@ fn pass_on(asked: &mut Vec<Delivery>, cx: &mut Cx<'_>, input: Input) -> Option<S
 }
 
 /// Of two failures the one that leaves open what happened: unknown is not no.
-fn graver(before: Option<Error>, error: Error) -> Error {
+fn worse_error(before: Option<Error>, error: Error) -> Error {
     before
         .filter(|before| before.is_outcome_unknown() || !error.is_outcome_unknown())
         .unwrap_or(error)

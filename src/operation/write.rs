@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::{Aim, Hold, Writing};
-use super::{Ask, Cx, Id, Input, Operation, Settled, Until};
+use super::{Ask, Completed, Cx, Id, Input, Operation, Until};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::script::{self, Call, Renewed};
@@ -174,7 +174,7 @@ impl Write {
         &mut self,
         cx: &mut Cx<'_>,
         term: Term,
-        settled: Settled<Option<Renewed>>,
+        settled: Completed<Option<Renewed>>,
     ) -> Result<Vec<Reply>, Error> {
         // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
         let renewed_at = match self.writing {

@@ -8,7 +8,7 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::kind::{Kind, READ, Script};
 use crate::name::Name;
-use crate::quoted;
+use crate::redact;
 use crate::replicas::Replicas;
 use crate::token::{Session, Token};
 
@@ -263,7 +263,7 @@ impl Call {
     pub(crate) fn redact(&self, text: &str) -> String {
         self.secret.as_ref().map_or_else(
             || text.to_owned(),
-            |token| quoted::without(token.expose(), text),
+            |token| redact::without(token.expose(), text),
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::outcome::{Outcome, SHAPE, Verdict, duration, number};
+use super::outcome::{Outcome, SHAPE, ScriptReply, duration, number};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::label;
@@ -42,7 +42,7 @@ pub struct Holder {
 }
 
 impl Outcome for Inspection {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
+    fn read(reply: &ScriptReply) -> Result<Self, Error> {
         let replies = Vec::<Reply>::read(reply)?;
         let [holder, count, left, fence, waiters, missing, several @ ..] = replies.as_slice()
         else {

@@ -5,15 +5,15 @@ use std::time::Duration;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::label;
-use crate::quoted;
+use crate::redact;
 use crate::resp;
 
 /// What the reply of a script says.
 pub(crate) trait Outcome: Send + Sized + 'static {
-    fn read(reply: &Verdict) -> Result<Self, Error>;
+    fn read(reply: &ScriptReply) -> Result<Self, Error>;
 
     /// Whether it says anything of the kind.
-    fn check(reply: &Verdict) -> Result<(), Error> {
+    fn check(reply: &ScriptReply) -> Result<(), Error> {
         Self::read(reply).map(drop)
     }
 }
@@ -48,7 +48,7 @@ pub(crate) struct Contended {
 }
 
 impl Outcome for Acquired {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
+    fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [fence, results]) => Ok(Self::Granted {
                 fence: number(fence).ok_or(SHAPE)?,
@@ -74,7 +74,7 @@ impl Outcome for Acquired {
 
 /// The replies of the commands.
 impl Outcome for Vec<Reply> {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
+    fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [results]) => results_of(results),
             _ => Err(SHAPE),
@@ -84,7 +84,7 @@ impl Outcome for Vec<Reply> {
 
 /// The replies of the commands, or `None` if the lease is lost.
 impl Outcome for Option<Vec<Reply>> {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
+    fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [results]) => results_of(results).map(Some),
             (0, []) => Ok(None),
@@ -106,7 +106,7 @@ pub(crate) struct Renewed {
 
 /// What the lease has, or `None` if it is lost.
 impl Outcome for Option<Renewed> {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
+    fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [renewed]) => renewed_of(renewed.as_str().ok_or(SHAPE)?).map(Some),
             (0, []) => Ok(None),
@@ -134,7 +134,7 @@ fn renewed_of(text: &str) -> Result<Renewed, Error> {
 
 /// Yes or no.
 impl Outcome for bool {
-    fn read(reply: &Verdict) -> Result<Self, Error> {
+    fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, []) => Ok(true),
             (0, []) => Ok(false),
@@ -145,7 +145,7 @@ impl Outcome for bool {
 
 /// A reply whose nonce was right: the verdict, and what follows the nonce.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct ScriptReply {
     verdict: i64,
     rest: Vec<Reply>,
 }
@@ -153,7 +153,7 @@ pub(crate) struct Verdict {
 pub(super) const SHAPE: Error = Error::unexpected("not the reply of this script");
 
 /// Takes a reply apart. One without this request's nonce is another's, whatever it says.
-pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
+pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Error> {
     let mut rest = match reply {
         Reply::Array(elements) => elements,
         Reply::Error(text) => return Err(refusal(text)),
@@ -166,10 +166,10 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<Verdict, Error> {
         return Err(Error::unexpected("the reply to another request"));
     }
     rest.drain(..2);
-    Ok(Verdict { verdict, rest })
+    Ok(ScriptReply { verdict, rest })
 }
 
-impl Verdict {
+impl ScriptReply {
     /// Whether the lock is the caller's, or was until now.
     pub(crate) const fn is_yes(&self) -> bool {
         self.verdict == 1
@@ -279,7 +279,7 @@ pub(crate) fn is_error_of_redis(text: &str) -> bool {
 fn is_raised(text: &str) -> bool {
     text.starts_with(RAISED)
         || text.starts_with("ERR user_script:")
-        || quoted::contains(text, "@user_script")
+        || redact::contains(text, "@user_script")
 }
 
 /// The code with which Redis began `text`; empty where it does not begin with one, however often one stands in it.

@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::operation::{BeginKeeping, EndKeeping, Granted, Hold, Keep, Settled, Why, Write};
+use crate::operation::{BeginKeeping, Completed, EndKeeping, Granted, Hold, Keep, Why, Write};
 use crate::read::reading;
 use crate::runtime::{Instant, Runtime};
 use crate::script::Inspection;
@@ -102,7 +102,7 @@ impl Lock<Fetch, Host> {
     }
 }
 
-fn outcome<O>(settled: Settled<O>) -> Result<O, Error> {
+fn outcome<O>(settled: Completed<O>) -> Result<O, Error> {
     settled.outcome
 }
 

@@ -3,8 +3,8 @@
 use edgelock::{EntropyUnavailable, Runtime, Transport};
 use serde::Serialize;
 
-use crate::chance;
 use crate::day::Day;
+use crate::draw;
 use crate::problem::Problem;
 use crate::shop::Shop;
 use crate::tickets::{Drawn, LotteryNow, Tickets, names};
@@ -33,7 +33,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         if let Some(drawn) = &now.drawn {
             return Ok(Draw::new(day, "drawn_before", Some(drawn)));
         }
-        let places = chance::draw(now.entrants, WINNERS, || random_number(random))
+        let places = draw::draw(now.entrants, WINNERS, || random_number(random))
             .map_err(|EntropyUnavailable| entropy_unavailable())?;
         // A list only grows: whoever has a place keeps it.
         let winners = lease

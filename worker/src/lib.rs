@@ -1,13 +1,13 @@
 //! A flash sale and a lottery at the edge, and locks as a service: parse a request, call edgelock, shape a response.
 //!
-//! Everything but `event` is plain Rust that knows no JavaScript: [`Shop::admit`] looks at a [`Head`], and [`Shop::answer`] makes the [`Response`].
+//! Everything but `host` is plain Rust that knows no JavaScript: [`Shop::admit`] looks at a [`Head`], and [`Shop::answer`] makes the [`Response`].
 
 #[cfg(target_family = "wasm")]
-pub mod event;
+pub mod host;
 
-mod chance;
 mod config;
 mod day;
+mod draw;
 mod drawing;
 mod http;
 mod input;

@@ -6,7 +6,7 @@ use redis::{Pipeline, Value};
 
 use super::{Node, Scripts, send};
 use crate::dial::of_one;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 use crate::pace::{Load, name};
 use crate::refuse;
 
@@ -16,8 +16,8 @@ impl Node {
         &self,
         commands: &Arc<Pipeline>,
         is_quick: bool,
-    ) -> Result<Vec<Value>, Lost> {
-        let _place = (self.waits.try_acquire()).map_err(|_| Lost::TooManyWaits)?;
+    ) -> Result<Vec<Value>, NoReply> {
+        let _place = (self.waits.try_acquire()).map_err(|_| NoReply::TooManyWaits)?;
         let connection = self.spare().await?;
         let runs = match is_quick {
             true => vec![Arc::clone(commands)],
@@ -32,7 +32,7 @@ impl Node {
                         .await
                 }
                 // The next one may run while this one waits.
-                false => match self.within_time(&self.turn, Lost::NoTurn).await {
+                false => match self.within_time(&self.turn, NoReply::NoTurn).await {
                     Ok(_turn) => self.ask(&connection, &run, &load, Scripts::AreTimed).await,
                     Err(lost) => Err(lost),
                 },
@@ -51,12 +51,14 @@ impl Node {
     ///
     /// MULTI's own answer is awaited first: where Redis refuses it, to an account that may not, the
     /// commands that follow would be carried out one by one.
-    pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, Lost> {
+    pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let load = self.pace.load(&commands);
-        let _place = self.within_time(&self.transactions, Lost::NoTurn).await?;
+        let _place = self
+            .within_time(&self.transactions, NoReply::NoTurn)
+            .await?;
         let _turn = match load.is_quick {
             true => None,
-            false => Some(self.within_time(&self.turn, Lost::NoTurn).await?),
+            false => Some(self.within_time(&self.turn, NoReply::NoTurn).await?),
         };
         let connection = self.spare().await?;
         let begun = send(&connection, &of_one("MULTI"), 0).await?;

@@ -9,7 +9,7 @@ use super::Node;
 use super::reach::DIAL;
 use crate::dial::of_one;
 use crate::link::Link;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 
 impl Node {
     /// What keeps Redis from its work, if it does not answer now, or answers that it is busy.
@@ -37,14 +37,14 @@ impl Node {
         }
     }
 
-    async fn asked_for_health(&self) -> Result<(Value, Link), Lost> {
+    async fn asked_for_health(&self) -> Result<(Value, Link), NoReply> {
         let health = self.health.get(|| self.dial()).await?;
         let answered = health.value.ask(of_one("PING")).await;
         match answered.map(|mut replies| replies.pop()) {
             Ok(Some(answer)) => Ok((answer, health.value)),
             _ => {
                 self.health.forget(&health);
-                Err(Lost::Broken)
+                Err(NoReply::Broken)
             }
         }
     }

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::Node;
 use crate::dial::NoConnection;
 use crate::link::Link;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 use crate::reused::Reusable as _;
 
 /// A connection that takes longer to open is a failure, so that a dead Redis is reported soon.
@@ -18,7 +18,7 @@ pub(super) const DIAL: Duration = Duration::from_secs(1);
 const SPARES: usize = 16;
 
 impl Node {
-    pub(super) async fn spare(&self) -> Result<Link, Lost> {
+    pub(super) async fn spare(&self) -> Result<Link, NoReply> {
         let kept = {
             let mut spares = self.spares();
             spares.retain(Link::is_open);
@@ -37,7 +37,7 @@ impl Node {
         }
     }
 
-    pub(super) async fn dial(&self) -> Result<Link, Lost> {
+    pub(super) async fn dial(&self) -> Result<Link, NoReply> {
         self.within_dial(self.server.connection(self.limits.timeout))
             .await
     }
@@ -45,7 +45,7 @@ impl Node {
     pub(super) async fn within_dial<T>(
         &self,
         opening: impl Future<Output = Result<T, NoConnection>>,
-    ) -> Result<T, Lost> {
+    ) -> Result<T, NoReply> {
         let opened = timeout(DIAL, opening).await;
         let opened = opened
             .unwrap_or_else(|_| Err(NoConnection::Other(format!("no answer within {DIAL:?}"))));
@@ -57,15 +57,15 @@ impl Node {
     }
 
     /// Says so in the log, once for each reason until Redis is back.
-    pub(super) fn unreachable(&self, reason: &NoConnection) -> Lost {
+    pub(super) fn unreachable(&self, reason: &NoConnection) -> NoReply {
         let text = reason.to_string();
         let known = self.away().replace(text.clone());
         if known.as_ref() != Some(&text) {
             tracing::error!(%reason, "redis cannot be reached");
         }
         match reason {
-            NoConnection::NoPassword | NoConnection::WrongPassword => Lost::NotLetIn,
-            NoConnection::Other(_) => Lost::Unreachable,
+            NoConnection::NoPassword | NoConnection::WrongPassword => NoReply::NotLetIn,
+            NoConnection::Other(_) => NoReply::Unreachable,
         }
     }
 

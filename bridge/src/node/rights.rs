@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError};
 use redis::{Pipeline, Value};
 
 use super::Node;
-use crate::lost::Lost;
+use crate::no_reply::NoReply;
 
 impl Node {
     /// Whether Redis says that the command called `name` only reads. Redis is asked once for each
     /// that does.
-    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, Lost> {
+    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, NoReply> {
         let known = self
             .read_only
             .read()

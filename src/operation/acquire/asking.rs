@@ -14,7 +14,7 @@ use super::candidate::{Candidate, Grant};
 use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;
-use crate::operation::{Ask, Id, Operation, Settled, Until};
+use crate::operation::{Ask, Completed, Id, Operation, Until};
 use crate::runtime::Instant;
 use crate::script::{Acquired, Call, Contended, Reads};
 use crate::token::Session;
@@ -37,7 +37,7 @@ enum Step {
     Vote(Question),
     Raise(Ask<bool>, Grant),
     /// After a vote that came to this.
-    Pause(Id, Result<Asked, Error>),
+    Pause(Id, Result<AskOutcome, Error>),
     Done,
 }
 
@@ -45,27 +45,27 @@ enum Step {
 struct Question(Ask<Acquired>, bool);
 
 /// What came of it.
-pub(super) enum Asked {
+pub(super) enum AskOutcome {
     Granted(Box<Granted>),
-    Held(Found),
+    Held(HeldBy),
 }
 
 /// What an answer said of a lock that another holds.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct HeldBy {
     pub(super) contended: Contended,
     /// Before the request left, and how long its answer took.
     pub(super) asked_at: Instant,
     pub(super) round_trip: Duration,
 }
 
-/// As [`Asked`], with a grant that may have to be confirmed.
+/// As [`AskOutcome`], with a grant that may have to be confirmed.
 enum Answer {
     Granted(Grant),
-    Held(Found),
+    Held(HeldBy),
 }
 
-type Outcome = Option<Result<Asked, Error>>;
+type Outcome = Option<Result<AskOutcome, Error>>;
 
 impl Asking {
     pub(super) const fn new() -> Self {
@@ -171,9 +171,9 @@ impl Asking {
         until: Until,
         step: fn(Question) -> Step,
     ) -> Outcome {
-        let was_exposed = std::mem::replace(&mut who.exposed, true);
+        let needed_cleanup = std::mem::replace(&mut who.needs_cleanup, true);
         let ask = Ask::new(topology, who.call.clone(), &who.claim.session, until);
-        self.step = step(Question(ask, was_exposed));
+        self.step = step(Question(ask, needed_cleanup));
         // It may be refused before it was sent.
         self.on(who, cx, Input::Started)
     }
@@ -183,7 +183,7 @@ impl Asking {
     fn raise(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
         let raise = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
         let Some(call) = raise else {
-            return Some(Ok(Asked::Granted(Box::new(who.granted(cx, grant)))));
+            return Some(Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant)))));
         };
         let ask = who.claim.ask(call.into(), Until::Deadline(grant.deadline));
         self.step = Step::Raise(ask, grant);
@@ -195,7 +195,7 @@ impl Asking {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        asked: Result<Asked, Error>,
+        asked: Result<AskOutcome, Error>,
     ) -> Outcome {
         if let Err(error) = renew_token(who, cx) {
             return Some(Err(error));
@@ -221,16 +221,16 @@ impl Question {
         cx: &mut Cx<'_>,
         input: Input,
     ) -> Option<Result<Answer, Error>> {
-        let Self(ask, was_exposed) = self;
-        let Settled {
+        let Self(ask, needed_cleanup) = self;
+        let Completed {
             outcome,
             asked_at,
-            strays,
+            earlier_may_run,
             requests,
             ..
         } = ask.on(cx, input)?;
         who.requests += requests;
-        let exposed_before = *was_exposed || strays;
+        let needed_cleanup_before = *needed_cleanup || earlier_may_run;
         Some(match outcome {
             Ok(Acquired::Granted { fence, replies }) => {
                 let deadline = crate::operation::deadline(asked_at, who.claim.ttl);
@@ -246,15 +246,15 @@ impl Question {
                 }
             }
             Ok(Acquired::Held(contended)) => {
-                who.exposed = exposed_before || who.stands_in_queue();
-                Ok(Answer::Held(Found {
+                who.needs_cleanup = needed_cleanup_before || who.stands_in_queue();
+                Ok(Answer::Held(HeldBy {
                     contended,
                     asked_at,
                     round_trip: cx.now.since(asked_at),
                 }))
             }
             Ok(Acquired::Quarantined(retry_after)) => {
-                who.exposed = exposed_before;
+                who.needs_cleanup = needed_cleanup_before;
                 Err(Error::Quarantined {
                     lock: who.claim.lock(),
                     retry_after,
@@ -264,7 +264,7 @@ impl Question {
                 lock: who.claim.lock(),
             }),
             Err(error) => {
-                who.exposed = exposed_before || may_have_run(&error);
+                who.needs_cleanup = needed_cleanup_before || may_have_run(&error);
                 Err(error)
             }
         })
@@ -281,10 +281,10 @@ fn may_have_run(error: &Error) -> bool {
 }
 
 impl Answer {
-    fn settle(self, who: &mut Candidate, cx: &Cx<'_>) -> Asked {
+    fn settle(self, who: &mut Candidate, cx: &Cx<'_>) -> AskOutcome {
         match self {
-            Self::Granted(grant) => Asked::Granted(Box::new(who.granted(cx, grant))),
-            Self::Held(found) => Asked::Held(found),
+            Self::Granted(grant) => AskOutcome::Granted(Box::new(who.granted(cx, grant))),
+            Self::Held(found) => AskOutcome::Held(found),
         }
     }
 }
@@ -293,8 +293,8 @@ fn raised(
     who: &mut Candidate,
     cx: &Cx<'_>,
     grant: Grant,
-    settled: Settled<bool>,
-) -> Result<Asked, Error> {
+    settled: Completed<bool>,
+) -> Result<AskOutcome, Error> {
     who.requests += settled.requests;
     let lock = || who.claim.lock();
     if !settled.outcome? {
@@ -303,7 +303,7 @@ fn raised(
     if grant.deadline <= cx.now {
         return Err(Error::Expired { lock: lock() });
     }
-    Ok(Asked::Granted(Box::new(who.granted(cx, grant))))
+    Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant))))
 }
 
 fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Error> {

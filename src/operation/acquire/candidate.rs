@@ -14,7 +14,7 @@ use crate::runtime::Instant;
 use crate::script::{self, Call, Contended, Reads, Waiter};
 
 /// How patient an acquisition is.
-pub(crate) struct Patience {
+pub(crate) struct AcquireOptions {
     /// For how long it waits, if it does.
     pub(crate) wait: Option<Duration>,
     pub(crate) max_requests: u32,
@@ -26,16 +26,16 @@ pub(crate) struct Patience {
 pub(super) struct Candidate {
     pub(super) claim: Claim,
     pub(super) call: Arc<Call>,
-    pub(super) patience: Patience,
+    pub(super) patience: AcquireOptions,
     /// What is to be read is asked for anew before each request.
     inquires: bool,
     waiter: Option<Waiter>,
     /// Where it may hear of its turn.
     pub(super) channel: Option<String>,
     /// Whether a lease that was handed over is complete, or something is still to be asked for.
-    pub(super) takes_over: bool,
+    pub(super) accepts_handover: bool,
     /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
-    pub(super) exposed: bool,
+    pub(super) needs_cleanup: bool,
     pub(super) requests: u32,
     /// How often it asked several bridges.
     pub(super) tries: u32,
@@ -50,7 +50,11 @@ const REQUESTS_OF_A_WAIT: u32 = 4;
 
 impl Candidate {
     /// Without `reads` it asks for them.
-    pub(super) fn new(mut claim: Claim, mut patience: Patience, reads: Option<&[Command]>) -> Self {
+    pub(super) fn new(
+        mut claim: Claim,
+        mut patience: AcquireOptions,
+        reads: Option<&[Command]>,
+    ) -> Self {
         let own = own_place(&claim, &patience);
         let Place {
             ttl,
@@ -66,9 +70,9 @@ impl Candidate {
         let fixed = reads.unwrap_or_default();
         Self {
             call: call(&claim, &patience, waiter.as_ref(), fixed),
-            takes_over: takes_over(&claim, waiter.as_ref(), fixed),
+            accepts_handover: accepts_handover(&claim, waiter.as_ref(), fixed),
             inquires: reads.is_none(),
-            exposed: false,
+            needs_cleanup: false,
             requests: 0,
             tries: 0,
             has_asked: false,
@@ -95,7 +99,7 @@ impl Candidate {
         self.claim.check_commands(&reads)?;
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.patience, waiter, &reads);
-        self.takes_over = takes_over(&self.claim, waiter, &reads);
+        self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);
         Ok(())
     }
 
@@ -112,7 +116,7 @@ impl Candidate {
             ahead: found.ahead,
             label: found.label,
             retry_after: estimate.unwrap_or(at_expiry),
-            requests: self.requests.saturating_add(self.exposed.into()),
+            requests: self.requests.saturating_add(self.needs_cleanup.into()),
         }
     }
 
@@ -131,7 +135,7 @@ impl Candidate {
 
     /// It has the lock; whoever gets the grant answers for the token now.
     pub(super) fn granted(&mut self, cx: &Cx<'_>, granted: Grant) -> Granted {
-        self.exposed = false;
+        self.needs_cleanup = false;
         self.waits = false;
         let waited = cx.now.since(self.claim.since);
         let requests = self.requests;
@@ -164,7 +168,7 @@ impl Candidate {
 
     /// Gives up all that was asked for with its token, whatever became of it, if there is anything.
     pub(super) fn abandon(&mut self, cx: &mut Cx<'_>) -> bool {
-        let is_due = std::mem::take(&mut self.exposed) && self.claim.is_own();
+        let is_due = std::mem::take(&mut self.needs_cleanup) && self.claim.is_own();
         if is_due {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
             cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call));
@@ -181,7 +185,7 @@ pub(super) struct Grant {
 }
 
 /// Where who asks with `claim` would stand in the queue.
-fn own_place(claim: &Claim, patience: &Patience) -> Place {
+fn own_place(claim: &Claim, patience: &AcquireOptions) -> Place {
     let stands = patience.wait.is_some() && patience.max_requests >= REQUESTS_OF_A_WAIT;
     let channel = (stands && claim.topology.may_push())
         .then(|| claim.kind.channel(&claim.name, claim.waits_as()))
@@ -210,7 +214,7 @@ fn own_place(claim: &Claim, patience: &Patience) -> Place {
 
 fn call(
     claim: &Claim,
-    patience: &Patience,
+    patience: &AcquireOptions,
     waiter: Option<&Waiter>,
     reads: &[Command],
 ) -> Arc<Call> {
@@ -224,7 +228,7 @@ fn call(
         .into()
 }
 
-fn takes_over(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
+fn accepts_handover(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
     let is_whole = waiter.is_some_and(|waiter| claim.ttl <= waiter.liveness);
     // Whoever hands it over waits for no replicas.
     is_whole && reads.is_empty() && claim.replicas.is_none()

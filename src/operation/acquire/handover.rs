@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Cx;
-use super::asking::Found;
+use super::asking::HeldBy;
 use super::candidate::{Candidate, Grant};
 use crate::operation::deadline;
 use crate::script::{self, Handover};
@@ -21,7 +21,7 @@ pub(super) enum Told {
 ///
 /// When that is over is reckoned from this waiter's own request, by Redis's clock: never from the arrival of a message that
 /// may have been on its way for long. Should that clock have jumped, from the arrival.
-pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &Found, message: &str) -> Told {
+pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Told {
     let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
         return Told::News;
     };
@@ -34,7 +34,7 @@ pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &Found, message: &str) 
     let reckoned = deadline(found.asked_at, held_for);
     let until = reckoned.min(deadline(cx.now, ttl));
     // One that is half over is worth a request that makes it whole.
-    if !who.takes_over || until.since(cx.now) < ttl / 2 {
+    if !who.accepts_handover || until.since(cx.now) < ttl / 2 {
         return Told::News;
     }
     Told::Granted(Grant {

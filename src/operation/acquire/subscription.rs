@@ -51,7 +51,7 @@ impl Subscription {
 
     /// One request. It ends with whoever drives it; `limit` is for the case that this is forgotten.
     pub(super) fn open(&mut self, cx: &mut Cx<'_>, limit: Duration) {
-        let (Some(channel), Some(node)) = (&self.channel, self.topology.speaker()) else {
+        let (Some(channel), Some(node)) = (&self.channel, self.topology.push_endpoint()) else {
             self.state = State::Closed;
             return;
         };
@@ -108,7 +108,7 @@ impl Subscription {
                     ended
                         .as_ref()
                         .is_ok_and(|status| Bridge::never_pushes(*status)),
-                    self.topology.speaker(),
+                    self.topology.push_endpoint(),
                 ) {
                     self.topology.node(node).found_mute();
                 }

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use super::super::schedule::{self, Schedule};
-use super::asking::{Asked, Asking, Found};
+use super::asking::{AskOutcome, Asking, HeldBy};
 use super::candidate::Candidate;
 use super::handover::{self, Told};
 use super::subscription::{Heard, Subscription};
@@ -36,7 +36,7 @@ pub(super) struct Waiting {
     /// It was told that another holds the lock, and has begun to wait for that.
     has_begun: bool,
     /// What the last answer said of the lock.
-    found: Option<Found>,
+    found: Option<HeldBy>,
     /// How the last request got lost of which nobody knows what became.
     unknown: Option<Error>,
     /// What the last request came to.
@@ -121,7 +121,7 @@ impl Waiting {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        last: Result<Found, Error>,
+        last: Result<HeldBy, Error>,
     ) -> Outcome {
         let due = match last {
             Ok(found) => {
@@ -165,7 +165,7 @@ impl Waiting {
 
     /// Another holds the lock, and there is time and leave to wait for it.
     fn begin(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) {
-        let Some(Found { contended, .. }) = &self.found else {
+        let Some(HeldBy { contended, .. }) = &self.found else {
             return;
         };
         who.waits = true;
@@ -276,13 +276,13 @@ impl Waiting {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        asked: Result<Asked, Error>,
+        asked: Result<AskOutcome, Error>,
         message: Option<String>,
         is_confirmed: bool,
     ) -> Outcome {
         let last = match asked {
-            Ok(Asked::Granted(granted)) => return Some(Ok(*granted)),
-            Ok(Asked::Held(found)) => {
+            Ok(AskOutcome::Granted(granted)) => return Some(Ok(*granted)),
+            Ok(AskOutcome::Held(found)) => {
                 self.found = Some(found.clone());
                 Ok(found)
             }
@@ -322,7 +322,7 @@ impl Waiting {
         let left = who.tries_left();
         if left == 0 {
             let rest = self.schedule.rest(cx.now, found.asked_at);
-            return rest.filter(|_| hears && who.takes_over);
+            return rest.filter(|_| hears && who.accepts_handover);
         }
         let (contended, took) = (&found.contended, found.round_trip);
         (self.schedule).pause(cx.now, cx.host(), contended, took, hears, left)
@@ -347,7 +347,7 @@ impl Waiting {
     }
 
     fn is_first(&self, who: &Candidate) -> bool {
-        let is_first = |found: &Found| found.contended.ahead == 0;
+        let is_first = |found: &HeldBy| found.contended.ahead == 0;
         self.found.as_ref().is_some_and(is_first) && who.tries_left() > 0
     }
 
@@ -359,8 +359,8 @@ impl Waiting {
 
     /// There may be something to read by now, which a hand-over does not bring.
     fn look_again(&self, who: &mut Candidate, cx: &mut Cx<'_>) {
-        if who.takes_over && who.update(cx).is_err() {
-            who.takes_over = false;
+        if who.accepts_handover && who.update(cx).is_err() {
+            who.accepts_handover = false;
         }
     }
 

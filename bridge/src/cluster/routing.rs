@@ -7,9 +7,9 @@ use redis::cluster_routing::Slot;
 use tokio::time::{Instant, sleep};
 
 use super::Cluster;
-use crate::atlas::Place;
-use crate::lost::Lost;
-use crate::redirect::Told;
+use crate::no_reply::NoReply;
+use crate::redirect::Redirect;
+use crate::slot_map::NodeAddr;
 
 /// How often one command is redirected. More is a cluster whose nodes disagree, and its last word is passed on.
 const HOPS: usize = 8;
@@ -20,13 +20,13 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Where a command is to go next, and what was learned on the way.
-pub(super) struct Way {
-    pub(super) to: Place,
+pub(super) struct Routing {
+    pub(super) to: NodeAddr,
     /// The slot is on its way to there, and only whoever was sent is let in.
     pub(super) asking: bool,
     hops: usize,
     patient_until: Instant,
-    unreachable: Vec<Place>,
+    unreachable: Vec<NodeAddr>,
 }
 
 /// Whether to go on.
@@ -36,9 +36,9 @@ pub(super) enum Step {
 }
 
 impl Cluster {
-    pub(super) fn way(&self, slot: Option<Slot>) -> Way {
-        Way {
-            to: self.atlas.owner(slot),
+    pub(super) fn way(&self, slot: Option<Slot>) -> Routing {
+        Routing {
+            to: self.slot_map.owner(slot),
             asking: false,
             hops: 0,
             patient_until: Instant::now() + PATIENCE,
@@ -49,21 +49,21 @@ impl Cluster {
     /// The replies, or `None` to ask another: nothing was sent.
     pub(super) fn sent(
         &self,
-        way: &mut Way,
-        sent: Result<Vec<Value>, Lost>,
-    ) -> Result<Option<Vec<Value>>, Lost> {
+        way: &mut Routing,
+        sent: Result<Vec<Value>, NoReply>,
+    ) -> Result<Option<Vec<Value>>, NoReply> {
         let lost = match sent {
             Ok(replies) => return Ok(Some(replies)),
             Err(lost) => lost,
         };
-        if !matches!(lost, Lost::NoTurn | Lost::TooManyWaits) {
-            self.atlas.shun(&way.to);
+        if !matches!(lost, NoReply::NoTurn | NoReply::TooManyWaits) {
+            self.slot_map.mark_down(&way.to);
         }
-        let Lost::Unreachable = lost else {
+        let NoReply::Unreachable = lost else {
             return Err(lost);
         };
         way.unreachable.push(way.to.clone());
-        way.to = self.atlas.another(&way.unreachable).ok_or(lost)?;
+        way.to = self.slot_map.another(&way.unreachable).ok_or(lost)?;
         way.asking = false;
         Ok(None)
     }
@@ -71,36 +71,36 @@ impl Cluster {
     /// On by what the node told.
     pub(super) async fn step(
         &self,
-        way: &mut Way,
+        way: &mut Routing,
         slot: Option<Slot>,
-        told: Told,
-    ) -> Result<Step, Lost> {
-        if matches!(told, Told::Moved(..) | Told::Ask(_)) {
+        told: Redirect,
+    ) -> Result<Step, NoReply> {
+        if matches!(told, Redirect::Moved(..) | Redirect::Ask(_)) {
             way.hops += 1;
             if way.hops > HOPS {
                 return Ok(Step::Arrived);
             }
         }
         match told {
-            Told::Answer => {
+            Redirect::Answer => {
                 if let Some(slot) = slot.filter(|_| !way.asking) {
-                    self.atlas.learn(slot, way.to.clone());
+                    self.slot_map.learn(slot, way.to.clone());
                 }
                 return Ok(Step::Arrived);
             }
-            Told::Moved(slot, to) => {
+            Redirect::Moved(slot, to) => {
                 let to = to.beside(&way.to);
                 if !self.is_ours(&to, &way.to).await {
                     return Ok(Step::Arrived);
                 }
                 if way.unreachable.contains(&to) {
-                    return Err(Lost::Unreachable);
+                    return Err(NoReply::Unreachable);
                 }
-                self.atlas.learn(slot, to.clone());
+                self.slot_map.learn(slot, to.clone());
                 way.to = to;
                 way.asking = false;
             }
-            Told::Ask(to) => {
+            Redirect::Ask(to) => {
                 let to = to.beside(&way.to);
                 if !self.is_ours(&to, &way.to).await {
                     return Ok(Step::Arrived);
@@ -108,12 +108,12 @@ impl Cluster {
                 way.to = to;
                 way.asking = true;
             }
-            Told::Again if Instant::now() < way.patient_until => {
+            Redirect::Again if Instant::now() < way.patient_until => {
                 sleep(PAUSE).await;
-                way.to = self.atlas.owner(slot);
+                way.to = self.slot_map.owner(slot);
                 way.asking = false;
             }
-            Told::Again => return Ok(Step::Arrived),
+            Redirect::Again => return Ok(Step::Arrived),
         }
         Ok(Step::Onward)
     }
@@ -136,12 +136,12 @@ mod tests {
             budget: Budget::of(1),
         };
         let cluster = Cluster::behind(server, limits).unwrap();
-        let here = Place::parse("127.0.0.1:7000").unwrap();
-        cluster.atlas.node(&here);
+        let here = NodeAddr::parse("127.0.0.1:7000").unwrap();
+        cluster.slot_map.node(&here);
         let slot = Slot::for_key(b"a");
         let mut way = cluster.way(Some(slot));
-        let moved = || Told::Moved(slot, here.clone());
-        for told in (0..15).map(|_| Told::Again).chain([moved()]) {
+        let moved = || Redirect::Moved(slot, here.clone());
+        for told in (0..15).map(|_| Redirect::Again).chain([moved()]) {
             let step = cluster.step(&mut way, Some(slot), told).await;
             assert!(matches!(step, Ok(Step::Onward)));
         }

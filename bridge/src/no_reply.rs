@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use crate::reply::Failure;
 
 #[derive(Clone, Copy)]
-pub(crate) enum Lost {
+pub(crate) enum NoReply {
     /// No connection: nothing was sent.
     Unreachable,
     /// Redis does not let the bridge in: nothing was sent.
@@ -20,7 +20,7 @@ pub(crate) enum Lost {
     Late,
 }
 
-impl Lost {
+impl NoReply {
     /// Of a request whose other part was executed.
     pub(crate) fn of_a_part(self) -> Self {
         match self.was_sent() {
@@ -34,31 +34,33 @@ impl Lost {
     }
 }
 
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
+impl From<NoReply> for Failure {
+    fn from(lost: NoReply) -> Self {
         let text = match lost {
-            Lost::Unreachable => "ERR Redis cannot be reached; nothing was executed",
-            Lost::NotLetIn => {
+            NoReply::Unreachable => "ERR Redis cannot be reached; nothing was executed",
+            NoReply::NotLetIn => {
                 "ERR Redis wants a password that the bridge does not have; nothing was executed"
             }
-            Lost::NoTurn => {
+            NoReply::NoTurn => {
                 "ERR too many scripts, transactions or large requests wait; nothing was executed"
             }
-            Lost::TooManyWaits => "ERR too many requests wait for replicas; nothing was executed",
-            Lost::Broken => {
+            NoReply::TooManyWaits => {
+                "ERR too many requests wait for replicas; nothing was executed"
+            }
+            NoReply::Broken => {
                 "ERR the connection to Redis was lost; whether the command was executed is unknown"
             }
-            Lost::Late => {
+            NoReply::Late => {
                 "ERR Redis did not answer in time; whether the command was executed is unknown"
             }
         };
         match lost {
-            Lost::NoTurn | Lost::TooManyWaits => Self::refused_for_now(text),
-            Lost::Unreachable | Lost::NotLetIn => {
+            NoReply::NoTurn | NoReply::TooManyWaits => Self::refused_for_now(text),
+            NoReply::Unreachable | NoReply::NotLetIn => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed()
             }
-            Lost::Broken => Self::new(StatusCode::SERVICE_UNAVAILABLE, text),
-            Lost::Late => Self::new(StatusCode::GATEWAY_TIMEOUT, text),
+            NoReply::Broken => Self::new(StatusCode::SERVICE_UNAVAILABLE, text),
+            NoReply::Late => Self::new(StatusCode::GATEWAY_TIMEOUT, text),
         }
     }
 }

@@ -5,20 +5,20 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// Which of the two was done first.
-pub(crate) enum First<A, B> {
+pub(crate) enum Either<A, B> {
     Left(A),
     Right(B),
 }
 
 /// Drops the one that is late. If both are ready, the left one is first.
-pub(crate) async fn race<A, B>(
+pub(crate) async fn select<A, B>(
     left: impl Future<Output = A>,
     right: impl Future<Output = B>,
-) -> First<A, B> {
+) -> Either<A, B> {
     let (mut left, mut right) = (pin!(left), pin!(right));
     poll_fn(|cx| match left.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(First::Left(output)),
-        Poll::Pending => right.as_mut().poll(cx).map(First::Right),
+        Poll::Ready(output) => Poll::Ready(Either::Left(output)),
+        Poll::Pending => right.as_mut().poll(cx).map(Either::Right),
     })
     .await
 }

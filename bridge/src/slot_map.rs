@@ -11,28 +11,28 @@ use crate::node::{Limits, Node};
 
 /// Where a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct NodeAddr {
     /// Empty: where the one is that said so.
     host: String,
     port: u16,
 }
 
-pub(crate) struct Atlas {
+pub(crate) struct SlotMap {
     /// The one that the operator named. How it is spoken to, the others are too.
     named: Server,
-    start: Place,
+    start: NodeAddr,
     limits: Limits,
     known: Mutex<Known>,
 }
 
 struct Known {
-    nodes: HashMap<Place, Arc<Node>>,
-    owners: HashMap<Slot, Place>,
+    nodes: HashMap<NodeAddr, Arc<Node>>,
+    owners: HashMap<Slot, NodeAddr>,
     /// Who is asked where nobody is known to own the slot.
-    entry: Place,
+    entry: NodeAddr,
 }
 
-impl Place {
+impl NodeAddr {
     /// `host:port`; a host of version 6 has colons too.
     pub(crate) fn parse(address: &str) -> Option<Self> {
         let (host, port) = address.rsplit_once(':')?;
@@ -52,11 +52,11 @@ impl Place {
     }
 }
 
-impl Atlas {
+impl SlotMap {
     /// `None` if the node has no address that others could have, too.
     pub(crate) fn from(named: Server, limits: Limits) -> Option<Self> {
         let (host, port) = named.place()?;
-        let start = Place {
+        let start = NodeAddr {
             host: host.to_owned(),
             port,
         };
@@ -73,7 +73,7 @@ impl Atlas {
         })
     }
 
-    pub(crate) fn node(&self, place: &Place) -> Arc<Node> {
+    pub(crate) fn node(&self, place: &NodeAddr) -> Arc<Node> {
         let mut known = self.known();
         let node = known.nodes.entry(place.clone()).or_insert_with(|| {
             let server = self.named.elsewhere(&place.host, place.port);
@@ -87,24 +87,24 @@ impl Atlas {
     }
 
     /// Whether it is one of the cluster's, as far as is known.
-    pub(crate) fn knows(&self, place: &Place) -> bool {
+    pub(crate) fn knows(&self, place: &NodeAddr) -> bool {
         self.known().nodes.contains_key(place)
     }
 
     /// Who is to be asked first.
-    pub(crate) fn owner(&self, slot: Option<Slot>) -> Place {
+    pub(crate) fn owner(&self, slot: Option<Slot>) -> NodeAddr {
         let known = self.known();
         slot.and_then(|slot| known.owners.get(&slot))
             .unwrap_or(&known.entry)
             .clone()
     }
 
-    pub(crate) fn learn(&self, slot: Slot, place: Place) {
+    pub(crate) fn learn(&self, slot: Slot, place: NodeAddr) {
         self.known().owners.insert(slot, place);
     }
 
     /// Any but those.
-    pub(crate) fn another(&self, but: &[Place]) -> Option<Place> {
+    pub(crate) fn another(&self, but: &[NodeAddr]) -> Option<NodeAddr> {
         let known = self.known();
         [&known.entry, &self.start]
             .into_iter()
@@ -114,7 +114,7 @@ impl Atlas {
     }
 
     /// Something is wrong there: others are asked first.
-    pub(crate) fn shun(&self, place: &Place) {
+    pub(crate) fn mark_down(&self, place: &NodeAddr) {
         self.known().owners.retain(|_, owner| owner != place);
         if let Some(entry) = self.another(std::slice::from_ref(place)) {
             self.known().entry = entry;
@@ -122,14 +122,14 @@ impl Atlas {
     }
 
     /// These are all.
-    pub(crate) fn keep(&self, places: &[Place]) {
+    pub(crate) fn keep(&self, places: &[NodeAddr]) {
         if places.is_empty() {
             return;
         }
         for place in places {
             self.node(place);
         }
-        let is_known = |place: &Place| *place == self.start || places.contains(place);
+        let is_known = |place: &NodeAddr| *place == self.start || places.contains(place);
         let mut known = self.known();
         known.nodes.retain(|place, _| is_known(place));
         known.owners.retain(|_, place| is_known(place));
@@ -142,7 +142,7 @@ impl Atlas {
 
 /// Those in the answer of `asked` to `CLUSTER NODES`: a line for each, whose second word is `<address>:<port>@<bus>`, and behind a comma
 /// the host's name, if it has one.
-pub(crate) fn places(replies: &[Value], asked: &Place) -> Vec<Place> {
+pub(crate) fn places(replies: &[Value], asked: &NodeAddr) -> Vec<NodeAddr> {
     let Some(Value::BulkString(lines)) = replies.first() else {
         return Vec::new();
     };
@@ -150,7 +150,7 @@ pub(crate) fn places(replies: &[Value], asked: &Place) -> Vec<Place> {
     for line in String::from_utf8_lossy(lines).lines() {
         let word = line.split(' ').nth(1).unwrap_or_default();
         let (address, rest) = word.split_once('@').unwrap_or((word, ""));
-        let Some(place) = Place::parse(address) else {
+        let Some(place) = NodeAddr::parse(address) else {
             continue;
         };
         let port = place.port;
@@ -158,7 +158,7 @@ pub(crate) fn places(replies: &[Value], asked: &Place) -> Vec<Place> {
         // Redis names it in redirects if it is told to prefer names.
         if let Some(host) = rest.split(',').nth(1).filter(|host| !host.is_empty()) {
             let host = host.to_owned();
-            places.push(Place { host, port });
+            places.push(NodeAddr { host, port });
         }
     }
     places
@@ -174,7 +174,7 @@ mod tests {
             id2 ::1:6380@16380,redis.example,shard-id=x myself,slave id1 0 0 1 connected\n\
             id3 :6381@16381 myself,master - 0 0 1 connected\n\
             id4 :0@0 noaddr\n";
-        let asked = Place::parse("10.0.0.9:7000").unwrap();
+        let asked = NodeAddr::parse("10.0.0.9:7000").unwrap();
         let replies = [Value::BulkString(nodes.into())];
         let expected = [
             "10.0.0.1:6379",
@@ -183,7 +183,7 @@ mod tests {
             "10.0.0.9:6381",
             "10.0.0.9:0",
         ];
-        let expected = expected.map(|place| Place::parse(place).unwrap());
+        let expected = expected.map(|place| NodeAddr::parse(place).unwrap());
         assert_eq!(places(&replies, &asked), expected);
         assert_eq!(places(&[Value::Nil], &asked), []);
     }
