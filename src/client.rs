@@ -129,7 +129,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// 512 bytes, or this is a [quorum](Client::quorum).
     pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
         let is_owner = (1..=MAX_OWNER).contains(&owner.len());
-        let what = || Error::InvalidArgument(format!("an owner has 1 to {MAX_OWNER} bytes"));
+        let what = || {
+            Error::InvalidArgument(format!(
+                "an owner has 1 to {MAX_OWNER} bytes, and this one {}",
+                owner.len()
+            ))
+        };
         let checked = is_owner.then_some(()).ok_or_else(what);
         self.lock_of(name, Kind::reentrant(owner), checked)
     }

@@ -82,7 +82,10 @@ pub enum Error {
 
     /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed. Of
     /// [`crate::Lock::run`], the work was stopped.
-    #[error("the lease of lock {} is lost", Named(lock))]
+    #[error(
+        "the lease of lock {} is lost: it ran out, was forced, or Redis forgot it",
+        Named(lock)
+    )]
     Lost {
         /// Which lock.
         lock: String,
@@ -149,7 +152,10 @@ pub enum Error {
     },
 
     /// The lock's key holds a value that is no lock of this kind. Nothing was changed.
-    #[error("the key of lock {} holds a value of another type", Named(lock))]
+    #[error(
+        "the key of lock {} holds something else: data, or a lock of another kind",
+        Named(lock)
+    )]
     WrongType {
         /// Which lock.
         lock: String,
@@ -240,7 +246,7 @@ impl Error {
     ///
     /// let error = Error::Lost { lock: "sku:42".into() };
     /// assert_eq!(error.lock(), Some("sku:42"));
-    /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost"#);
+    /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost: it ran out, was forced, or Redis forgot it"#);
     /// ```
     pub fn lock(&self) -> Option<&str> {
         match self {
@@ -303,7 +309,7 @@ fn holder(label: Option<&str>) -> String {
 
 fn left(remaining: Option<Duration>) -> String {
     remaining.map_or_else(
-        || "without expiry".to_owned(),
+        || "never expires: is it data?".to_owned(),
         |left| format!("expires in {} ms", ms(left)),
     )
 }

@@ -13,7 +13,8 @@ const MAX_BYTES: usize = 128;
 pub(crate) fn stored(label: &str) -> Result<String, Error> {
     if label.len() > MAX_BYTES {
         return Err(Error::InvalidArgument(format!(
-            "a label has up to {MAX_BYTES} bytes"
+            "a label has up to {MAX_BYTES} bytes, and this one {}",
+            label.len()
         )));
     }
     let mut word = String::new();

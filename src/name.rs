@@ -34,25 +34,25 @@ impl Name {
         if key.len() > MAX_BYTES {
             let bytes = key.len();
             return Err(Error::InvalidArgument(format!(
-                "a lock's name has {bytes} bytes with its prefix, over {MAX_BYTES}"
+                "a lock's name has {bytes} bytes with its prefix, and may have {MAX_BYTES}"
             )));
         }
         if is_companion(&key) {
             return Err(Error::InvalidArgument(
-                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag".into(),
+                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending".into(),
             ));
         }
         let tag = hash_tag(&key);
         if tag.is_some_and(|tag| key == ["{", tag, "}"].concat()) {
             return Err(Error::InvalidArgument(
-                "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces, the cluster slot stays the same".into(),
+                "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same".into(),
             ));
         }
         let stem = if tag.is_some() {
             key.clone()
         } else if key.contains('}') {
             return Err(Error::InvalidArgument(
-                "a lock's name has a `}` outside of a hash tag, so that no other key can share its cluster slot".into(),
+                "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out".into(),
             ));
         } else {
             ["{", &key, "}"].concat()

@@ -21,7 +21,7 @@ impl Replicas {
         // Redis takes 0 for "for ever".
         if count == 0 || within < Duration::from_millis(1) || within > LONGEST {
             return Err(Error::InvalidArgument(
-                "replicas are at least one, and are waited for from 1 ms to 60 s".into(),
+                "at least 1 replica can be waited for, and from 1 ms to 60 s".into(),
             ));
         }
         Ok(Self {

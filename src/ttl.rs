@@ -17,6 +17,6 @@ pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::InvalidArgument(
-        "a ttl is 4 ms to 366 days, in whole milliseconds".into(),
+        "a ttl is 4 ms to 366 days, in whole milliseconds: 10 s are 10,000".into(),
     ))
 }

@@ -5,10 +5,18 @@ import { invalidArgument, quoted } from "./errors.js";
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
 export function text(value: unknown, what: string): string {
-  if (typeof value !== "string") throw invalidArgument(`${what} is a string`);
+  if (typeof value !== "string") throw invalidArgument(`${what} is a string, not ${given(value)}`);
   // Sent as UTF-8, all such text would become the same.
   if (!isWellFormed(value)) throw invalidArgument(`${what} is no Unicode text: half of a surrogate pair is missing`);
   return value;
+}
+
+/** What was given, as a message may show it: a string could be a secret. */
+export function given(value: unknown): string {
+  if (value === undefined) return "undefined: is its variable set?";
+  if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** Hosts of before 2023 do not know it, but this pattern: what it finds is alone. */
@@ -18,31 +26,31 @@ export function isWellFormed(value: string): boolean {
 
 export function milliseconds(value: unknown, what: string): number | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number of milliseconds, 0 or more`);
+  if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number of milliseconds, 0 or more, not ${given(value)}`);
   return value;
 }
 
 export function timeout(value: unknown, what: string): number | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== "number" || !(value > 0)) throw invalidArgument(`${what} is a number of milliseconds, more than 0`);
+  if (typeof value !== "number" || !(value > 0)) throw invalidArgument(`${what} is a number of milliseconds, more than 0, not ${given(value)}`);
   return value;
 }
 
 export function count(value: unknown, what: string): number | undefined {
   if (value === undefined) return undefined;
   const isCount = typeof value === "number" && value >= 0 && (Number.isInteger(value) || value === Infinity);
-  if (!isCount) throw invalidArgument(`${what} is a whole number, 0 or more`);
+  if (!isCount) throw invalidArgument(`${what} is a whole number, 0 or more, not ${given(value)}`);
   return Math.min(value, 0xffff_ffff);
 }
 
 export function flag(value: unknown, what: string): boolean | undefined {
   if (value === undefined || typeof value === "boolean") return value;
-  throw invalidArgument(`${what} is true or false`);
+  throw invalidArgument(`${what} is true or false, not ${given(value)}`);
 }
 
 export function callable<F>(value: F, what: string): F {
   if (value === undefined || typeof value === "function") return value;
-  throw invalidArgument(`${what} is a function`);
+  throw invalidArgument(`${what} is a function, not ${given(value)}`);
 }
 
 /** What options may be called: the compiler sees to it that none of a type is missing. */
@@ -50,13 +58,25 @@ export type Names<O> = Readonly<Record<keyof O & string, 1>>;
 
 /** Options, all of which are known: one that is misspelt would be its default without a word. */
 export function options<O extends object>(value: O, names: Readonly<Record<string, 1>>, what: string): O {
-  if (typeof value !== "object" || value === null) throw invalidArgument(`the options of ${what} are an object`);
+  if (typeof value !== "object" || value === null) throw invalidArgument(`the options of ${what} are an object, not ${given(value)}`);
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return value;
   throw invalidArgument(`${quoted(unknown)} is no option of ${what}: ${meant(unknown, Object.keys(names))}`);
 }
 
+/** What other locks call ours. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  token: "credential",
+  lease: "ttl",
+  lockTimeout: "ttl",
+  acquireTimeout: "wait",
+  retry: "wait",
+  retryCount: "wait",
+};
+
 function meant(unknown: string, names: readonly string[]): string {
+  const ours = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown]! : "";
+  if (names.includes(ours)) return `it is called ${ours} here`;
   const far = (name: string) => distance(unknown.slice(0, 40), name);
   const nearest = names.reduce((one, other) => (far(other) < far(one) ? other : one));
   return far(nearest) < nearest.length / 2 ? `did you mean ${nearest}?` : `there are ${names.join(", ")}`;
@@ -77,6 +97,6 @@ function distance(one: string, other: string): number {
 export function abortSignal(value: AbortSignal | undefined, what: string): AbortSignal | undefined {
   if (value === undefined) return undefined;
   const isSignal = typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
-  if (!isSignal) throw invalidArgument(`${what} is an AbortSignal`);
+  if (!isSignal) throw invalidArgument(`${what} is an AbortSignal, not ${given(value)}`);
   return value;
 }

@@ -1,6 +1,6 @@
 // Where the bridge is, and how to reach it.
 import type { CallOptions } from "./abort.js";
-import { abortSignal, callable, count, flag, milliseconds, type Names, options as known, text, timeout } from "./check.js";
+import { abortSignal, callable, count, flag, given, milliseconds, type Names, options as known, text, timeout } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
@@ -171,7 +171,7 @@ export class Client {
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
     text(name, "a semaphore's name");
-    if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument("permits are a whole number, 1 or more");
+    if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
     const { ttl, patience } = checked(options, OF_A_SEMAPHORE, "a semaphore");
     const raw = new Revivable(() => this.#raw.get().value.semaphore(name, permits, ttl, patience));
     const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));

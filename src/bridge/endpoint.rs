@@ -12,7 +12,7 @@ pub(super) enum PlainHttp {
 }
 
 const NO_HTTPS: &str =
-    "does not start with https:// (that of Redis itself, redis://, is for the bridge alone)";
+    "does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
 
 /// The address without trailing slashes.
 pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
@@ -27,13 +27,13 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.contains('@') {
-        return refuse("holds a user name; give the credential apart from it");
+        return refuse("holds a user name; give the credential as an argument of its own");
     }
     if !path
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"/._~-%".contains(&byte))
     {
-        return refuse("has a query, a fragment or a strange path");
+        return refuse("has a query, a fragment or a strange path; most bridges want no path");
     }
     let Some(host) = host(authority) else {
         return refuse("has no valid host and port");

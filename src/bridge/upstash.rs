@@ -15,7 +15,7 @@ pub(super) fn access(credential: &str) -> Result<Access, Error> {
     let credential = credential.trim();
     if credential.is_empty() || !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Error::InvalidArgument(
-            "the bridge's credential is empty, or no bearer token".into(),
+            "the bridge's credential is empty, or has blanks or other characters that no bearer token has; is its variable set?".into(),
         ));
     }
     let bearer = || ("authorization", format!("Bearer {credential}"));

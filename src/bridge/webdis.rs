@@ -14,7 +14,7 @@ pub(super) fn access(user: &str, password: &str) -> Result<Access, Error> {
     let is_valid = |text: &str| !text.is_empty() && !text.contains(char::is_control);
     if !is_valid(user) || !is_valid(password) || user.contains(':') {
         return Err(Error::InvalidArgument(
-            "webdis's user or password is empty or has a control character, or the user a colon"
+            "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?"
                 .into(),
         ));
     }

@@ -2,6 +2,7 @@
 
 use crate::command::Command;
 use crate::error::Error;
+use crate::redact::Named;
 
 /// Lua can pass no more than some thousand words to one command.
 const MAX_WORDS: usize = 1000;
@@ -70,7 +71,8 @@ pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
     {
         if !READS.contains(&name.to_ascii_uppercase().as_str()) {
             return Err(Error::InvalidArgument(format!(
-                "{name} is not known as a command that only reads; send it with exec or commit"
+                "{} is not known as a command that only reads; send it with exec or commit",
+                Named(name)
             )));
         }
     }

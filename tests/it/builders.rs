@@ -86,7 +86,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             ),
             (
                 lock().wait_for_replicas(0, ms(1)).ttl(ms(3)),
-                "replicas are at least one",
+                "at least 1 replica can be waited for",
             ),
             (
                 client.shard_of("").lock("a").ttl(ms(3)),

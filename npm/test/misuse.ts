@@ -1,0 +1,208 @@
+// What a wrong use is told: the exact message, which says what was wrong and what to write instead.
+import { Client, type ClientOptions, EdgelockError, type FetchResponse, GroupCommit, type Lease, type LockOptions } from "edgelock";
+import { check, equal, type Stack, type Suite, thrown } from "./harness.js";
+
+const GOOD = { url: "https://bridge.example", credential: "a-credential-of-a-bridge" };
+const TOKEN = "a".repeat(22);
+const NO_TTL = "a ttl is 4 ms to 366 days, in whole milliseconds: 10 s are 10,000";
+const NO_HTTPS = "the bridge's address does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
+const NO_CREDENTIAL = "the bridge's credential is empty, or has blanks or other characters that no bearer token has; is its variable set?";
+const UNSET = "undefined: is its variable set?";
+
+type Use = readonly [use: () => unknown, told: string];
+
+/** A call that a bridge answers like that, or that never gets to one. */
+const offline = (settings: object = {}) => new Client({ ...GOOD, ...settings } as ClientOptions);
+const lock = (options: object = {}, name: unknown = "a") => offline().lock(name as string, options as LockOptions).tryAcquire();
+const made = (options: unknown) => new Client(options as ClientOptions).lock("a").tryAcquire();
+const lease = () => offline().lock("a").resume(TOKEN);
+const exec = (...commands: unknown[]) => lease().exec(commands as never);
+
+const CLIENTS: readonly Use[] = [
+  [() => made(undefined), "a client is made of { url, credential }"],
+  [() => made("https://bridge.example"), "a client is made of { url, credential }"],
+  [() => made({}), `url is a string, not ${UNSET}`],
+  [() => made({ ...GOOD, url: undefined }), `url is a string, not ${UNSET}`],
+  [() => made({ ...GOOD, url: null }), "url is a string, not null"],
+  [() => made({ ...GOOD, url: new URL(GOOD.url) }), "url is a string, not an object"],
+  [() => made({ ...GOOD, url: "" }), NO_HTTPS],
+  [() => made({ ...GOOD, url: "bridge.example" }), NO_HTTPS],
+  [() => made({ ...GOOD, url: "redis://:secret@redis.example:6379" }), "the bridge's address holds a user name; give the credential as an argument of its own"],
+  [() => made({ ...GOOD, url: "redis://redis.example:6379" }), NO_HTTPS],
+  [() => made({ ...GOOD, url: "https://user:password@bridge.example" }), "the bridge's address holds a user name; give the credential as an argument of its own"],
+  [() => made({ ...GOOD, url: "https://bridge.example/?_token=x" }), "the bridge's address has a query, a fragment or a strange path; most bridges want no path"],
+  [() => made({ ...GOOD, url: "https://bridge.example:70000" }), "the bridge's address has no valid host and port"],
+  [() => made({ ...GOOD, url: "http://bridge.example" }), "the bridge's address is plain http: to another machine, which would show the credential to the network"],
+  [() => made({ url: GOOD.url }), `credential is a string, not ${UNSET}`],
+  [() => made({ url: GOOD.url, credential: "" }), NO_CREDENTIAL],
+  [() => made({ url: GOOD.url, credential: "two words" }), NO_CREDENTIAL],
+  [() => made({ url: GOOD.url, credential: 7 }), "credential is a string, not 7"],
+  [() => made({ url: GOOD.url, token: "x" }), `"token" is no option of a client: it is called credential here`],
+  [() => made({ ...GOOD, requestTimeout: 0 }), "requestTimeout is a number of milliseconds, more than 0, not 0"],
+  [() => made({ ...GOOD, requestTimeout: NaN }), "requestTimeout is a number of milliseconds, more than 0, not NaN"],
+  [() => made({ ...GOOD, maxAttempts: 1.5 }), "maxAttempts is a whole number, 0 or more, not 1.5"],
+  [() => made({ ...GOOD, maxAttempts: -1 }), "maxAttempts is a whole number, 0 or more, not -1"],
+  [() => made({ ...GOOD, push: "yes" }), "push is true or false, not a string"],
+  [() => made({ ...GOOD, prefix: 7 }), "prefix is a string, not 7"],
+  [() => made({ ...GOOD, onEvent: {} }), "onEvent is a function, not an object"],
+  [() => made({ ...GOOD, fetch: GOOD.url }), "fetch is a function, not a string"],
+  [() => made({ ...GOOD, waitUntil: true }), "waitUntil is a function, not true"],
+  [() => made({ url: GOOD.url, webdis: { user: "", password: "x" } }), "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?"],
+  [() => made({ url: GOOD.url, webdis: { user: "u" } }), `webdis.password is a string, not ${UNSET}`],
+  [() => made({ quorum: GOOD }), "quorum is an array of bridges, each { url, credential }"],
+  [() => made({ quorum: [] }), "a quorum needs bridges with an address of its own each"],
+  [() => made({ quorum: [GOOD, GOOD] }), "a quorum needs bridges with an address of its own each"],
+  [() => made({ shards: [] }), "a sharded client needs bridges with an id of its own each"],
+  [() => made({ shards: { a: GOOD.url } }), "a bridge is { url, credential }"],
+  [() => Client.fromEnv({ EDGELOCK_BRIDGE_URL: GOOD.url }), "the environment has EDGELOCK_BRIDGE_URL, and no EDGELOCK_BRIDGE_CREDENTIAL"],
+  [() => Client.fromEnv({ UPSTASH_REDIS_REST_TOKEN: "x" }), "the environment has UPSTASH_REDIS_REST_TOKEN, and no UPSTASH_REDIS_REST_URL"],
+  [
+    () => Client.fromEnv({}),
+    "the environment has no EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL, no UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, no KV_REST_API_URL and KV_REST_API_TOKEN, or does not let them be read",
+  ],
+];
+
+const LOCKS: readonly Use[] = [
+  [() => lock({}, ""), "a lock's name is empty"],
+  [() => offline().lock(undefined as never), `a lock's name is a string, not ${UNSET}`],
+  [() => lock({}, 42), "a lock's name is a string, not 42"],
+  [() => lock({}, "\ud800"), "a lock's name is no Unicode text: half of a surrogate pair is missing"],
+  [() => lock({}, "n".repeat(513)), "a lock's name has 513 bytes with its prefix, and may have 512"],
+  [() => lock({}, "{a}"), "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same"],
+  [() => lock({}, "a}"), "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out"],
+  [() => lock({ ttl: 0 }), NO_TTL],
+  [() => lock({ ttl: 1.5 }), NO_TTL],
+  [() => lock({ ttl: 1e12 }), NO_TTL],
+  [() => lock({ ttl: NaN }), "ttl is a number of milliseconds, 0 or more, not NaN"],
+  [() => lock({ ttl: -1 }), "ttl is a number of milliseconds, 0 or more, not -1"],
+  [() => lock({ ttl: "10s" }), "ttl is a number of milliseconds, 0 or more, not a string"],
+  [() => lock({ ttl: null }), "ttl is a number of milliseconds, 0 or more, not null"],
+  [() => lock({ wait: true }), "wait is a number of milliseconds, 0 or more, not true"],
+  [() => lock({ lease: 5_000 }), `"lease" is no option of a lock: it is called ttl here`],
+  [() => lock({ retry: { attempts: 3 } }), `"retry" is no option of a lock: it is called wait here`],
+  [() => lock({ lockTimeout: 5_000 }), `"lockTimeout" is no option of a lock: it is called ttl here`],
+  [() => lock({ Ttl: 5_000 }), `"Ttl" is no option of a lock: did you mean ttl?`],
+  [() => lock({ fair: 1 }), "fair is true or false, not 1"],
+  [() => lock({ maxRequests: "3" }), "maxRequests is a whole number, 0 or more, not a string"],
+  [() => lock({ maxHold: "1m" }), "maxHold is a number of milliseconds, 0 or more, not a string"],
+  [() => lock({ label: "l".repeat(129) }), "a label has up to 128 bytes, and this one 129"],
+  [() => lock({ signal: new AbortController() }), "signal is an AbortSignal, not an object"],
+  [() => lock({ signalList: "a" }), "a signal list is a key of its own"],
+  [() => lock({ waitForReplicas: 2 }), "waitForReplicas is { count, within }"],
+  [() => lock({ waitForReplicas: { count: 0, within: 100 } }), "at least 1 replica can be waited for, and from 1 ms to 60 s"],
+  [() => offline().lock("a", 5 as never), "the options of a lock are an object, not 5"],
+  [() => offline().reentrant("a", "").tryAcquire(), "an owner has 1 to 512 bytes, and this one 0"],
+  [() => offline().reentrant("a", undefined as never).tryAcquire(), `an owner is a string, not ${UNSET}`],
+  [() => offline().semaphore("a", 0), "permits are a whole number, 1 or more, not 0"],
+  [() => offline().semaphore("a", 2.5), "permits are a whole number, 1 or more, not 2.5"],
+  [() => offline({ quorum: [GOOD], url: undefined, credential: undefined }), "\"url\" is no option of a client: there are quorum, restartQuarantine, prefix, requestTimeout, maxAttempts, push, scriptCache, keyLocking, plainHttp, fetch, waitUntil, onEvent"],
+  [() => new Client({ quorum: [GOOD] }).lock("a", { fair: true }).acquire(), "a lock over several bridges cannot be fair: they have no queue in common"],
+  [() => new Client({ quorum: [GOOD] }).reentrant("a", "o").acquire(), "a reentrant lock lives behind one bridge, not several"],
+];
+
+const CALLS: readonly Use[] = [
+  [() => offline().lock("a").resume("token" as never), "a token is 22 characters of base64url"],
+  [() => exec(["SET", "stock", 1]), "word 1 of command 0 (SET) is a key: write it as { key: \"…\" }"],
+  [() => exec(["GET"], ["DEL", { key: "x" }, "y"]), "word 2 of command 1 (DEL) is a key: write it as { key: \"…\" }"],
+  [() => exec("SET stock 1"), "command 0 begins with its name"],
+  [() => exec([{ key: "x" }]), "command 0 begins with its name"],
+  [() => exec(["SET", { key: "x" }, { stock: 1 }]), "a word of command 0 is neither a string, nor a number, nor a { key }"],
+  [() => exec(["SET", { key: "x" }, NaN]), "a word of command 0 is neither a string, nor a number, nor a { key }"],
+  [() => lease().exec("SET stock 1" as never), "commands are an array of arrays"],
+  [() => exec(["MSET", ...new Array(1_001).fill({ key: "x" })]), "a command has over 1000 words"],
+  [() => offline().read([["SET", { key: "x" }, 1]]), "\"SET\" is not known as a command that only reads; send it with exec or commit"],
+  [() => offline().read([["GETT", { key: "x" }]]), "\"GETT\" is not known as a command that only reads; send it with exec or commit"],
+  [() => offline().read([["GET", { key: "x" }]], { at: "a" } as never), `"at" is no option of a read: there are shardOf, signal`],
+  [() => new Client({ shards: { a: GOOD } }).read([["GET", { key: "x" }]]), "there are several bridges to read from; pick one with `shard_of`"],
+  [() => lease().renew({ ttl: 1 }), NO_TTL],
+  [() => lease().keepAlive({ signal: 7 as never }), "signal is an AbortSignal, not 7"],
+  [() => new GroupCommit(undefined as never), "a section is { reads, decide }"],
+  [() => new GroupCommit({ reads: () => [] } as never), "decide is a function"],
+  [() => new GroupCommit({ reads: () => [], decide: () => ({ answer: 7 }) }).submit({} as never, 7), "a group commit is submitted to with a lock"],
+];
+
+/** Of what answers in a bridge's place. */
+const answered = (status: number, body: string, headers: Record<string, string> = {}) => {
+  const answer = async (): Promise<FetchResponse> => new Response(body, { status, headers });
+  return new Client({ ...GOOD, fetch: answer, maxAttempts: 1 }).lock("a").tryAcquire();
+};
+
+const AT = `(lock "a")`;
+const ANSWERS: ReadonlyArray<readonly [use: () => unknown, told: string, advice: string]> = [
+  [() => answered(200, "<html>It works!</html>"), `status 200 with a body that is not JSON; is the address that of a bridge? ${AT}`, "the address is that of a bridge"],
+  [() => answered(404, "<html>404</html>"), `refused: the bridge answers with status 404 ${AT}`, "the address is that of a bridge"],
+  [() => answered(401, `{"error":"Unauthorized"}`), `not authorized: the bridge says "Unauthorized" (status 401) ${AT}`, "Check the credential"],
+  [() => answered(200, `{"hello":"world"}`), `an unexpected reply: neither a result nor an error ${AT}`, "the address is that of a bridge"],
+  [() => answered(502, "Bad Gateway"), `unavailable: the bridge answers with status 502 ${AT}`, "the bridge and its Redis run"],
+  [() => answered(503, `{"error":"NOAUTH Authentication required."}`), `unavailable: the bridge says "NOAUTH Authentication required." (status 503) ${AT}`, "password of its Redis"],
+  [() => answered(429, `{"error":"too many requests"}`), `unavailable: the bridge says "too many requests" (status 429) ${AT}`, "Try again later"],
+  [() => answered(200, ""), `the answer broke off ${AT}`, "Try again later"],
+];
+
+async function checkAll(stack: Stack, uses: readonly Use[]): Promise<void> {
+  for (const [use, told] of uses) {
+    const error = await thrown(Promise.resolve().then(use));
+    check(error instanceof EdgelockError, `${String(error)} of ${told}`);
+    equal(error.message, `invalid argument: ${told}`);
+    check(!error.isOutcomeUnknown && !error.message.includes(GOOD.credential), "nothing was sent, and no secret told");
+  }
+  check(uses.length > 15 && stack.mark !== "", "they are many");
+}
+
+export const misuse: Suite = {
+  async a_client_that_cannot_be_made_says_why_and_what_to_write(stack) {
+    await checkAll(stack, CLIENTS);
+  },
+
+  async a_lock_that_cannot_be_asked_for_says_why_and_what_to_write(stack) {
+    await checkAll(stack, LOCKS);
+  },
+
+  async a_call_that_cannot_be_made_says_why_and_what_to_write(stack) {
+    await checkAll(stack, CALLS);
+  },
+
+  async what_is_no_bridge_is_told_with_what_to_look_at() {
+    for (const [use, told, advice] of ANSWERS) {
+      const error = await thrown(Promise.resolve().then(use));
+      check(error instanceof EdgelockError, `${String(error)} of ${told}`);
+      equal(error.message, told);
+      check(error.advice.includes(advice), `${told}: ${error.advice}`);
+    }
+  },
+
+  async data_under_the_name_of_a_lock_is_told_from_a_holder(stack) {
+    await stack.redis("SET ~a 5");
+    const error = await thrown(stack.lock("a", { wait: 0 }).acquire());
+    check(error instanceof EdgelockError && error.advice.includes("if data is stored under the lock's name"), String(error));
+    equal(error.message, `lock "${stack.mark}a" is held by another owner (never expires: is it data?)`);
+    await stack.redis("HSET ~b x 5");
+    const other = await thrown(stack.lock("b").tryAcquire());
+    check(other instanceof EdgelockError, String(other));
+    equal(other.message, `the key of lock "${stack.mark}b" holds something else: data, or a lock of another kind`);
+  },
+
+  async a_lease_that_is_over_says_of_which_lock_and_what_to_do(stack) {
+    const lock = stack.lock("a");
+    const over = async (use: (lease: Lease) => unknown) => {
+      const lease = await lock.acquire();
+      const error = await thrown(Promise.resolve().then(() => use(lease)));
+      check(error instanceof EdgelockError, String(error));
+      return [error.message.replace(stack.mark, ""), error.advice];
+    };
+    const advice = "Stop, and undo what was not written through the lease: another may hold the lock.";
+    equal(await over((lease) => lock.forceRelease().then(() => lease.renew())), [`the lease of lock "a" is lost: it ran out, was forced, or Redis forgot it`, advice]);
+    equal(await over((lease) => lease.release().then(() => lease.renew())), [`the lease of lock "a" was already released`, "Use a lease only until it is given back; acquire again."]);
+    const twice = async (lease: Lease) => {
+      const [first, second] = await Promise.allSettled([lease.exec([]), lease.exec([])]);
+      equal(first.status, "fulfilled");
+      await lease.release();
+      throw (second as PromiseRejectedResult).reason;
+    };
+    equal(await over(twice), [`another write of the lease of lock "a" is still under way`, "Await one write of a lease before the next."]);
+    equal(await over((lease) => lease.exec([["INCRBY", { key: `${stack.mark}n` }, "x"]]).finally(() => lease.release())), [
+      `command 0, "INCRBY", failed under lock "a": ERR value is not an integer or out of range`,
+      "Look at the command with this `index`; the others were executed.",
+    ]);
+  },
+};
