@@ -1,4 +1,4 @@
-//! Which acquisition it is, for others to go on with it.
+//! An acquisition that other callers of the process can take over.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,27 @@ use crate::runtime::Runtime;
 use crate::script::Waiter;
 use crate::token::{Session, Token};
 
-/// One acquisition that several callers ask for, one after the other, by [`Lock::acquire_as`](crate::Lock::acquire_as): as when a
-/// handler that works for many goes away without a word, and another takes over.
+/// One acquisition that several callers make, one after the other, by
+/// [`Lock::acquire_as`](crate::Lock::acquire_as). Use it if a handler that works for many may
+/// vanish, and another must take over.
 ///
-/// Whoever asks for it has what those before had of it, the lock or the place in the queue, and they have nothing of it any more: a
-/// lease of theirs is lost, and their calls that are under way give nothing up. It goes on so until one of its leases writes or is
-/// released, or a call gives up; the next asks for a new one.
+/// A caller takes over what the callers before it had: the lock, or the place in the queue. The
+/// earlier ones lose it: their leases are lost, and their calls that are under way give nothing up.
+/// That goes on until one of its leases writes or is released, or a call gives up. The next caller
+/// then starts a new acquisition.
 ///
-/// Its callers must be in one process, and ask for the same name behind the same bridge. Who stands in the queue stands there with a
-/// ttl and a label, so those that go on have the first one's, whatever their own locks say. Clones are the same acquisition. It holds
-/// the lock's token, which is hidden from `Debug`.
+/// All callers must be in one process, and ask for the same name behind the same bridge. The queue
+/// stores a waiter's ttl and label, so later callers have those of the first one, whatever their
+/// own locks say.
+///
+/// Clones are the same acquisition. It holds the lock's token, which `Debug` does not show.
 #[derive(Clone, Default)]
 pub struct Acquisition(Arc<Mutex<Option<Arc<Shared>>>>);
 
-/// One token that one caller after the other asks with.
+/// One token, with which one caller after the other asks.
 struct Shared {
     token: Token,
-    /// Who waits, waits with it: it is part of the place in the queue.
+    /// All callers wait with it, since it is part of the place in the queue.
     session: Session,
     standing: Mutex<Standing>,
 }
@@ -33,20 +37,20 @@ struct Shared {
 struct Standing {
     /// How many callers have asked with it.
     callers: u64,
-    /// Nobody asks with it any more.
+    /// Whether nobody may ask with the token any more.
     is_over: bool,
-    /// As what the first that waited stands in the queue.
+    /// The place in the queue of the first caller that waited.
     place: Option<Place>,
 }
 
-/// What a place in the queue says of who stands there, and who stands there.
+/// What a place in the queue says of its waiter, and who that is.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) ttl: Duration,
     pub(crate) label: String,
     pub(crate) fair: bool,
     pub(crate) waiter: Option<Waiter>,
-    /// Where it may hear of its turn.
+    /// The channel on which the waiter may be told of its turn.
     pub(crate) channel: Option<String>,
 }
 
@@ -63,7 +67,7 @@ impl Acquisition {
         Self::default()
     }
 
-    /// The caller that goes on with it, or begins it.
+    /// The caller that takes it over, or begins it.
     pub(crate) fn ask<R: Runtime>(&self, runtime: &R) -> Result<Caller, Error> {
         let mut current = locked(&self.0);
         if let Some(caller) = current.as_ref().and_then(Shared::follow) {
@@ -85,7 +89,7 @@ impl Acquisition {
 }
 
 impl Shared {
-    /// The next to ask with it, if anybody may.
+    /// The next caller, if one is allowed.
     fn follow(shared: &Arc<Self>) -> Option<Caller> {
         let mut standing = locked(&shared.standing);
         if standing.is_over {
@@ -108,7 +112,8 @@ impl Caller {
         &self.shared.session
     }
 
-    /// The place in the queue, which is `own` unless one before it has one: a second one would be left behind by the first grant.
+    /// The place in the queue: that of an earlier caller if there is one, else `own`. The first
+    /// grant would leave a second place behind.
     pub(crate) fn stand(&self, own: Place) -> Place {
         let mut standing = locked(&self.shared.standing);
         if let Some(place) = &standing.place {
@@ -120,7 +125,8 @@ impl Caller {
         own
     }
 
-    /// What its requests are told by. Each caller has its own: nonces and the numbers of writes begin anew with it.
+    /// What marks its requests as its own. Each caller has its own session: nonces and the numbers
+    /// of writes start anew with it.
     pub(crate) fn session<R: Runtime>(&self, runtime: &R) -> Result<Session, Error> {
         match self.number {
             1 => Ok(self.shared.session.clone()),
@@ -128,13 +134,13 @@ impl Caller {
         }
     }
 
-    /// Whether nobody has asked after it.
+    /// Whether no later caller has asked.
     pub(crate) fn is_last(&self) -> bool {
         locked(&self.shared.standing).callers == self.number
     }
 
-    /// Nobody may ask after it any more, since it is about to write, to release or to give up. `false` if somebody has: then it must
-    /// not.
+    /// Lets no later caller ask, since this one is about to write, to release or to give up.
+    /// `false` if a later caller has already asked: then this one must not do so.
     pub(crate) fn end(&self) -> bool {
         let mut standing = locked(&self.shared.standing);
         let is_last = standing.callers == self.number;

@@ -19,7 +19,7 @@ use endpoint::PlainHttp;
 use events::Events;
 use objects::Objects;
 
-/// No reply of a lock operation comes near; whatever does is not from a bridge.
+/// The replies of lock operations are far smaller. A larger one is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;
 
 /// The HTTP endpoint in front of Redis, and the dialect that it speaks.
@@ -41,7 +41,7 @@ pub struct Bridge {
     access: Access,
     key_locking: bool,
     script_cache: bool,
-    /// `None` to go by what the bridge says of itself.
+    /// `None` to rely on what the bridge says of itself.
     push: Option<bool>,
 }
 
@@ -51,7 +51,7 @@ enum Dialect {
     Webdis,
 }
 
-/// How a dialect shows that it may use the bridge.
+/// How a dialect proves that it may use the bridge.
 #[derive(Clone)]
 struct Access {
     headers: Headers,
@@ -63,44 +63,48 @@ struct Access {
 type Headers = [(&'static str, String); 2];
 
 impl Bridge {
-    /// A bridge that speaks Upstash's REST dialect: Upstash itself, `edgelock-bridge`, serverless-redis-http and others.
+    /// A bridge that speaks Upstash's REST dialect: Upstash itself, `edgelock-bridge`,
+    /// serverless-redis-http and others.
     ///
-    /// `url` is an `https:` address, or `http:` to the local machine; `credential` is sent as bearer token, white space around
-    /// it trimmed.
+    /// `url` is an `https:` address, or an `http:` address of the local machine. `credential` is
+    /// sent as a bearer token, without surrounding white space.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if either cannot be one.
+    /// [`Error::InvalidArgument`] if either is invalid.
     pub fn upstash(url: &str, credential: &str) -> Result<Self, Error> {
         let access = upstash::access(credential)?;
         Self::new(Dialect::Upstash, url, PlainHttp::ToLoopback, access)
     }
 
-    /// As [`Bridge::upstash`], and allows plain `http:` to any host, for networks that encrypt by other means. Elsewhere,
-    /// whoever listens learns the credential.
+    /// As [`Bridge::upstash`], but allows plain `http:` to any host. Use it only on a network that
+    /// encrypts by other means; elsewhere an eavesdropper learns the credential.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if either cannot be one.
+    /// [`Error::InvalidArgument`] if either is invalid.
     pub fn upstash_over_plain_http(url: &str, credential: &str) -> Result<Self, Error> {
         let access = upstash::access(credential)?;
         Self::new(Dialect::Upstash, url, PlainHttp::Anywhere, access)
     }
 
-    /// A [webdis](https://webd.is), whose `acl` lets `user` with `password` have `EVAL`, and `SUBSCRIBE` for those who wait. One that
-    /// lets everybody have everything takes any user and password.
+    /// A [webdis](https://webd.is). Its `acl` must allow `user` with `password` to call `EVAL`, and
+    /// `SUBSCRIBE` if waiters are to listen. A webdis that allows everything to everybody accepts
+    /// any user and password.
     ///
     /// `url` is as for [`Bridge::upstash`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if one of them cannot be one: a user has no colon, and neither is empty.
+    /// [`Error::InvalidArgument`] if an argument is invalid. A user has no colon, and neither user
+    /// nor password is empty.
     pub fn webdis(url: &str, user: &str, password: &str) -> Result<Self, Error> {
         let access = webdis::access(user, password)?;
         Self::new(Dialect::Webdis, url, PlainHttp::ToLoopback, access)
     }
 
-    /// As [`Bridge::webdis`], and allows plain `http:` to any host, as [`Bridge::upstash_over_plain_http`] does.
+    /// As [`Bridge::webdis`], but allows plain `http:` to any host, as
+    /// [`Bridge::upstash_over_plain_http`] does.
     ///
     /// # Errors
-    /// As those of [`Bridge::webdis`].
+    /// Those of [`Bridge::webdis`].
     pub fn webdis_over_plain_http(url: &str, user: &str, password: &str) -> Result<Self, Error> {
         let access = webdis::access(user, password)?;
         Self::new(Dialect::Webdis, url, PlainHttp::Anywhere, access)
@@ -124,28 +128,31 @@ impl Bridge {
         })
     }
 
-    /// Whether scripts start with `#!lua flags=allow-key-locking`, so that Upstash locks the keys of a script and not the whole
-    /// database. By default for Upstash's own hosts alone; real Redis refuses that line.
+    /// Whether scripts start with `#!lua flags=allow-key-locking`. Upstash then locks a script's
+    /// keys, not the whole database. Default on for Upstash's own hosts, off for all others: real
+    /// Redis refuses that line.
     #[must_use]
     pub fn key_locking(mut self, on: bool) -> Self {
         self.key_locking = on;
         self
     }
 
-    /// Whether scripts travel as `EVALSHA`, and as `EVAL` only when Redis does not know them: about a kilobyte less in each
-    /// request. Off by default: some bridges refuse `EVALSHA`, and where scripts get lost often it costs requests.
+    /// Whether scripts are sent as `EVALSHA`, and as `EVAL` only if Redis does not know them. That
+    /// saves about a kilobyte of each request. Default off: some bridges refuse `EVALSHA`, and
+    /// where Redis often loses its scripts, it costs requests.
     #[must_use]
     pub fn script_cache(mut self, on: bool) -> Self {
         self.script_cache = on;
         self
     }
 
-    /// Whether waiters listen for their turn. By default they do where that is known to work: with Upstash's own hosts, with
-    /// webdis, and with a bridge that says so by the header `x-edgelock-bridge: push`, as `edgelock-bridge` does. Other bridges are
-    /// asked from time to time, since a subscription can take such a bridge away from all its clients.
+    /// Whether waiters listen for their turn. By default they do where that is known to work: with
+    /// Upstash's own hosts, with webdis, and with a bridge that sends the header
+    /// `x-edgelock-bridge: push`, as `edgelock-bridge` does. With other bridges they poll, since a
+    /// subscription can make such a bridge unusable for all its clients.
     ///
-    /// `true` also for a bridge that says nothing and has subscriptions; `false` where they are not wanted, or a proxy on the way
-    /// holds them back.
+    /// Set `true` for a bridge that has subscriptions but does not say so. Set `false` if waiters
+    /// are not to listen, or if a proxy on the way holds streams back.
     #[must_use]
     pub fn push(mut self, on: bool) -> Self {
         self.push = Some(on);
@@ -156,12 +163,12 @@ impl Bridge {
         &self.url
     }
 
-    /// Whether it is to be listened to, whatever it says of itself.
+    /// Whether to listen to it, whatever it says of itself.
     pub(crate) const fn pushes(&self) -> Option<bool> {
         self.push
     }
 
-    /// Whether a bridge says that it can be listened to.
+    /// Whether a bridge says that it supports listening.
     pub(crate) fn says_it_pushes(response: &Response) -> bool {
         let said = response.bridge.as_deref().unwrap_or_default();
         said.split(',').any(|word| word.trim() == "push")
@@ -175,7 +182,7 @@ impl Bridge {
         self.script_cache
     }
 
-    /// A Redis command as what has it executed.
+    /// The request that has a Redis command executed.
     pub(crate) fn encode(&self, words: &[&str], timeout: Duration) -> Post {
         Post {
             url: None,
@@ -188,7 +195,7 @@ impl Bridge {
         }
     }
 
-    /// `post` as the request that a transport sends, with what proves who we are. `body` is its body.
+    /// `post` as the request that a transport sends, with the credential. `body` is its body.
     pub(crate) fn request<'a>(&'a self, post: &'a Post, body: String) -> Request<'a> {
         Request {
             url: post.url.as_deref().unwrap_or(&self.url),
@@ -202,10 +209,11 @@ impl Bridge {
         }
     }
 
-    /// Two commands at once: the second runs behind the first, on the same connection to Redis.
+    /// Two commands in one request: the second runs after the first, on the same connection to
+    /// Redis.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the dialect has nothing of the kind.
+    /// [`Error::InvalidArgument`] if the dialect does not support that.
     pub(crate) fn encode_both(
         &self,
         commands: [&[&str]; 2],
@@ -224,7 +232,7 @@ impl Bridge {
         })
     }
 
-    /// What Redis answered to each of two commands, as [`Bridge::decode`].
+    /// What Redis replied to each of two commands, as [`Bridge::decode`].
     pub(crate) fn decode_both(
         response: &Response,
         is_of_redis: fn(&str) -> bool,
@@ -232,7 +240,8 @@ impl Bridge {
         upstash::decode_both(response, is_of_redis)
     }
 
-    /// What listens to `channel` for as long as `timeout`, and what takes its response apart.
+    /// A request that listens to `channel` for as long as `timeout`, and the parser of its
+    /// response.
     pub(crate) fn listen(&self, channel: &str, timeout: Duration) -> (Post, Listening) {
         let heard = channel.to_owned();
         let (url, body, stream) = match self.dialect {
@@ -263,8 +272,8 @@ impl Bridge {
         matches!(status, 400 | 403..=405 | 501)
     }
 
-    /// What Redis answered, as far as the response tells; errors of Redis are [`Reply::Error`]. `is_of_redis` says whether
-    /// what a failing bridge says came from Redis.
+    /// What Redis replied, as far as the response tells; errors of Redis are [`Reply::Error`]. If
+    /// the bridge reports an error, `is_of_redis` says whether its text came from Redis.
     pub(crate) fn decode(
         &self,
         response: &Response,
@@ -276,7 +285,8 @@ impl Bridge {
         }
     }
 
-    /// `text` from outside as part of a message: without what proves who we are, and cut short after that, so that none is cut in two.
+    /// `text` from outside as part of a message. The credential is cut out before the text is cut
+    /// short, so that no part of it is left over.
     pub(crate) fn quote(&self, text: &str) -> String {
         let clean = |text: String, secret: &String| redact::without(secret, &text);
         let text = self.access.secrets.iter().fold(text.to_owned(), clean);
@@ -284,27 +294,27 @@ impl Bridge {
     }
 }
 
-/// What is to be posted to a bridge.
+/// What to post to a bridge.
 pub(crate) struct Post {
-    /// Where it is not the bridge's own.
+    /// An address other than the bridge's own.
     url: Option<String>,
     pub(crate) body: String,
-    /// Whether the response goes on.
+    /// Whether the response is a stream.
     listens: bool,
-    /// The whole exchange is given up after this long.
+    /// The exchange is given up after this long in all.
     timeout: Duration,
 }
 
-/// What a subscription says.
+/// A message of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Push {
-    /// From now on nothing is missed.
+    /// From now on no message is missed.
     Listening,
     /// Somebody published this.
     Message(String),
 }
 
-/// A subscription's response, taken apart piece by piece.
+/// A parser of a subscription's response, fed piece by piece.
 pub(crate) struct Listening(Stream);
 
 enum Stream {

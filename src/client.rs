@@ -1,4 +1,4 @@
-//! The client: where its bridges are, how to reach them, and how often to ask.
+//! The client: where its bridges are, how to reach them, and how often to try.
 
 mod several;
 
@@ -20,25 +20,26 @@ use crate::transport::Transport;
 
 const MAX_OWNER: usize = 512;
 
-/// No answer comes in no time, and hosts count whole milliseconds.
+/// A shorter time-out would end before any reply, and hosts count whole milliseconds.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 
-/// Hands out locks that live behind a bridge, or behind several.
+/// Makes locks that live behind one bridge, or behind several.
 ///
-/// Cheap to clone, and to make anew in each handler. Making one sends nothing and draws no random bytes, so it may be made
-/// outside of a request.
+/// Cheap to clone, and cheap to make anew in each handler. Making one sends nothing and draws no
+/// random bytes, so it may be made outside of a request.
 ///
-/// `T` sends requests and `R` knows the time: on the edge `edgelock::web` has both.
+/// `T` sends requests and `R` knows the time. On the edge `edgelock::web` has both.
 pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
     prefix: Arc<str>,
-    /// What was wrong with how it was asked for: all its calls say so.
+    /// What is wrong with its options. All its calls fail with that.
     refused: Option<Error>,
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
-    /// A client of `bridge`, with a time-out of 2 s for each request and up to 3 attempts for each operation.
+    /// A client of `bridge`, with a time-out of 2 s for each request and up to 3 attempts for each
+    /// operation.
     pub fn new(bridge: Bridge, transport: T, runtime: R) -> Self {
         Self::over(vec![bridge], Layout::Single(0), transport, runtime)
     }
@@ -59,11 +60,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self
     }
 
-    /// How long to wait for the answer to one request before it is aborted, at most; less than 1 ms counts as that. No answer is
-    /// awaited past the lease's deadline, whatever is set here.
+    /// How long a request may wait for its reply before it is aborted. Default 2 s; less than 1 ms
+    /// counts as 1 ms. No reply is awaited past the lease's deadline, whatever is set here.
     ///
-    /// Also how long a call that does not wait for the lock leaves a bridge alone that asks for it
-    /// (`Retry-After`), in all. What is more is said by [`Error::retry_after`].
+    /// It also bounds how long a call that does not wait for the lock obeys a bridge's
+    /// `Retry-After`, all pauses together. A call does not obey a longer one, and fails at once;
+    /// [`Error::retry_after`] then has it.
     #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
         let is_too_short = timeout.as_nanos() < SHORTEST_TIMEOUT.as_nanos();
@@ -75,28 +77,35 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self
     }
 
-    /// How often an operation is sent when its requests get lost; 0 counts as 1. Sending again is safe: all attempts carry the
-    /// same token, and a write its number. A write is not sent again later than half a minute after
-    /// the first time: Redis knows no longer that it is the same.
+    /// How often an operation is sent if its requests get lost. Default 3; 0 counts as 1.
+    ///
+    /// Sending again is safe: all attempts carry the same token, and a write carries its number. A
+    /// write is not sent again more than half a minute after the first time, since Redis could no
+    /// longer tell that it is the same one.
     #[must_use]
     pub const fn max_attempts(mut self, attempts: u32) -> Self {
         self.topology.attempts = attempts;
         self
     }
 
-    /// The lock called `name`, 1 to 512 bytes with the prefix. Sends nothing.
+    /// The lock called `name`: 1 to 512 bytes, prefix included. Sends nothing.
     ///
-    /// The lock is the Redis key of that name, as other clients lock it too. Its companions, such as `{name}:fence`, lie in
-    /// the same slot of a cluster.
+    /// The lock is the Redis key of that name, which other clients lock too. Its companion keys,
+    /// such as `{name}:fence`, are in the same slot of a cluster.
     ///
-    /// What is wrong with the name is said by the first call that would send something, before it does, and by [`Lock::check`]: then it is
-    /// [`Error::InvalidArgument`] if the name is empty or too long, or has a `}` but no hash tag: nothing could share its slot. If its keys
-    /// could be those of another lock: `{7}:fence` and all else that looks like a companion, and `{7}`, whose companions are those of `7`.
+    /// The first call that would send something checks the name, and so does [`Lock::check`]. They
+    /// fail with [`Error::InvalidArgument`]
+    ///
+    /// - if the name is empty or too long;
+    /// - if it has a `}` but no hash tag, since no companion key could share its slot;
+    /// - if its keys could be those of another lock. That holds for names that look like a
+    ///   companion key, such as `{7}:fence`, and for `{7}`, whose companion keys are those of `7`.
     pub fn lock(&self, name: &str) -> Lock<T, R> {
         self.lock_of(name, Kind::mutex(), Ok(()))
     }
 
-    /// `made` is whether it can be such a kind: its owner, its permits.
+    /// `made` is whether the lock can be of such a kind: whether its owner or its permits are
+    /// valid.
     fn lock_of(&self, name: &str, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
         let (name, checked) = self.named(name);
         let (kind, placed) = match self.topology.layout {
@@ -108,7 +117,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Lock::new(host, topology, name, kind, checked.err())
     }
 
-    /// The name of a lock, and whether it can be one.
+    /// The name of a lock, and whether it is valid.
     fn named(&self, name: &str) -> (Name, Result<(), Error>) {
         match Name::new(&self.prefix, name) {
             Ok(name) => (name, Ok(())),
@@ -116,17 +125,20 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
     }
 
-    /// The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same
-    /// `owner`, and free once it was released as often. Sends nothing.
+    /// The lock called `name`, which `owner` may take again while it has it. Any handler that
+    /// passes the same `owner` may. The lock is free once it was released as often as it was taken.
+    /// Sends nothing.
     ///
-    /// It is stored as Redisson stores its `RLock`, so both see the same lock; there an owner is `<client id>:<thread id>`. All
-    /// leases of one hold have the same fence. Others that wait are told of the last release, and all ask: nobody queues, so it
-    /// cannot be [fair](Lock::fair).
+    /// It is stored as Redisson stores its `RLock`, so both see the same lock; an owner there is
+    /// `<client id>:<thread id>`. All leases of one hold have the same fence. Waiters do not queue:
+    /// the last release tells all of them, and all ask. So the lock cannot be [fair](Lock::fair).
     ///
-    /// Whoever says `owner` has what `owner` has, so it should be as unique as what it stands for: a request, an order, a saga.
+    /// Anyone who passes the same `owner` shares the lock. So make it as unique as what it stands
+    /// for (a request, an order, a saga), and impossible to guess.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name cannot be one, or the owner is empty or over
-    /// 512 bytes, or this is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
+    /// is invalid. It also does if the owner is empty or over 512 bytes, or if this is a
+    /// [quorum](Client::quorum).
     pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
         let is_owner = (1..=MAX_OWNER).contains(&owner.len());
         let what = || {
@@ -139,32 +151,38 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.lock_of(name, Kind::reentrant(owner), checked)
     }
 
-    /// A semaphore called `name`: up to `permits` may hold it at once, each with a token, a ttl, a fence and a deadline of its own. Sends
-    /// nothing.
+    /// A semaphore called `name`: up to `permits` holders may have it at once. Each has a token, a
+    /// ttl, a fence and a deadline of its own. Sends nothing.
     ///
-    /// It is acquired, waited for, kept, committed under and released as a lock is; a release hands its permit to the first who waits. A permit
-    /// that is not renewed ends with its ttl. `permits` counts for the acquisitions of this `Lock` alone: who counts fewer than others takes
-    /// none from them, and waits until no more than that are held. The last fence grows with every permit, so that each has one
-    /// of its own; but what is written under several permits at once has no order that a fence could tell.
+    /// All calls work as on a lock. A release hands its permit to the first waiter. A permit that
+    /// is not renewed ends with its ttl.
     ///
-    /// It is no lock for a [`GroupCommit`](crate::GroupCommit), whose turns follow each other. [`Lock::inspect`] lists the holders, and says
-    /// how many permits are free; [`Lock::force_release`] frees all. It is stored otherwise than a lock, and neither sees the other: one of
-    /// the same name is [`Error::WrongType`].
+    /// `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower
+    /// number than others takes no permit from them: it waits until fewer than its number are held.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name cannot be one, or there are no permits, or this is a
-    /// [quorum](Client::quorum).
+    /// The last fence grows with every permit, so each permit has a fence of its own. But a fence
+    /// cannot order what is written under several permits at the same time.
+    ///
+    /// A [`GroupCommit`](crate::GroupCommit) refuses a semaphore, since its turns must follow each
+    /// other. [`Lock::inspect`] lists the holders, and says how many permits are free.
+    /// [`Lock::force_release`] frees all permits. A semaphore is stored differently from a lock:
+    /// each refuses the other's key with [`Error::WrongType`].
+    ///
+    /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
+    /// is invalid. It also does if `permits` is 0, or if this is a [quorum](Client::quorum).
     pub fn semaphore(&self, name: &str, permits: u32) -> Lock<T, R> {
         let what = || Error::InvalidArgument("a semaphore has 1 permit or more".into());
         let checked = (permits > 0).then_some(()).ok_or_else(what);
         self.lock_of(name, Kind::semaphore(permits), checked)
     }
 
-    /// Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request.
+    /// Runs commands that only read, together and without a lock, in one request. The replies may
+    /// be out of date when they arrive.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a command may write, or there are several bridges to read from: see [`Client::shard_of`], and if
-    /// what that was given is no name.
-    /// [`Error::CommandFailed`] if one failed; those of the bridge.
+    /// [`Error::InvalidArgument`] if a command may write, if there are several bridges to read from
+    /// (see [`Client::shard_of`]), or if the name that `shard_of` was given is invalid.
+    /// [`Error::CommandFailed`] if a command failed; those of the bridge.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request.
@@ -183,12 +201,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         &self.topology
     }
 
-    /// Why nothing can be asked of it, if it was made wrong.
+    /// What is wrong with its options, if anything is.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// The host that it was made for: its clock, its timers, its background.
+    /// The host that it was made for: clock, timers, background work.
     pub fn runtime(&self) -> &R {
         &self.host.runtime
     }

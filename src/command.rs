@@ -2,9 +2,9 @@
 
 /// A Redis command that runs together with an operation of the lock, in the same script.
 ///
-/// Words are text: bridges carry JSON, which has no other bytes. Keys are declared with [`Command::key`], because a script
-/// must name all that it touches (Redis Cluster routes by it, Upstash locks by it). On a cluster they must share the
-/// lock's hash tag.
+/// All words are text, since bridges carry JSON. Declare keys with [`Command::key`]: a script must
+/// name every key that it touches, because Redis Cluster routes by them and Upstash locks by them.
+/// On a cluster they must have the lock's hash tag.
 ///
 /// ```
 /// use edgelock::Command;
@@ -16,12 +16,12 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     words: Vec<String>,
-    /// Places in `words` that hold keys.
+    /// Which of the `words` are keys.
     keys: Vec<usize>,
 }
 
 impl Command {
-    /// The command called `name`, without arguments yet.
+    /// The command called `name`, without arguments so far.
     pub fn new(name: &str) -> Self {
         Self {
             words: vec![name.to_owned()],
@@ -60,20 +60,21 @@ impl Command {
 /// What Redis answered to a [`Command`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Nothing there.
+    /// Nothing is there.
     Nil,
     /// A number. A script passes it through a double, so it is exact below 2^53.
     Int(i64),
-    /// A string, or a status such as `OK`. Exactly the bytes that Redis has.
+    /// A string, or a status such as `OK`: exactly the bytes that Redis has.
     Bytes(Vec<u8>),
     /// Several replies.
     Array(Vec<Self>),
-    /// An error, as Redis spells it. Never at the top of what a lease returns: there it is [`crate::Error::CommandFailed`].
+    /// An error, as Redis words it. It occurs only inside of an array: a command that fails as a
+    /// whole is [`crate::Error::CommandFailed`].
     Error(String),
 }
 
 impl Reply {
-    /// The number, also if Redis keeps it as text, as it does in a string or a hash.
+    /// The number. Also if Redis keeps it as text, as it does in a string or a hash.
     ///
     /// ```
     /// use edgelock::Reply;
@@ -89,7 +90,7 @@ impl Reply {
         }
     }
 
-    /// The text, if it is text, and valid UTF-8.
+    /// The text, if the reply is valid UTF-8 text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
@@ -97,7 +98,7 @@ impl Reply {
         }
     }
 
-    /// The elements, if there are several.
+    /// The elements, if the reply is an array.
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
             Self::Array(replies) => Some(replies),
@@ -105,7 +106,7 @@ impl Reply {
         }
     }
 
-    /// Whether there is nothing.
+    /// Whether the reply is nil.
     pub const fn is_nil(&self) -> bool {
         matches!(self, Self::Nil)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, told apart by what the caller can do about it.
+//! What can go wrong, divided by what the caller can do about it.
 
 mod bad_response;
 mod made;
@@ -10,24 +10,28 @@ use crate::transport::TransportError;
 
 pub use bad_response::BadResponse;
 
-/// An operation's failure.
+/// The failure of an operation.
 ///
-/// Three things that other clients mix up are different here: the lock is [held by another](Error::Held), the lease is
-/// [lost](Error::Lost), and it [could not be learned](Error::is_outcome_unknown) what happened.
+/// Three things that other clients mix up are different errors here: the lock is
+/// [held by another](Error::Held), the lease is [lost](Error::Lost), and the outcome is
+/// [unknown](Error::is_outcome_unknown).
 ///
-/// No message holds a token or a credential; what a bridge or Redis said is quoted up to 200 characters, with both cut out.
-/// A `lock` is the Redis key of the lock that the error is about, with the client's prefix, in full. A message shows up to
-/// 100 characters of it, without control characters. Where it is an `Option`, it is `None` for a read without a lock.
+/// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
+/// or Redis said, with both cut out. A field `lock` is the lock's whole Redis key, with the
+/// client's prefix. Messages show up to 100 characters of it, without control characters. If `lock`
+/// is an `Option`, it is `None` for a read without a lock.
 ///
-/// What the transport said is the [source](std::error::Error::source) of an error that comes of it.
+/// If the transport failed, the [source](std::error::Error::source) is what it said.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// An argument that cannot work: a name that is empty or too long, a ttl out of range, a bad address. Nothing was sent.
+    /// An argument is invalid: a name that is empty or too long, a ttl out of range, a bad address.
+    /// Nothing was sent.
     #[error("invalid argument: {0}")]
     InvalidArgument(String),
 
-    /// The host gave no random bytes for a token. Workers give them only inside a request handler.
+    /// The host gave no random bytes for a token. Workers give them only inside of a request
+    /// handler.
     #[error("the host gives no random bytes here; acquire inside a request handler")]
     EntropyUnavailable,
 
@@ -36,21 +40,23 @@ pub enum Error {
     Held {
         /// Which lock.
         lock: String,
-        /// What the holder has left, by Redis's clock, unless it renews; `None` if it holds without end.
+        /// The holder's time left, by Redis's clock, unless it renews. `None` if the lock has no
+        /// expiry.
         remaining: Option<Duration>,
-        /// How many others were waiting before this call when it last asked.
+        /// How many waiters were ahead of this call when it last asked.
         ahead: u64,
-        /// What the holder lets others know of itself, by [`Lock::label`](crate::Lock::label).
+        /// The holder's [`Lock::label`](crate::Lock::label), if it has one.
         label: Option<String>,
-        /// How long to stay away: an estimate of when it would be this call's turn, from how the line moved while it waited, else
-        /// what the holder has left.
+        /// How long to stay away. It estimates when it would be this call's turn: from how fast the
+        /// queue moved during the wait, else from the holder's time left.
         retry_after: Duration,
-        /// How many requests this call cost, with the one that leaves the queue.
+        /// How many requests this call sent, including the one that leaves the queue.
         requests: u32,
     },
 
-    /// So many servers of a [quorum](crate::Client::quorum) were started lately that no majority of the others is left: they may have
-    /// forgotten who holds the lock, and have no say for a while. Nobody was granted it; whether anybody holds it, they cannot say.
+    /// So many servers of a [quorum](crate::Client::quorum) were started recently that the others
+    /// are no majority. Those servers may have lost the lock, so they have no say for a while.
+    /// Nobody was granted the lock; whether anybody holds it, the servers cannot say.
     #[error(
         "lock {} cannot be granted for {} ms yet: too many servers were started lately, and may have forgotten who holds it",
         Named(lock),
@@ -59,13 +65,14 @@ pub enum Error {
     Quarantined {
         /// Which lock.
         lock: String,
-        /// Until a majority may have a say again, at least.
+        /// The least time until a majority may have a say again.
         retry_after: Duration,
     },
 
-    /// Fewer replicas than [`crate::Lock::wait_for_replicas`] asks for have acknowledged in time, so that the lock might not survive a
-    /// fail-over. An acquisition is given back. A lease goes on as it was, its deadline not moved; the commands of
-    /// [`crate::Lease::exec`] were executed, though not so safely.
+    /// Fewer replicas acknowledged in time than [`crate::Lock::wait_for_replicas`] asks for. The
+    /// lock might not survive a fail-over. An acquisition was given back. A lease goes on
+    /// unchanged, with its deadline not moved; the commands of [`crate::Lease::exec`] were
+    /// executed, but might not survive either.
     #[error(
         "{acknowledged} of {asked} replicas acknowledged lock {} in time",
         Named(lock)
@@ -74,14 +81,14 @@ pub enum Error {
     NotReplicated {
         /// Which lock.
         lock: String,
-        /// How many must.
+        /// How many replicas had to acknowledge.
         asked: u32,
         /// How many did.
         acknowledged: u32,
     },
 
-    /// The lease is no longer this token's: it ran out, was forced, or Redis lost it. Nothing of this call was executed. Of
-    /// [`crate::Lock::run`], the work was stopped.
+    /// This token no longer has the lock: the lease ran out, was released by force, or Redis lost
+    /// it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
     #[error(
         "the lease of lock {} is lost: it ran out, was forced, or Redis forgot it",
         Named(lock)
@@ -91,14 +98,16 @@ pub enum Error {
         lock: String,
     },
 
-    /// The lease's deadline has passed on the local clock, so another may hold the lock by now. Nothing was sent.
+    /// The lease's deadline has passed on the local clock, so another holder may have the lock by
+    /// now. Nothing was sent.
     #[error("the lease of lock {} is past its deadline", Named(lock))]
     Expired {
         /// Which lock.
         lock: String,
     },
 
-    /// The work of [`crate::Lock::run`] took longer than [`crate::Lock::max_hold`], and was stopped.
+    /// The work of [`crate::Lock::run`] took longer than [`crate::Lock::max_hold`], and was
+    /// stopped.
     #[error(
         "the work was stopped: it held lock {} for longer than allowed",
         Named(lock)
@@ -108,16 +117,16 @@ pub enum Error {
         lock: String,
     },
 
-    /// The lease was released, committed or handed over before; or a release or a commit of it was sent and nobody knows what
-    /// became of it, and only these may follow. Nothing was sent.
+    /// The lease was already released, committed or handed over. Or a release or a commit was sent
+    /// and its outcome is unknown; then only these two may follow. Nothing was sent.
     #[error("the lease of lock {} was already released", Named(lock))]
     Released {
         /// Which lock.
         lock: String,
     },
 
-    /// Another `exec`, `commit` or `release` of the same lease has not come back yet, or other work is [kept](crate::Lease::run)
-    /// under it. Nothing was sent.
+    /// Another `exec`, `commit` or `release` of the same lease is still under way, or the lease is
+    /// already [kept](crate::Lease::run) for other work. Nothing was sent.
     #[error(
         "another write of the lease of lock {} is still under way",
         Named(lock)
@@ -127,31 +136,33 @@ pub enum Error {
         lock: String,
     },
 
-    /// A command given with an operation failed. The operation itself was executed, and so were the other commands: as with
-    /// `MULTI`, a command that fails does not undo those before it, nor stop those behind it.
+    /// A command that was sent with an operation failed. The operation itself and all other
+    /// commands were executed. As with `MULTI`, a command that fails neither undoes those before it
+    /// nor stops those after it.
     #[error("command {index}, {}, failed{}: {message}", Named(command), under(lock.as_deref()))]
     #[non_exhaustive]
     CommandFailed {
-        /// Which lock the operation was about; `None` for a read without one.
+        /// The lock of the operation; `None` for a read without one.
         lock: Option<String>,
-        /// Which of the given commands, from 0.
+        /// Which of the given commands failed, from 0.
         index: usize,
         /// Its name, without its arguments.
         command: String,
-        /// Redis's words.
+        /// What Redis said.
         message: String,
     },
 
-    /// The bridge or Redis does not accept the credential, or it does not allow scripts. Nothing was executed.
+    /// The bridge or Redis does not accept the credential, or does not allow scripts. Nothing was
+    /// executed.
     #[error("not authorized: {message}{}", of(lock.as_deref()))]
     Unauthorized {
         /// Which lock.
         lock: Option<String>,
-        /// Who said what.
+        /// What was said, and by whom.
         message: String,
     },
 
-    /// The lock's key holds a value that is no lock of this kind. Nothing was changed.
+    /// The lock's key holds something else than a lock of this kind. Nothing was changed.
     #[error(
         "the key of lock {} holds something else: data, or a lock of another kind",
         Named(lock)
@@ -161,48 +172,50 @@ pub enum Error {
         lock: String,
     },
 
-    /// The bridge or Redis refused for good: an unknown route, a quota, out of memory. Asking again will not help until someone
-    /// mends it.
+    /// The bridge or Redis refused for a reason that lasts: an unknown route, a quota, no memory.
+    /// Fix it there; asking again does not help.
     #[error("refused: {message}{}", of(lock.as_deref()))]
     #[non_exhaustive]
     Refused {
         /// Which lock.
         lock: Option<String>,
-        /// Who said what.
+        /// What was said, and by whom.
         message: String,
         /// Whether the script may have run before the refusal.
         may_have_run: bool,
     },
 
-    /// The bridge, or the Redis behind it, is away or overloaded, or in a state that passes: it loads its data, a fail-over or
-    /// the move of a slot is under way, a script keeps it busy, it misses its replicas.
+    /// The bridge, or the Redis behind it, is away or overloaded. Or its state prevents it for a
+    /// while: it loads its data, a fail-over or the move of a slot is under way, a script keeps it
+    /// busy, or it misses its replicas.
     #[error("unavailable: {message}{}", of(lock.as_deref()))]
     Unavailable {
         /// Which lock.
         lock: Option<String>,
-        /// Who said what.
+        /// What was said, and by whom.
         message: String,
-        /// When to come back, if the bridge said so: after the call came back. A call does as the
-        /// bridge asks for [`crate::Client::request_timeout`] in all, and no longer; one that waits
-        /// for the lock, to the end of its wait; a write whose outcome is open, to its deadline.
+        /// When to come back, counted from the end of the call, if the bridge said so. A call obeys
+        /// the bridge for [`crate::Client::request_timeout`] in all. A call that waits for the lock
+        /// does so up to the end of its wait, and a write of unknown outcome up to its deadline.
         retry_after: Option<Duration>,
-        /// Whether the script may have run all the same.
+        /// Whether the script may have run nevertheless.
         may_have_run: bool,
-        /// What the transport said, where there was no response.
+        /// What the transport said, if there was no response.
         source: Option<TransportError>,
     },
 
-    /// No answer within the request's time-out. The request was aborted, but may have been executed.
+    /// No reply came within the request's time-out. The request was aborted, but may have been
+    /// executed.
     #[error("no answer within {} ms{}", ms(*after), of(lock.as_deref()))]
     #[non_exhaustive]
     TimedOut {
         /// Which lock.
         lock: Option<String>,
-        /// How long it was waited for.
+        /// How long the client waited for the reply.
         after: Duration,
     },
 
-    /// What answered is no bridge, or something on the way spoils its answers.
+    /// What answers is not a bridge, or something on the way spoils its responses.
     #[error("{kind}{}", of(lock.as_deref()))]
     #[non_exhaustive]
     BadResponse {
@@ -210,13 +223,14 @@ pub enum Error {
         lock: Option<String>,
         /// What is wrong with it.
         kind: BadResponse,
-        /// What the transport said, where the response did not come whole.
+        /// What the transport said, if the response was incomplete.
         source: Option<TransportError>,
     },
 }
 
 impl Error {
-    /// A name for this kind of error that does not change between versions, for logs and for other languages.
+    /// A name for this kind of error, for logs and for other languages. It does not change between
+    /// versions.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::InvalidArgument(_) => "invalid_argument",
@@ -239,7 +253,8 @@ impl Error {
         }
     }
 
-    /// The Redis key of the lock whose call failed; `None` where no lock was called, or nothing was sent for one.
+    /// The Redis key of the lock that the failed call was about. `None` if the call was about no
+    /// lock, or sent nothing for one.
     ///
     /// ```
     /// use edgelock::Error;
@@ -269,7 +284,7 @@ impl Error {
         }
     }
 
-    /// Whether the operation may have been executed although it failed here: unknown is not no.
+    /// Whether the operation may have been executed although the call failed: unknown is not "no".
     ///
     /// ```
     /// use edgelock::{BadResponse, Error};
@@ -288,7 +303,8 @@ impl Error {
         }
     }
 
-    /// When to come back, where that is known: the bridge said so, another holds the lock, or servers have no say yet.
+    /// When to come back, if that is known: the bridge said so, another holder has the lock, or
+    /// servers of a quorum have no say yet.
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Held { retry_after, .. } | Self::Quarantined { retry_after, .. } => {
@@ -322,7 +338,7 @@ fn under(lock: Option<&str>) -> String {
     lock.map_or_else(String::new, |lock| format!(" under lock {}", Named(lock)))
 }
 
-/// 64 bits hold any that Redis tells of, and take less code to print than 128.
+/// 64 bits hold any duration that Redis reports, and need less code to print than 128.
 const fn ms(duration: Duration) -> u64 {
     duration.as_millis() as u64
 }

@@ -29,15 +29,17 @@ use reads::Asked;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
 ///
-/// A lock that each caller takes for itself serves one of them in two round trips. Here callers
-/// bring items, and while a turn is under way, others gather for the next. One of them acquires the
-/// lock for all, reads what all need in that same request, decides them one after the other under
-/// one fence, and writes for all in a second request. Whoever comes before the request that takes
-/// the lock has left is in that turn. First in, first decided; each caller gets its own answer.
+/// If each caller takes the lock for itself, two round trips serve one caller. Here callers bring
+/// items. While a turn is under way, the items that arrive gather for the next one. One caller then
+/// acquires the lock for all of them, and reads what all need in that same request. It decides the
+/// items one after the other, under one fence, and writes for all in a second request. An item that
+/// arrives before the request that takes the lock was sent is in that turn. Items are decided in
+/// order of arrival, and each caller gets its own answer.
 ///
-/// Make one for each kind of section, and have all callers use it: a `static`, or a `thread_local!`
-/// in a Worker, where each request brings a lock of its own, since it may only send what is its
-/// own. Locks of the same name must live behind the same bridge, and should have the same ttl and label.
+/// Make one for each kind of section, and have all callers use it: as a `static`, or as a
+/// `thread_local!` in a Worker. There each request brings a lock of its own, since a request may
+/// only use what it made itself. Locks of the same name must live behind the same bridge, and
+/// should have the same ttl and label.
 ///
 /// ```
 /// use edgelock::{Command, Decision, GroupCommit, Reply, Section};
@@ -87,7 +89,8 @@ struct Shared<S: Section> {
 }
 
 impl<S: Section> GroupCommit<S> {
-    /// Turns of up to 256 items, requests of up to 256 KiB, and up to 10,000 that wait for a name.
+    /// Turns of up to 256 items, requests of up to 256 KiB, and up to 10,000 waiting items for each
+    /// name.
     pub fn new(section: S) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -105,63 +108,69 @@ impl<S: Section> GroupCommit<S> {
         }
     }
 
-    /// Has all items looked at without the lock, in a request that those of one moment share: what
-    /// `peek` answers needs no turn, and does not wait for one. That is for refusals which stay
-    /// true, as of a sale that is over, and for what was decided before.
+    /// Looks at all items without the lock. Items that arrive at about the same time share the
+    /// request. An item that `peek` answers needs no turn, and does not wait for one. Use it
+    /// for refusals that stay true, as of a sale that is over, and for items that were decided
+    /// before. By default no item is looked at.
     ///
-    /// Where most items lately took a turn, they wait for it while they are looked at; else the look
-    /// comes first, and an item that it does not answer has a round trip more. Looks do not wait for
-    /// each other, but for a quarter of a round trip at most. Where a look fails, the turn decides. By
-    /// default no item is looked at.
+    /// If most items of a name recently needed a turn, an item waits for its turn while it is
+    /// looked at. Otherwise the look comes first, and an item that it does not answer costs one
+    /// more round trip. A look waits for a quarter of a round trip at most behind another one. If a
+    /// look fails, the turn decides.
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
         self
     }
 
-    /// How many items a turn has at most; 0 counts as 1.
+    /// How many items a turn has at most. Default 256; 0 counts as 1.
     #[must_use]
     pub const fn max_items(mut self, items: usize) -> Self {
         self.bound.items = items;
         self
     }
 
-    /// About how large a request may become by what it carries. Bridges have a limit: Upstash's is
-    /// 1 MB on its smallest plan. The last item of a turn may exceed it with its writes, and one that
-    /// is too large for any turn has one to itself.
+    /// How many bytes of commands a request has at most, approximately. Default 256 KiB. Bridges
+    /// have a limit: Upstash's is 1 MB on its smallest plan. The writes of a turn's last item may
+    /// exceed it. An item that is too large for any turn gets a turn of its own.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.bound.bytes = bytes;
         self
     }
 
-    /// How many items of a name may wait for a turn, or for a look. Who comes when there are so many
-    /// gets [`Error::Held`] at once. Who finds nobody does not wait, so 0 is one at a time.
+    /// How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, an
+    /// item gets [`Error::Held`] at once. An item that finds nobody does not wait, so 0 means one
+    /// at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;
         self
     }
 
-    /// What comes of `item` in the next turn of `lock` that has room for it.
+    /// Has `item` decided in the next turn of `lock` that has room for it, and returns its answer.
     ///
-    /// It waits for [`Lock::wait`] at most until its turn has the lock. Whichever caller drives a
-    /// turn does so with its own lock, in the background of its [`Runtime`], so that it goes on
-    /// when that caller is gone. A driver that is gone with all its host is passed over once it has
-    /// shown nothing for up to the time-out of a request; whoever drives next goes on with what it
-    /// had, the lock or its place in the queue. Where nobody is left in a process, the lock is free at
-    /// the latest after its ttl, so that should be short.
+    /// The item waits up to [`Lock::wait`] until its turn has the lock. One of the callers drives
+    /// the turn. It does so with its own lock, in the background of its [`Runtime`], so the turn
+    /// goes on if that caller is gone.
+    ///
+    /// If a driver's whole host is gone, the others pass it over. That happens when it has shown no
+    /// sign of life for up to a request's time-out. The next driver takes over what it had: the
+    /// lock, or its place in the queue. If nobody is left in a process, the lock is free after its
+    /// ttl at the latest, so the ttl should be short.
     ///
     /// # Errors
-    /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit), told to
-    /// each item of the turn that they concern, with nothing written unless [`Error::is_outcome_unknown`].
-    /// If it is, it is so for exactly the items whose answers rest on the commit; they are not
-    /// decided again. [`Error::CommandFailed`] for an item whose own command failed, and
-    /// [`Error::InvalidArgument`] for one whose own commands cannot be sent, and with a semaphore.
+    /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit). Each
+    /// item of the turn that they concern gets them, and nothing was written for it unless
+    /// [`Error::is_outcome_unknown`]. That is so for exactly the items whose answers depend on the
+    /// commit, and they are not decided again.
+    ///
+    /// [`Error::CommandFailed`] for an item whose own command failed. [`Error::InvalidArgument`]
+    /// for an item whose own commands cannot be sent, and for a semaphore.
     ///
     /// # Cancel safety
-    /// Dropping the future takes the item out, unless its turn has begun: then it is decided, and
-    /// the answer dropped.
+    /// Dropping the future removes the item, unless its turn has begun. Then it is decided, and its
+    /// answer is dropped.
     pub async fn submit<T: Transport, R: Runtime>(
         &self,
         lock: &Lock<T, R>,

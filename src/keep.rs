@@ -1,4 +1,4 @@
-//! Keeping a lease while work goes on under it.
+//! Keeps a lease while work runs under it.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -13,18 +13,20 @@ use crate::select::{Either, select};
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
-    /// Keeps the lease, by renewing it, while `work` goes on, and releases it at the end: what [`crate::Lock::run`] does with the
-    /// lease that it acquires. `max_hold` counts from there; without it, it is 15 minutes, or the ttl if that is longer.
+    /// Renews the lease while `work` runs, and releases it at the end, as [`crate::Lock::run`] does
+    /// with the lease that it acquires. Without `max_hold` the bound is 15 minutes, or the ttl if
+    /// that is longer; it counts from the acquisition.
     ///
-    /// A [resumed](crate::Lock::resume) lease is renewed before the work begins, and `max_hold` counts from then; if it was renewed
-    /// before, from when it was resumed. What the work [hands over](Lease::hand_over) is not released.
+    /// A [resumed](crate::Lock::resume) lease is renewed before the work begins, and `max_hold`
+    /// counts from that renewal. If it was renewed before, `max_hold` counts from when it was
+    /// resumed. A lease that the work [hands over](Lease::hand_over) is not released.
     ///
     /// # Errors
-    /// As [`crate::Lock::run`]. With the work not begun, those of [`Lease::renew`] if the lease is over, or could not be renewed,
-    /// and [`Error::Busy`] if it is kept already.
+    /// As [`crate::Lock::run`]. Before the work begins: those of [`Lease::renew`] if the lease is
+    /// over or could not be renewed, and [`Error::Busy`] if it is already being kept.
     ///
     /// # Cancel safety
-    /// Dropping the future drops the work. The lease is as it was last renewed.
+    /// Dropping the future drops the work. The lease stays as it was last renewed.
     pub async fn run<O, E: From<Error>>(
         &self,
         max_hold: Option<Duration>,
@@ -36,7 +38,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             Either::Left(outcome) => {
                 let end = EndKeeping::behind_work(self.hold().clone());
                 let held = drive(self.host(), end).await;
-                // Work that failed is to be told why it failed, whatever became of the lock.
+                // Work that failed reports why it failed, whatever became of the lock.
                 let outcome = outcome?;
                 held?;
                 Ok(outcome)
@@ -45,12 +47,9 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         }
     }
 
-    /// Keeps the lease, by renewing it, for as long as this is awaited: for work that is in no one place, beside which it goes on. As
-    /// with [`Lease::run`], a resumed lease is renewed first, and `max_hold` bounds it; but nothing is released when it is dropped.
-    ///
-    /// It comes back when nothing is left to keep, with why: [`Error::Released`] when the lease was given back or handed over, by the
-    /// time of its next renewal; [`Error::Lost`], [`Error::Expired`]; [`Error::MaxHoldExceeded`] after `max_hold`, with the lock given back. At once,
-    /// those of [`Lease::renew`] if it is over, or could not be renewed, and [`Error::Busy`] if it is kept already.
+    /// Renews the lease for as long as this future is awaited. Use it beside work that is not in
+    /// one place. As with [`Lease::run`], a resumed lease is renewed first, and `max_hold` bounds
+    /// the renewals. Dropping the future releases nothing.
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -67,10 +66,17 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// ```
     ///
     /// # Errors
-    /// Always, as said: nothing else ends it.
+    /// It returns only when there is nothing left to keep, always with the reason:
+    ///
+    /// - [`Error::Released`] if the lease was given back or handed over; noticed at the next
+    ///   renewal at the latest;
+    /// - [`Error::Lost`] or [`Error::Expired`] if it was lost;
+    /// - [`Error::MaxHoldExceeded`] after `max_hold`; the lock was given back;
+    /// - at once, those of [`Lease::renew`] if the lease is over or could not be renewed, and
+    ///   [`Error::Busy`] if it is already being kept.
     ///
     /// # Cancel safety
-    /// Dropping the future stops the renewals. The lease is as it was last renewed.
+    /// Dropping the future stops the renewals. The lease stays as it was last renewed.
     pub async fn keep_alive(&self, max_hold: Option<Duration>) -> Result<Infallible, Error> {
         let _keeping = self.hold().begin_keeping()?;
         let until = self.begin_keeping(max_hold).await?;
@@ -91,13 +97,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     async fn lost(&self, until: Instant) -> Why {
         match self.kept(until).await {
-            // The work gave it back or handed it over itself, and may still have something to do.
+            // The work gave the lease back or handed it over, and may have more to do.
             Why::Released => pending().await,
             why => why,
         }
     }
 
-    /// Gives the lock back after the work was stopped. What is said of that.
+    /// Gives the lock back after the work was stopped, and returns the error to report.
     async fn stopped(&self, why: Why) -> Error {
         let end = EndKeeping::stopped(self.hold().clone(), why);
         let told = drive(self.host(), end).await;

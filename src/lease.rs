@@ -14,13 +14,14 @@ use crate::transport::Transport;
 
 /// The proof of a held lock, and what may be done under it.
 ///
-/// A lease ends by [`release`](Lease::release) or [`commit`](Lease::commit), by its deadline, or by being lost. Dropping it
-/// before releases it in the background, as far as the host lets background work finish: in a Worker it must be given
-/// `waitUntil`. To know that it was released, release it.
+/// A lease ends when it is [released](Lease::release) or [committed](Lease::commit), at its
+/// deadline, or when it is lost. Dropping it releases the lock in the background, as far as the
+/// host lets background work finish: a Worker must be given `waitUntil`. Call `release` to be sure.
 ///
-/// Calls on one lease may overlap, except that of [`exec`](Lease::exec), [`commit`](Lease::commit) and
-/// [`release`](Lease::release) one at a time runs. Once a release or a commit was sent, only these two may follow, also if its
-/// outcome is [unknown](Error::is_outcome_unknown): nothing [remains](Lease::remaining) of the lease then.
+/// Calls on one lease may overlap, but only one [`exec`](Lease::exec), [`commit`](Lease::commit) or
+/// [`release`](Lease::release) may be under way at a time. Once a release or a commit was sent,
+/// only another one of these two may follow, even if its outcome is
+/// [unknown](Error::is_outcome_unknown). No time is [left](Lease::remaining) then.
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
     host: Arc<Host<T, R>>,
@@ -33,31 +34,36 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         Self { host, hold }
     }
 
-    /// A number that is higher than that of every earlier lease of this name, below 2^53. Storage outside of Redis can refuse
-    /// a write whose fence is lower than the last it saw, and so be safe from a holder that outlived its lease
+    /// A number that is higher than that of every earlier lease of this name, and below 2^53.
+    ///
+    /// Storage outside of Redis can refuse a write whose fence is lower than the last one it saw.
+    /// That protects it from a holder that outlived its lease
     /// (<https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html>).
     ///
-    /// A [resumed](crate::Lock::resume) lease learns it by its first renewal or [`exec`](Lease::exec), and has 0 until then.
+    /// A [resumed](crate::Lock::resume) lease learns its fence by its first renewal or
+    /// [`exec`](Lease::exec). Until then this is 0.
     pub fn fence(&self) -> u64 {
         self.hold.fence()
     }
 
-    /// The proof of this acquisition.
+    /// The token of this acquisition: whoever has it has the lock.
     pub fn token(&self) -> &Token {
         &self.hold.claim.token
     }
 
-    /// Hands the lease over: to whoever gets the token and [resumes](crate::Lock::resume) it. Sends nothing, and releases nothing.
-    /// Where the lease is borrowed, as by the work of [`crate::Lock::run`], there is [`Lease::hand_over`].
+    /// Hands the lease over to whoever gets the token and [resumes](crate::Lock::resume) it. Sends
+    /// nothing, and releases nothing. If the lease is borrowed, as in the work of
+    /// [`crate::Lock::run`], use [`Lease::hand_over`].
     ///
-    /// One handler at a time may have it: hand it over when its calls have been answered, and use it here no more.
+    /// Only one handler at a time may use a lease: hand it over when all its calls were answered.
     pub fn into_token(self) -> Token {
         self.hold.leave();
         self.hold.claim.token.clone()
     }
 
-    /// As [`Lease::into_token`]: the lease is over here, and goes on where it is resumed. Work under it that is [kept](Lease::run)
-    /// may go on, and is not told if the lease is lost then.
+    /// As [`Lease::into_token`], for a borrowed lease. The lease is over here, and goes on where it
+    /// is resumed. Work that runs under it ([`Lease::run`]) may go on, but is not told if the lease
+    /// is lost afterwards.
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -77,41 +83,51 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Busy`] while an `exec`, `commit` or `release` is under way: hand it over when that has been answered. Why it is
-    /// over, if it is: [`Error::Released`], [`Error::Lost`].
+    /// [`Error::Busy`] while an `exec`, `commit` or `release` is under way; hand the lease over
+    /// when that was answered. If the lease is over, the reason: [`Error::Released`] or
+    /// [`Error::Lost`].
     pub fn hand_over(&self) -> Result<Token, Error> {
         let runtime = &self.host.runtime;
         self.hold.hand_over(runtime, runtime.now())
     }
 
-    /// How long the lease surely lasts yet, by the local clock; zero once that is over, the lease has ended, or a release or a
-    /// commit was sent.
+    /// The time left for which the lease surely lasts, by the local clock. Zero once that is over,
+    /// the lease has ended, or a release or a commit was sent.
     ///
-    /// In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
+    /// In a deployed Worker the clock stands still between requests, so this does not see time
+    /// spent computing.
     pub fn remaining(&self) -> Duration {
         self.hold.remaining(self.host.runtime.now())
     }
 
-    /// Gives the lease its ttl again, from now: that of its acquisition. A [resumed](crate::Lock::resume) lease is given
-    /// [`Lock::ttl`](crate::Lock::ttl) if that was set. Where Redis keeps the lock for longer, that is not cut short.
+    /// Gives the lease its full ttl again, from now: the ttl that it was acquired with. A
+    /// [resumed](crate::Lock::resume) lease gets [`Lock::ttl`](crate::Lock::ttl) if that was set.
+    /// If Redis already keeps the lock for longer, that is not shortened.
     ///
     /// # Errors
-    /// [`Error::Lost`] if it is no longer held, [`Error::Expired`] past the deadline: then it is not tried, since another may
-    /// have been the holder in between. [`Error::Busy`] while a release or a commit is under way, [`Error::Released`] once one
-    /// was sent. Those of the bridge otherwise; the lease is then as it was, and may be renewed again.
+    /// - [`Error::Lost`] if the lock is no longer held.
+    /// - [`Error::Expired`] past the deadline. Nothing is sent then, since another may have been
+    ///   the holder in between.
+    /// - [`Error::Busy`] while a release or a commit is under way, [`Error::Released`] once one was
+    ///   sent.
+    /// - Those of the bridge otherwise. The lease is then unchanged, and may be renewed again.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline was not.
+    /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline
+    /// was not.
     pub async fn renew(&self) -> Result<(), Error> {
         self.write(Write::renew(self.hold.clone())).await.map(drop)
     }
 
-    /// As [`Lease::renew`], for `ttl` from now in place of its own: 4 ms to 366 days, in whole milliseconds. That is once; later renewals,
-    /// and those of [`Lease::run`], give the lease its own ttl again. What it has longer is not cut short.
+    /// As [`Lease::renew`], but for `ttl` from now: 4 ms to 366 days, in whole milliseconds. It
+    /// counts once: later renewals, and those of [`Lease::run`], give the lease its own ttl again.
+    /// If more time is left, that is not shortened.
     ///
     /// # Errors
-    /// As [`Lease::renew`]. [`Error::InvalidArgument`] out of that range; over several bridges, also for longer than both the lock's ttl
-    /// and [`Client::restart_quarantine`](crate::Client::restart_quarantine): a server that came back empty would have a say too early.
+    /// As [`Lease::renew`]. [`Error::InvalidArgument`] if `ttl` is out of that range. Over several
+    /// bridges also if it is longer than both the lock's ttl and
+    /// [`Client::restart_quarantine`](crate::Client::restart_quarantine): a server that came back
+    /// empty would have a say too early.
     ///
     /// # Cancel safety
     /// As [`Lease::renew`].
@@ -120,28 +136,35 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.write(renewal).await.map(drop)
     }
 
-    /// Runs `commands` if the lease is still held, and renews it, in one request. They are applied exactly once, or, with an
-    /// error other than [`Error::CommandFailed`] and [`Error::NotReplicated`] that is not [unknown](Error::is_outcome_unknown), not at all.
+    /// Runs `commands` if the lease is still held, and renews it, in one request. The commands are
+    /// applied exactly once, or not at all:
+    ///
+    /// - after success, [`Error::CommandFailed`] or [`Error::NotReplicated`] they were applied;
+    /// - after an error that is [unknown](Error::is_outcome_unknown), they may have been;
+    /// - after any other error they were not.
     ///
     /// # Errors
-    /// Those of [`Lease::renew`], with nothing executed if it is [`Error::Lost`] or [`Error::Expired`]. [`Error::CommandFailed`]
-    /// if a command failed; the others were executed. [`Error::Busy`] while another write of this lease is under way.
-    /// [`Error::InvalidArgument`] for a command of over 1,000 words.
+    /// Those of [`Lease::renew`]; after [`Error::Lost`] or [`Error::Expired`] nothing was executed.
+    /// [`Error::CommandFailed`] if a command failed; the others were executed. [`Error::Busy`]
+    /// while another write of this lease is under way. [`Error::InvalidArgument`] for a command of
+    /// over 1,000 words.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts the request, and whether the commands ran is unknown. They do not run after a later write.
+    /// Dropping the future aborts the request. Whether the commands ran is then unknown, but they
+    /// do not run after a later write.
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         let exec = Write::exec(self.hold.clone(), commands.to_vec());
         self.write(exec).await
     }
 
-    /// Runs `commands` if the lease is still held, and releases it, in one request. They are applied exactly once, or not at
-    /// all, as with [`Lease::exec`].
+    /// Runs `commands` if the lease is still held, and releases it, in one request. The commands
+    /// are applied exactly once or not at all, as with [`Lease::exec`].
     ///
     /// # Errors
-    /// As [`Lease::exec`]. After [`Error::CommandFailed`] the lease is released all the same. If the outcome is
-    /// [unknown](Error::is_outcome_unknown), only a release or another commit may follow. Should that one find the lock not held, the
-    /// outcome stays unknown: the first may have been executed.
+    /// As [`Lease::exec`]. After [`Error::CommandFailed`] the lease is released nevertheless. If
+    /// the outcome is [unknown](Error::is_outcome_unknown), only a release or another commit may
+    /// follow. If that one finds the lock not held, the outcome stays unknown, since the first
+    /// commit may have run.
     ///
     /// # Cancel safety
     /// As [`Lease::exec`].
@@ -150,20 +173,22 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.write(commit).await
     }
 
-    /// Gives the lock back. Past the deadline it is tried too, since Redis may still keep others out.
+    /// Gives the lock back. It tries that past the deadline too, since Redis may still keep others
+    /// out.
     ///
     /// # Errors
-    /// [`Error::Lost`] if it was no longer held, [`Error::Released`] the second time, [`Error::Busy`] while another write of this
-    /// lease is under way. Those of the bridge otherwise; releasing again is then safe, and worth trying.
+    /// [`Error::Lost`] if the lock was no longer held, [`Error::Released`] the second time,
+    /// [`Error::Busy`] while another write of this lease is under way. Those of the bridge
+    /// otherwise; it is then safe, and worth trying, to release again.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts the request; the lock may or may not be released.
+    /// Dropping the future aborts the request. The lock may or may not be released.
     pub async fn release(&self) -> Result<(), Error> {
         let release = Write::release(self.hold.clone());
         self.write(release).await.map(drop)
     }
 
-    /// Whether these can be sent at all.
+    /// Whether `commands` can be sent at all.
     pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
         self.hold.claim.check_commands(commands)
     }

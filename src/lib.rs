@@ -1,10 +1,10 @@
 //! Distributed locks for code that runs at the edge.
 //!
-//! Workers have no TCP, a few milliseconds of CPU and a counted number of requests. edgelock talks to Redis through an HTTP
-//! bridge, and runs each operation of a lock as one script in one request.
+//! Workers have no TCP, a few milliseconds of CPU and a limited number of requests. edgelock talks
+//! to Redis through an HTTP bridge, and runs each operation of a lock as one script in one request.
 //!
-//! A [`Client`] hands out [`Lock`]s; a lock that was acquired is a [`Lease`]. A section that reads and writes under a lock
-//! costs two requests, and its write cannot land after the lease was lost:
+//! A [`Client`] makes [`Lock`]s; acquiring a lock gives a [`Lease`]. A section that reads and
+//! writes under a lock costs two requests, and its write cannot land after the lease was lost:
 //!
 //! ```
 //! use edgelock::{Command, Error};
@@ -67,13 +67,14 @@
 //! # Ok::<_, Error>(())
 //! ```
 //!
-//! The client has no socket and no clock of its own: on the edge `edgelock::web` brings both, elsewhere `edgelock::native`, by the feature
-//! `native`. Each has its own `Client`, `Lock` and `Lease`, which have no type parameters. For others, a [`Transport`] and a [`Runtime`]
-//! go over the HTTP client and the async runtime at hand.
+//! The client has no socket and no clock of its own. On the edge `edgelock::web` brings both,
+//! elsewhere `edgelock::native`, by the feature `native`. Each has its own `Client`, `Lock` and
+//! `Lease`, without type parameters. For another HTTP client or another async runtime, implement
+//! [`Transport`] and [`Runtime`].
 //!
-//! What is stored in Redis, and what is guaranteed, is in `docs/protocol.md`. Errors never mix up a lock that is
-//! [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome that is
-//! [unknown](Error::is_outcome_unknown).
+//! `docs/protocol.md` says what is stored in Redis, and what is guaranteed. Errors never mix up a
+//! lock that is [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome
+//! that is [unknown](Error::is_outcome_unknown).
 
 #[cfg(all(feature = "native-no-tls", not(target_family = "wasm")))]
 pub mod native;

@@ -24,11 +24,14 @@ use crate::topology::{Judged, Topology};
 use crate::transport::Transport;
 use crate::ttl;
 
-/// A name that one holder at a time may have, or so many, and how to ask for it. Made by [`Client::lock`](crate::Client::lock),
-/// [`Client::reentrant`](crate::Client::reentrant) and [`Client::semaphore`](crate::Client::semaphore).
+/// A name that one holder (or, of a semaphore, a number of holders) may have at a time, and how to
+/// ask for it.
 ///
-/// Nothing of how it is asked for fails half-way: whatever cannot work, the name or what was set, is the error of the first call, which
-/// then sends nothing. Where several cannot, it is the first.
+/// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant)
+/// and [`Client::semaphore`](crate::Client::semaphore).
+///
+/// No option fails half-way. If the name or an option is invalid, the first call that would send
+/// something fails, and sends nothing. If several are invalid, the error is about the first.
 ///
 /// ```
 /// # #[cfg(feature = "native-no-tls")]
@@ -56,7 +59,7 @@ pub struct Lock<T, R> {
     max_hold: Option<Duration>,
     replicas: Option<Replicas>,
     label: String,
-    /// The first that was wrong with how it was asked for: whatever would send something says so instead.
+    /// The first invalid option. Every call that would send something fails with it instead.
     refused: Option<Error>,
 }
 
@@ -84,8 +87,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
     }
 
-    /// Whether it can be asked for: the name, and all that was set. Every call checks that before it sends anything, so this is for who
-    /// wants to know at once. Sends nothing.
+    /// Whether the name and all options are valid. Every call checks that before it sends anything;
+    /// this is for callers that want to know earlier. Sends nothing.
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -101,26 +104,30 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: the first that cannot work.
+    /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// The same with `set`, if that can be. The first that cannot be is what its calls fail with.
+    /// Applies `set`. The first failure is what the lock's calls then fail with.
     fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
         let refused = set(&mut self).err();
         self.refused = self.refused.or(refused);
         self
     }
 
-    /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10 s by default.
+    /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds.
+    /// Default 10 s.
     ///
-    /// It is how long the others wait if a holder dies, and what a holder must get done within. The holder counts on 2 ms and 1 %
-    /// less, for clocks that differ; a shorter ttl would leave it nothing.
+    /// If a holder dies, the others wait this long. A holder must finish within it, or renew. The
+    /// holder counts on 2 ms and 1 % less, for clocks that differ; a ttl below 4 ms would leave it
+    /// nothing.
     ///
-    /// A [resumed](Lock::resume) lease is renewed for it only if it was set, else for what the lock was acquired for.
+    /// A [resumed](Lock::resume) lease is renewed for this ttl only if it was set. Otherwise it is
+    /// renewed for the ttl that the lock was acquired with.
     ///
-    /// Out of that range, or with a fraction of a millisecond, the lock's calls are [`Error::InvalidArgument`], and send nothing.
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the ttl is out
+    /// of that range or has a fraction of a millisecond.
     #[must_use]
     pub fn ttl(self, ttl: Duration) -> Self {
         self.with(|lock| {
@@ -130,59 +137,70 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// How long [`Lock::acquire`] waits for another holder, or for a bridge or a Redis that is away, at most. 5 s by default. Zero is not
-    /// to wait, as [`Lock::try_acquire`] does.
+    /// How long [`Lock::acquire`] waits at most: for another holder, or for a bridge or a Redis
+    /// that is away. Default 5 s. Zero means try once, as [`Lock::try_acquire`] does.
     ///
-    /// It bounds when requests leave, not when they are answered: a lock that is free is had however short the wait. So an acquisition
-    /// lasts for its wait, or for as long as [`Lock::try_acquire`] may take if that is longer, and one
-    /// [`request_timeout`](crate::Client::request_timeout) more.
-    /// Whoever cannot listen, and is the first in the queue, is overtaken for 2 s at most: then the lock is kept for it while it counts as alive.
+    /// It bounds when requests are sent, not when they are answered, so a short wait still gets a
+    /// free lock. An acquisition lasts at most as long as its wait, or as [`Lock::try_acquire`] may
+    /// take if that is longer, and one [`request_timeout`](crate::Client::request_timeout) more.
+    ///
+    /// Others may overtake a waiter that cannot listen. If it is the first in the queue, they do so
+    /// for 2 s at most; then a release keeps the lock for it, for as long as it counts as alive.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// How many requests one acquisition may send before it gives up as when its wait is over; 0 counts as 1. 40 by default: hosts
-    /// of the edge count what a handler sends, and the smallest plans allow it 50. Those that get lost and are repeated count, and so
-    /// do listening and leaving the queue. With fewer than 4 it does not queue.
+    /// How many requests one acquisition may send. When they are used up, it gives up as when its
+    /// wait is over. Default 40; the smallest edge plans allow a handler 50. 0 counts as 1.
     ///
-    /// They are spread over the wait. Whoever asks less often than every 10 s, or its ttl if that is shorter, loses its place in
-    /// the queue: 40 keep one for 5 minutes at most. A longer wait needs more.
+    /// Repeats of lost requests count, and so do listening and leaving the queue. With fewer than 4
+    /// an acquisition does not queue.
+    ///
+    /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its
+    /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for 5
+    /// minutes at most, and a longer wait needs more.
     #[must_use]
     pub const fn max_requests(mut self, requests: u32) -> Self {
         self.max_requests = requests;
         self
     }
 
-    /// Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by default: then a
-    /// newcomer may take a lock that is free for an instant ahead of those who wait, which makes use of that instant.
+    /// Whether acquisitions are granted in order of arrival, even when the lock is free. Default
+    /// off: a newcomer may take a lock that is free for an instant ahead of waiters, which raises
+    /// throughput.
     ///
-    /// Whoever dies while it waits holds the others up for as long as it counts as alive: its ttl, and 10 s at most, but at
-    /// least 1 s. It is fair only among those who ask for it.
+    /// A waiter that dies delays the others for as long as it counts as alive. That is its ttl, but
+    /// at least 1 s and at most 10 s. The order holds only among callers that set this option.
     #[must_use]
     pub const fn fair(mut self, on: bool) -> Self {
         self.fair = on;
         self
     }
 
-    /// How long [`Lock::run`] keeps the lock by renewing it, at most: a section that is stuck must not keep the others out for
-    /// ever. By default 15 minutes, or the ttl if that is longer.
+    /// For how long [`Lock::run`] renews the lock at most, so that stuck work does not keep others
+    /// out for ever. Default 15 minutes, or the ttl if that is longer.
     #[must_use]
     pub const fn max_hold(mut self, max_hold: Duration) -> Self {
         self.max_hold = Some(max_hold);
         self
     }
 
-    /// A list that is fed whenever the lock becomes free and is handed to nobody, for another program's waiters that block on
-    /// it: those of python-redis-lock, whose lock `sku:42` is the key `lock:sku:42`, block on `lock-signal:sku:42`.
+    /// A list that gets an element whenever the lock becomes free and is handed to nobody. Other
+    /// programs' waiters can block on it. Those of python-redis-lock do: its lock `sku:42` is the
+    /// key `lock:sku:42`, and its waiters block on `lock-signal:sku:42`.
     ///
-    /// It is fed by who ends a hold through this `Lock`, by release, commit, or force, not by Redis when a holder dies. `key` is
-    /// the list's whole key, without the client's prefix, and whatever is stored there is replaced. On a cluster it must have the
-    /// lock's hash tag. It is not called `signal`, since that is an `AbortSignal` in JavaScript.
+    /// Whoever ends a hold through this `Lock` feeds the list: by a release, a commit or a forced
+    /// release. Redis does not feed it when a holder dies.
     ///
-    /// The lock's calls are [`Error::InvalidArgument`], and send nothing, if the key is empty, the lock's own, or looks like a companion of
-    /// a lock, as `{name}:queue` does; if the lock is reentrant or a semaphore, or lives behind several bridges.
+    /// `key` is the list's whole key, without the client's prefix. Whatever is stored there is
+    /// replaced. On a cluster it must have the lock's hash tag. The option is not called `signal`,
+    /// since that is an `AbortSignal` in JavaScript.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the key is
+    /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). They
+    /// also do for a reentrant lock, a semaphore, and a lock behind several bridges.
     #[must_use]
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();
@@ -201,15 +219,19 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// How many replicas of Redis must have the lock, `within` what time, before it counts as held: then it survives the loss of the
-    /// primary if one of these takes over. Asked for in the same request (`WAIT`), by each acquisition, renewal and
-    /// [`exec`](Lease::exec); fewer are [`Error::NotReplicated`]. None by default: Redis replicates behind its answers.
+    /// How many replicas of Redis must have the lock, and `within` what time, before it counts as
+    /// held. Such a lock survives the loss of the primary if one of these replicas takes over.
+    /// Default none: Redis answers before it replicates.
     ///
-    /// The request may last for that much longer, and its answer must come within the ttl. Who waits and is handed the lock asks once more. The
-    /// bridge must have Upstash's `/pipeline`.
+    /// Each acquisition, renewal and [`exec`](Lease::exec) waits for the replicas in the same
+    /// request (`WAIT`). If fewer acknowledge, it fails with [`Error::NotReplicated`].
     ///
-    /// The lock's calls are [`Error::InvalidArgument`], and send nothing, if `count` is 0, or `within` is not from 1 ms to 60 s; of a
-    /// [quorum](crate::Client::quorum), whose servers stand in for each other.
+    /// The request may last that much longer, and its reply must come within the ttl. A waiter that
+    /// is handed the lock sends one more request. The bridge must support Upstash's `/pipeline`.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if `count` is 0 or
+    /// `within` is not from 1 ms to 60 s. They also do for a [quorum](crate::Client::quorum), whose
+    /// servers stand in for each other.
     #[must_use]
     pub fn wait_for_replicas(self, count: u32, within: Duration) -> Self {
         self.with(|lock| {
@@ -219,10 +241,12 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// What others are told of who holds the lock: by [`Lock::inspect`], and by [`Error::Held`] ("held by …"). Up to 128 bytes; empty
-    /// for none, as by default. Everybody who may ask for the lock can read it, so it is no place for a secret.
+    /// What others learn about the holder, by [`Lock::inspect`] and by [`Error::Held`] ("held by
+    /// …"). Up to 128 bytes. Default empty, which means none. Everybody who may ask for the lock
+    /// can read it, so put no secret in it.
     ///
-    /// If it is longer, or the lock is reentrant, which shows its owner, the lock's calls are [`Error::InvalidArgument`], and send nothing.
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is longer, or
+    /// if the lock is reentrant: that one shows its owner.
     #[must_use]
     pub fn label(self, label: &str) -> Self {
         self.with(|lock| {
@@ -245,12 +269,12 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.topology.request_timeout
     }
 
-    /// Reads where the lock lives, and without it.
+    /// Reads where the lock lives, without taking it.
     pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         read(&self.host, &self.topology, reads).await
     }
 
-    /// Whether it can be asked for, and then whether callers may share its turns.
+    /// Whether the lock is valid, and then whether callers may share its turns.
     pub(crate) fn check_turns(&self) -> Result<(), Error> {
         self.check()?;
         self.kind.check_turns()
@@ -273,7 +297,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.runtime().observe(&Event { lock: name, kind });
     }
 
-    /// What has a call executed that belongs to no acquisition.
+    /// A call that belongs to no acquisition.
     fn ask<O: Judged>(&self, call: Call, session: &Session) -> Ask<O> {
         Ask::new(&self.topology, call.into(), session, Until::Timeout)
     }
@@ -294,37 +318,43 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// The lease behind a token that was handed over from another handler. Sends nothing: renew it to learn whether it is
-    /// still held, and to give it a deadline and its fence; until then [`Lease::remaining`] is zero, and the fence is 0.
+    /// The lease behind a token that another handler handed over. Sends nothing.
     ///
-    /// Like any lease it releases when it is dropped: [`Lease::into_token`] hands it on.
+    /// Renew it to learn whether it is still held, and to give it a deadline and its fence. Until
+    /// then [`Lease::remaining`] is zero and the fence is 0. As with any lease, dropping it
+    /// releases the lock; [`Lease::into_token`] hands it on.
     ///
-    /// One handler at a time may have the lease. Hand it over only when its calls have been answered: what the other handler sent and
-    /// gave up on could be executed between this one's writes, and if it repeats a write behind one of these, it is told that the
-    /// outcome is [unknown](Error::is_outcome_unknown).
+    /// Only one handler at a time may use a lease. Hand it over only when all its calls were
+    /// answered. Otherwise a request that the other handler sent and gave up on could run between
+    /// this handler's writes. If that handler repeats a write after one of these, it is told that
+    /// the outcome is [unknown](Error::is_outcome_unknown).
     ///
     /// # Errors
-    /// [`Error::EntropyUnavailable`] where the host gives none; [`Error::InvalidArgument`] as said by [`Lock::check`].
+    /// [`Error::EntropyUnavailable`] if the host gives no random bytes; [`Error::InvalidArgument`]
+    /// as [`Lock::check`] says.
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
         Ok(Lease::new(self.host.clone(), self.resumed(token)?))
     }
 
-    /// Who holds the lock, for how long yet, and the last fence. It may have changed when the answer arrives, so it is for
-    /// people and for monitoring; to decide by, acquire.
+    /// Who holds the lock, its time left, and the last fence. All of it may have changed when the
+    /// reply arrives, so this is for operators and monitoring. To decide anything, acquire.
     ///
-    /// Of a [quorum](crate::Client::quorum), what a majority says; where too many of its servers have no say yet,
-    /// [`Inspection::quarantine_remaining`] says so.
+    /// For a [quorum](crate::Client::quorum) it is what a majority says. If too many of its servers
+    /// have no say yet, [`Inspection::quarantine_remaining`] says so.
     ///
     /// # Errors
-    /// [`Error::WrongType`] if the key is no lock of this kind; those of the bridge.
+    /// [`Error::WrongType`] if the key holds something else than a lock of this kind; those of the
+    /// bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
         let outcome = drive(&self.host, self.inspecting()?).await.outcome;
         outcome.map_err(|error| error.of_lock(Some(self.key())))
     }
 
-    /// Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call.
+    /// Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
+    /// its next call.
     ///
-    /// For an operator who knows that the holder is gone. It deletes the key, whatever is stored there.
+    /// For operators who know that the holder is gone. It deletes the key, whatever is stored
+    /// there.
     ///
     /// # Errors
     /// Those of the bridge.

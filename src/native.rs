@@ -1,4 +1,5 @@
-//! Native hosts: reqwest sends, tokio has the clock, the timers and the background. By the feature `native`.
+//! Native hosts, by the feature `native`: reqwest sends; tokio has the clock, the timers and the
+//! background work.
 //!
 //! ```no_run
 //! use edgelock::Error;
@@ -30,11 +31,13 @@ pub type Lock = crate::Lock<Http, Tokio>;
 /// Its leases.
 pub type Lease = crate::Lease<Http, Tokio>;
 
-/// A client of `bridge`. Its calls are awaited in a tokio runtime, of one thread or of several. What a dropped call or lease leaves to give
-/// back is given back by a task of that runtime: a process that ends at once leaves it to the ttl.
+/// A client of `bridge`. Await its calls in a tokio runtime, of one thread or of several.
+///
+/// A dropped call or lease is given back by a task of that runtime. If the process ends at once,
+/// the ttl frees the lock.
 ///
 /// # Panics
-/// If reqwest cannot begin: where the system gives no certificates.
+/// If reqwest cannot start because the system has no certificates.
 pub fn client(bridge: Bridge) -> Client {
     crate::Client::new(bridge, Http::default(), Tokio::default())
 }
@@ -48,7 +51,8 @@ impl Default for Http {
         // `retry::never`, since `send` promises to send once.
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
-            // One that the environment names would see the credential of a bridge on this machine, which is spoken to in plain HTTP.
+            // A proxy named by the environment would see the credential of a bridge on this
+            // machine, to which it is sent in plain HTTP.
             .no_proxy()
             .retry(reqwest::retry::never());
         Self(client.build().expect("an HTTP client"))
@@ -132,8 +136,8 @@ fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -
     }
 }
 
-/// tokio as [`Runtime`]. Its background is that of the runtime in which it first waits or is asked for background work, so that a lease
-/// may be dropped on any thread.
+/// tokio as [`Runtime`]. Background work goes to the tokio runtime in which it first waits or is
+/// asked for background work. So a lease may be dropped on any thread.
 #[derive(Clone)]
 pub struct Tokio {
     began: std::time::Instant,
@@ -162,7 +166,7 @@ impl Tokio {
 
 impl Runtime for Tokio {
     fn now(&self) -> Instant {
-        // Whoever asks for the time is about to wait, in a runtime.
+        // A caller that asks for the time is about to wait, in a runtime.
         self.home();
         Instant::from_origin(self.began.elapsed())
     }
@@ -176,7 +180,7 @@ impl Runtime for Tokio {
     }
 
     fn spawn(&self, task: Task) {
-        // Without a runtime there is nobody to run it: then it is as if the process had ended.
+        // Without a runtime nobody can run it. That is as if the process had ended.
         let here = Handle::try_current().ok();
         if let Some(runtime) = here.as_ref().or_else(|| self.home()) {
             runtime.spawn(task);

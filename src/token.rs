@@ -1,4 +1,5 @@
-//! Random identifiers: the token that proves an acquisition, the session that tells its requests from all others.
+//! Random identifiers: the token that proves an acquisition, and the session that tells its
+//! requests from all others.
 
 use std::fmt;
 
@@ -11,12 +12,14 @@ const SESSION_BYTES: usize = 6;
 
 /// Proof of one acquisition: 128 random bits, as 22 characters of base64url.
 ///
-/// Whoever has the token of a held lock can release it, so it is hidden from `Debug`, and appears in no error.
+/// Anyone who has the token of a held lock can release it. So `Debug` does not show it, and no
+/// error contains it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// The token behind `text`, as [`Token::expose`] gave it to whoever hands a lease over.
+    /// The token with the given `text`, which came from [`Token::expose`] in the handler that
+    /// handed the lease over.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if it is not 22 characters of base64url.
@@ -30,12 +33,12 @@ impl Token {
         }
     }
 
-    /// Whatever a lock's key holds, also what another program put there.
+    /// Whatever a lock's key holds, even if another program stored it.
     pub(crate) const fn foreign(text: String) -> Self {
         Self(text)
     }
 
-    /// The secret itself, to hand the lease to another handler: see [`crate::Lock::resume`].
+    /// The secret itself, for handing the lease to another handler: see [`crate::Lock::resume`].
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -47,7 +50,8 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Who asks, in one acquisition or one lease: 48 random bits, so that one in 10^14 replies that went astray passes for its own.
+/// Marks the requests of one acquisition or one lease: 48 random bits. One in 10^14 replies that
+/// went astray passes for its own.
 #[derive(Clone)]
 pub(crate) struct Session(String);
 
@@ -56,7 +60,8 @@ impl Session {
         random_bytes::<SESSION_BYTES>(host).map(|bytes| Self(base64url(&bytes)))
     }
 
-    /// A session and the token that it asks with, in one draw: a call to the host's source is the dearest step of a request.
+    /// A session and its token, in one draw: a call to the host's random source is the dearest step
+    /// of a request.
     pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Error> {
         let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);
@@ -67,7 +72,7 @@ impl Session {
         &self.0
     }
 
-    /// Text that only the reply to the request with this `number` holds.
+    /// Text that only the reply to the request with this `number` contains.
     pub(crate) fn nonce(&self, number: u64) -> String {
         [&self.0, ".", &number.to_string()].concat()
     }

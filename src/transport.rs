@@ -6,30 +6,32 @@ use std::time::Duration;
 
 use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
-/// A `POST` that the client wants sent. It has no `Debug`: headers hold the credential, the body a lock's token.
+/// A `POST` that the client wants to send. It has no `Debug`: its headers hold the credential, and
+/// its body a lock's token.
 pub struct Request<'a> {
     /// Absolute address.
     pub url: &'a str,
     /// Names in lower case, and values.
     pub headers: &'a [(&'static str, String)],
-    /// What to post; nothing where it is empty.
+    /// The request's body; empty for none.
     pub body: String,
-    /// A response body over this many bytes is refused with [`TransportError::TooLarge`], not read to its end.
+    /// A larger response body, in bytes, is not read to its end but refused with
+    /// [`TransportError::TooLarge`].
     pub body_limit: usize,
-    /// The whole exchange is given up after this long, with [`TransportError::TimedOut`].
+    /// The exchange is given up after this long in all, with [`TransportError::TimedOut`].
     pub timeout: Duration,
 }
 
-/// What came back, whatever the status.
+/// The response, whatever its status.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Response {
-    /// HTTP status. 0 where the host hides a redirect's status, as browsers do.
+    /// HTTP status. 0 if the host hides a redirect's status, as browsers do.
     pub status: u16,
     /// The `Retry-After` header.
     pub retry_after: Option<String>,
-    /// The `x-edgelock-bridge` header: what the bridge says that it can do.
+    /// The `x-edgelock-bridge` header: what the bridge says it supports.
     pub bridge: Option<String>,
-    /// The body, unread for a redirect.
+    /// The body; a redirect's is not read.
     pub body: Vec<u8>,
 }
 
@@ -43,16 +45,17 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Why an exchange has no response. Only [`TransportError::NotSent`] says that the request was not executed; the others leave it
-/// open.
+/// Why an exchange has no response. Only [`TransportError::NotSent`] says that the request was not
+/// executed; after the others it may have been.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
-    /// No connection, so that not a byte of the request left: the host was not resolved, or it refused. Only where that is
-    /// certain; if in doubt, it is [`TransportError::NoResponse`].
+    /// There was no connection, so not a byte of the request was sent: the host name was not
+    /// resolved, or the connection was refused. Only if that is certain; otherwise it is
+    /// [`TransportError::NoResponse`].
     #[error("no connection: {0}")]
     NotSent(String),
-    /// No response at all: the connection was reset, or the host does not say why.
+    /// There was no response: the connection was reset, or the host does not say why.
     #[error("no response: {0}")]
     NoResponse(String),
     /// The response began, and broke off.
@@ -61,13 +64,13 @@ pub enum TransportError {
     /// The body is larger than [`Request::body_limit`].
     #[error("the response is too large")]
     TooLarge,
-    /// [`Request::timeout`] is over.
+    /// [`Request::timeout`] has passed.
     #[error("no whole response in time")]
     TimedOut,
 }
 
 impl TransportError {
-    /// What it quotes.
+    /// The text that it quotes.
     pub(crate) const fn text(&mut self) -> Option<&mut String> {
         match self {
             Self::NotSent(text) | Self::NoResponse(text) | Self::Interrupted(text) => Some(text),
@@ -76,29 +79,32 @@ impl TransportError {
     }
 }
 
-/// Sends requests. On the edge `edgelock::web::Fetch` is the implementation.
+/// Sends requests. On the edge, use `edgelock::web::Fetch`.
 pub trait Transport: SendOutsideWasm + SyncOutsideWasm + 'static {
-    /// Sends `request` once: no retry, no redirect followed, no cache. Dropping the future aborts the exchange, and so does the
-    /// end of its time: a request that is merely no longer waited for could be executed long after.
+    /// Sends `request` once: it repeats nothing, follows no redirect, and uses no cache. Dropping
+    /// the future aborts the exchange, and so does its time-out. Not waiting for a request any
+    /// longer is not enough, since it could be executed long after.
     ///
     /// # Errors
-    /// [`TransportError`] if no whole response came; any status is a response.
+    /// [`TransportError`] if there is no complete response. Any status is a response.
     fn send(
         &self,
         request: Request<'_>,
     ) -> impl Future<Output = Result<Response, TransportError>> + SendOutsideWasm;
 
-    /// Sends `request` once, as [`Transport::send`] does, and gives each piece of the response's body to `hear` as it arrives,
-    /// for as long as the response goes on. Its status, once it has ended; of a status other than 200 nothing is heard.
+    /// Sends `request` once, as [`Transport::send`] does. Passes each piece of the response's body
+    /// to `hear` when it arrives, until the response ends. Returns its status then. If the status
+    /// is not 200, nothing is passed.
     ///
-    /// [`Request::timeout`] is how long the response may go on, [`Request::body_limit`] does not apply. Dropping the future ends
-    /// the exchange, and the server must notice at once: it counts who listens.
+    /// [`Request::timeout`] is how long the response may last; [`Request::body_limit`] does not
+    /// apply. Dropping the future ends the exchange, and the server must notice at once, since it
+    /// counts its listeners.
     ///
-    /// Waiting works without it, by asking from time to time: a transport that cannot stream leaves it as it is, which says what a
-    /// bridge without subscriptions would.
+    /// A transport that cannot stream keeps the default, which answers as a bridge without
+    /// subscriptions would. Waiters then ask from time to time.
     ///
     /// # Errors
-    /// [`TransportError`] if the response broke off, none came, or it went on for too long.
+    /// [`TransportError`] if the response broke off, never came, or lasted too long.
     fn listen(
         &self,
         request: Request<'_>,

@@ -1,8 +1,9 @@
-//! The hosts of the edge: `fetch`, timers, clock and randomness of Workers, Node, Deno, Bun, browsers.
+//! The hosts of the edge: `fetch`, timers, clock and random bytes of Workers, Node, Deno, Bun and
+//! browsers.
 //!
-//! The only file that knows JavaScript, with those in `web/`. It declares what it needs itself, because hosts differ in
-//! details that ready-made bindings assert: timers are numbers in some and objects in others, and a dropped `fetch` goes on
-//! unless it is aborted.
+//! Only this file and those in `web/` know JavaScript. They declare themselves what they need,
+//! because hosts differ in details that ready-made bindings assert: timers are numbers in some and
+//! objects in others, and a dropped `fetch` goes on unless it is aborted.
 
 mod call;
 mod callback;
@@ -92,11 +93,13 @@ pub fn client(bridge: Bridge) -> Client {
 /// The host's `fetch` as [`Transport`].
 #[derive(Default)]
 pub struct Fetch {
-    /// In place of the host's own.
+    /// Used in place of the host's own `fetch`.
     function: Option<Function>,
-    /// The headers of the last request as JavaScript has them: they seldom change, and each costs two copies to convert.
+    /// The headers of the last request as JavaScript has them. They seldom change, and each costs
+    /// two copies to convert.
     headers: RefCell<Option<Converted>>,
-    /// Ears that hear of no exchange now. To show a closure to JavaScript costs more than to call it.
+    /// Ears that belong to no exchange now. Making a closure visible to JavaScript costs more than
+    /// calling it.
     idle: RefCell<Vec<Ear>>,
 }
 
@@ -159,7 +162,8 @@ impl Transport for Fetch {
 }
 
 impl Fetch {
-    /// Sends by `function`, which is called as the host's `fetch` is: to reach a bridge behind a service binding, or to test.
+    /// Sends by `function`, which is called as the host's `fetch` is. Use it to reach a bridge
+    /// behind a service binding, or for tests.
     pub fn with(function: Function) -> Self {
         Self {
             function: Some(function),
@@ -193,7 +197,7 @@ fn to_object(headers: &[(&'static str, String)]) -> Object {
     object
 }
 
-/// A dropped future alone would let its `fetch` go on.
+/// Aborts the `fetch` of a dropped future, which would otherwise go on.
 struct AbortOnDrop(Option<Exchange>);
 
 impl Drop for AbortOnDrop {
@@ -210,13 +214,14 @@ thread_local! {
     static THROWN: Cell<JsValue> = const { Cell::new(JsValue::UNDEFINED) };
 }
 
-/// What the host's `fetch`, or the one in its place, threw, if an exchange failed by that since this was last asked: an
-/// [`Error`](crate::Error) has the message of it only. Who asks before and after a poll learns what came out of that poll.
+/// What the host's `fetch`, or the function in its place, threw, if an exchange has failed by that
+/// since the last call. An [`Error`](crate::Error) has only its message. Call it before and after a
+/// poll to learn what came out of that poll.
 pub fn take_thrown() -> JsValue {
     THROWN.take()
 }
 
-/// What an exchange says of its end, by the numbers of exchange.js.
+/// What an exchange reports at its end, by the numbers of exchange.js.
 fn answer(failure: u8, status: u16, header: Option<String>, text: String) -> Answer {
     match failure {
         0 => {
@@ -253,7 +258,7 @@ struct Heard {
     answer: Option<Answer>,
     /// What the host threw, if it did.
     thrown: JsValue,
-    /// Of a response that goes on.
+    /// The body of a response that is still going on.
     pieces: Vec<u8>,
     waker: Option<Waker>,
 }
@@ -296,7 +301,7 @@ impl Ear {
     }
 }
 
-/// Clock, timers, randomness and background of the host as [`Runtime`].
+/// The host's clock, timers, randomness and background work as [`Runtime`].
 #[derive(Default)]
 pub struct Host {
     wait_until: Option<Rc<dyn Fn(Task)>>,
@@ -307,15 +312,16 @@ type OnEvent = dyn Fn(&Event<'_>);
 
 impl Host {
     /// Gives background work to `wait_until`, so that it outlives the response. In a Worker:
-    /// `Host::default().wait_until(move |task| context.wait_until(task))`. Without it the work is merely spawned, and hosts that
-    /// stop at the response stop it too.
+    /// `Host::default().wait_until(move |task| context.wait_until(task))`. Without it the work is
+    /// only spawned, and a host that stops at the response stops that work too.
     #[must_use]
     pub fn wait_until(mut self, wait_until: impl Fn(Task) + 'static) -> Self {
         self.wait_until = Some(Rc::new(wait_until));
         self
     }
 
-    /// Tells `on_event` what happens to the locks of this host's client, when it does: for logs and metrics.
+    /// Passes everything that happens to the locks of this host's client to `on_event`, at that
+    /// moment: for logs and metrics.
     #[must_use]
     pub fn on_event(mut self, on_event: impl Fn(&Event<'_>) + 'static) -> Self {
         self.on_event = Some(Box::new(on_event));

@@ -1,4 +1,4 @@
-//! Clients of several bridges: by their majority, or one by name.
+//! Clients of several bridges: a majority decides, or the name chooses one.
 
 use std::time::Duration;
 
@@ -10,16 +10,18 @@ use crate::topology::Layout;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
-    /// A client of several bridges with a Redis of its own behind each, that know nothing of each other: a lock is held
-    /// once a majority of them granted it, and goes on being held while a minority fails. This is Redlock
+    /// A client of several bridges, each with a Redis of its own; the servers know nothing of each
+    /// other. A lock is held once a majority of them granted it, and stays held while a minority
+    /// fails. This is Redlock
     /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
     ///
-    /// An odd number is best: a fourth bridge may not fail any more than with three. Each operation costs a request to each
-    /// bridge, an acquisition two. Who waits asks from time to time, each time anew; [`crate::Lock::max_requests`] counts those to one
-    /// bridge.
+    /// Use an odd number: four bridges tolerate no more failures than three. Each operation costs
+    /// one request to each bridge, an acquisition two. Waiters poll, each time with a new token.
+    /// [`crate::Lock::max_requests`] counts the requests to one bridge.
     ///
-    /// What has only one Redis to live in is refused: [reentrant](Client::reentrant) and [fair](crate::Lock::fair) locks, and
-    /// commands with an operation. The data is elsewhere, and the lease's fence protects it there.
+    /// A quorum refuses what needs one Redis: [reentrant](Client::reentrant) locks,
+    /// [fair](crate::Lock::fair) locks, semaphores, and commands with an operation. The data is
+    /// elsewhere, and the lease's fence protects it there.
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -38,7 +40,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] without bridges, or with one twice: it would have two votes.
+    /// [`Error::InvalidArgument`] if there is no bridge, or the same one twice, since it would have
+    /// two votes.
     pub fn quorum(
         bridges: impl IntoIterator<Item = Bridge>,
         transport: T,
@@ -54,16 +57,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Ok(Self::over(bridges, Layout::Quorum, transport, runtime))
     }
 
-    /// A client that spreads its locks over several bridges by their names, for loads that outgrow one Redis. Each bridge has
-    /// an id, which says which names are its own, and may change its address; names with the same hash tag, `{cart:7}:a` and
-    /// `{cart:7}:b`, live behind the same one.
+    /// A client that spreads its locks over several bridges by their names, for loads that outgrow
+    /// one Redis. Each bridge has an id. The ids decide which names live behind which bridge, so a
+    /// bridge may change its address. Names with the same hash tag, such as `{cart:7}:a` and
+    /// `{cart:7}:b`, live behind the same bridge.
     ///
-    /// All clients must have the same ids. With one more, it gets its share of all names and no other name moves: rendezvous
-    /// hashing. A lock that is held while its name moves is not seen at its new place: let leases run out, or hold new clients
-    /// back for the longest ttl, before a change of ids (docs/protocol.md).
+    /// All clients must have the same ids. A new bridge gets its share of all names, and no other
+    /// name moves (rendezvous hashing). A lock that is held while its name moves is not seen at its
+    /// new place. So before you change the ids, let leases run out, or hold new clients back for
+    /// the longest ttl (docs/protocol.md).
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] without bridges, or if two have the same id.
+    /// [`Error::InvalidArgument`] if there is no bridge, or two have the same id.
     pub fn sharded(
         bridges: impl IntoIterator<Item = (impl Into<String>, Bridge)>,
         transport: T,
@@ -83,19 +88,21 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Ok(Self::over(bridges, layout, transport, runtime))
     }
 
-    /// Of a [quorum](Client::quorum): for how long a Redis that was started has no say, since it may have come back without the
-    /// locks that it knew of. The ttl of the lock that is asked for, by default, and never less. Where names are locked for
-    /// different ttls, the longest.
+    /// For a [quorum](Client::quorum): for how long a Redis that was started has no say, since it
+    /// may have lost the locks that it knew of. Default, and minimum: the ttl of the lock. If names
+    /// are locked for different ttls, set the longest.
     ///
-    /// Fences grow across servers that came back empty as long as the servers' clocks differ by less than this.
+    /// Fences grow across servers that came back empty as long as the servers' clocks differ by
+    /// less than this.
     #[must_use]
     pub const fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
         self.topology.quarantine = longest_ttl;
         self
     }
 
-    /// Of a [sharded](Client::sharded) client, the one whose locks live where that of `name` does: to read what lies there. Of
-    /// another, itself. If the name cannot be one, its calls are [`Error::InvalidArgument`], and send nothing.
+    /// For a [sharded](Client::sharded) client: a client of the bridge behind which the lock `name`
+    /// lives, to read the data that is there. For any other client: itself. If the name is invalid,
+    /// its calls fail with [`Error::InvalidArgument`], and send nothing.
     #[must_use]
     pub fn shard_of(&self, name: &str) -> Self {
         let (name, checked) = self.named(name);

@@ -2,33 +2,35 @@
 
 use super::Error;
 
-/// What is wrong with a response. All but a redirect leave open whether the script has run.
+/// What is wrong with a response. Except for a redirect, the script may have run.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadResponse {
-    /// The address answers with a redirect, which is not followed: it would carry the credential elsewhere.
+    /// The address answers with a redirect. The client does not follow it, since that would send
+    /// the credential elsewhere.
     #[error("the bridge redirects (status {status}); use the address that it redirects to")]
     Redirected {
-        /// HTTP status, 0 where the host hides it.
+        /// HTTP status; 0 if the host hides it.
         status: u16,
     },
 
-    /// The answer is no JSON, as from a proxy's error page or a wrong address.
+    /// The response is not JSON: a proxy's error page, or a wrong address.
     #[error("status {status} with a body that is not JSON; is the address that of a bridge?")]
     NotJson {
         /// HTTP status.
         status: u16,
     },
 
-    /// The answer broke off.
+    /// The response broke off.
     #[error("the answer broke off")]
     Truncated,
 
-    /// The answer is larger than 1 MiB.
+    /// The response is larger than 1 MiB.
     #[error("the answer is larger than 1 MiB")]
     TooLarge,
 
-    /// JSON, but not the reply of the script that was sent: another shape, or another request's nonce.
+    /// JSON, but not the reply of the script that was sent: it has another shape, or another
+    /// request's nonce.
     #[error("an unexpected reply: {0}")]
     UnexpectedReply(&'static str),
 }

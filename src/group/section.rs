@@ -1,35 +1,35 @@
-//! What happens to items under the lock, as a user writes it.
+//! The part that a user writes: what happens to items under the lock.
 
 use crate::command::{Command, Reply};
 use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
-/// What is read for an item, and how the items of a turn are decided. Nothing of it may wait.
+/// What is read for an item, and how the items of a turn are decided. No method may wait.
 ///
-/// All that the items of one turn read is read before the first of them is decided. So whatever a
-/// decision changes that a later item looks at must be carried along in [`Section::Turn`]: how much
-/// is left, who has had how many.
+/// All reads of a turn are made before its first item is decided. So if a decision changes what a
+/// later item depends on, carry it along in [`Section::Turn`]: how much is left, who has had how
+/// many.
 pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// What a caller brings.
     type Item: SendOutsideWasm + SyncOutsideWasm;
 
-    /// What it gets, a refusal included.
+    /// What the caller gets. A refusal is an answer too.
     type Answer: SendOutsideWasm;
 
-    /// What the items of one turn share. Each turn begins with an empty one.
+    /// What the items of one turn share. Each turn starts with the default.
     type Turn: Default;
 
-    /// What must be known to decide `item`. What all items read should come first, in the same
-    /// order: then it is read once for all.
+    /// What must be known to decide `item`. Put what all items read first, in the same order: it is
+    /// then read once for all.
     fn reads(&self, item: &Self::Item) -> Vec<Command>;
 
-    /// Decides `item`, given what its reads found before the turn, and what the items before it
-    /// made of `turn`. The fence is that of the turn's lease.
+    /// Decides `item` by the `replies` to its reads, and by what the items before it made of
+    /// `turn`. The fence is that of the turn's lease.
     ///
-    /// One whose commands cannot be sent is refused with
+    /// An item whose commands cannot be sent is refused with
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it.
     ///
-    /// It must depend on nothing else: an item whose turn is not heard of any more before it wrote
-    /// anything is decided anew.
+    /// The decision must depend on nothing else: if a turn vanishes before it wrote anything, its
+    /// items are decided again.
     fn decide(
         &self,
         item: &Self::Item,
@@ -38,18 +38,18 @@ pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
         fence: u64,
     ) -> Decision<Self::Answer>;
 
-    /// What is written once for all items of a turn, behind what was written for each: a sum, an
-    /// expiry. Nothing unless it is implemented.
+    /// What is written once for all items of a turn, after what was written for each: a sum, an
+    /// expiry. Default nothing.
     fn end(&self, turn: Self::Turn) -> Vec<Command> {
         let _ = turn;
         Vec::new()
     }
 }
 
-/// What an item comes to.
+/// What becomes of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision<A> {
-    /// All of these commands are run, if there are any, and then this is the answer.
+    /// These commands are run, if there are any. Then this is the answer.
     Write(Vec<Command>, A),
     /// Nothing is written.
     Leave(A),

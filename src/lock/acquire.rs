@@ -15,24 +15,27 @@ use crate::token::Session;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
-    /// Takes the lock if it is free. One request, and only one unless requests get lost.
+    /// Takes the lock if it is free. Sends one request; more only if requests get lost.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] as said by [`Lock::check`]. [`Error::Held`] if another has it. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
-    /// [`Error::Expired`] if the answer took longer than the ttl. Those of the bridge
-    /// otherwise; where [`Error::is_outcome_unknown`], the lock is abandoned in the background, and a request that arrives late cannot
-    /// take it.
+    /// [`Error::InvalidArgument`] as [`Lock::check`] says. [`Error::Held`] if another holder has
+    /// the lock. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
+    /// [`Error::Expired`] if the reply took longer than the ttl. Those of the bridge otherwise. If
+    /// [`Error::is_outcome_unknown`], the client gives the lock up in the background, and a request
+    /// that arrives late cannot take it.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts the request and abandons the lock in the background.
+    /// Dropping the future aborts the request, and gives the lock up in the background.
     pub async fn try_acquire(&self) -> Result<Lease<T, R>, Error> {
         self.acquire_within(None, &[]).await.map(|(lease, _)| lease)
     }
 
-    /// As [`Lock::try_acquire`], and reads in the same request, whether it takes the lock or finds that another has it: then there is no
-    /// lease. Which of the two, and what the reads found, are of one instant.
+    /// As [`Lock::try_acquire`], and reads in the same request. The reads run in either case. If
+    /// another holder has the lock, there is no lease. The outcome and the replies are of the same
+    /// instant.
     ///
-    /// For who takes the lock only to change what the reads find, and need not wait where they say enough.
+    /// Use it if the lock is needed only to change what the reads find, and the replies may be
+    /// enough.
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -53,8 +56,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// ```
     ///
     /// # Errors
-    /// As [`Lock::try_acquire`], but none where another has the lock; [`Error::InvalidArgument`] if a command may write, since the
-    /// request is sent again when its reply is lost; [`Error::CommandFailed`] if a read failed, with the lock given back if it was had.
+    /// As [`Lock::try_acquire`], except that a held lock is no error. [`Error::InvalidArgument`] if
+    /// a command may write, since the request is sent again when its reply is lost.
+    /// [`Error::CommandFailed`] if a read failed; the lock is then given back if it was taken.
     ///
     /// # Cancel safety
     /// As [`Lock::try_acquire`].
@@ -71,29 +75,36 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// Takes the lock as soon as it is free, for up to [`Lock::wait`]. Whoever releases it hands it over to who waits first and
-    /// listens; where the bridge or the transport cannot push, or a message gets lost, it is found by asking from time to time.
+    /// Takes the lock as soon as it is free, and waits up to [`Lock::wait`] for that.
+    ///
+    /// A release hands the lock to the first waiter that listens. If the bridge or the transport
+    /// cannot push, or a message gets lost, the waiter finds the lock by asking from time to time.
     ///
     /// # Errors
-    /// As [`Lock::try_acquire`]; [`Error::Quarantined`] only if that lasts for longer than the wait, and then at once; [`Error::Held`]
-    /// when the wait is over, or [`Lock::max_requests`] are sent. By then the request that
-    /// leaves the queue is with the transport. Until it arrives, half a round trip later, a release may still hand over to this
-    /// call; then its arrival hands the lock on.
+    /// As [`Lock::try_acquire`], except: [`Error::Held`] when the wait is over or
+    /// [`Lock::max_requests`] were sent; [`Error::Quarantined`] only if the quarantine outlasts the
+    /// wait, and then at once.
+    ///
+    /// When the error is returned, the transport has the request that leaves the queue. Until that
+    /// arrives, half a round trip later, a release may still hand the lock to this call. Its
+    /// arrival then hands the lock on.
     ///
     /// # Cancel safety
-    /// As [`Lock::try_acquire`]; the queue is left in the background too. [`Runtime::spawn`] has the request for that when the
-    /// future is dropped.
+    /// As [`Lock::try_acquire`]. The waiter also leaves the queue in the background: the request
+    /// for that goes to [`Runtime::spawn`] when the future is dropped.
     pub async fn acquire(&self) -> Result<Lease<T, R>, Error> {
         self.acquire_within(Some(self.wait), &[])
             .await
             .map(|(lease, _)| lease)
     }
 
-    /// As [`Lock::acquire`], and reads what the critical section needs in the same request, under the lock.
+    /// As [`Lock::acquire`], and reads what the critical section needs in the same request, under
+    /// the lock.
     ///
     /// # Errors
-    /// As [`Lock::acquire`]; [`Error::InvalidArgument`] if a command may write, since an acquisition is sent again when its
-    /// reply is lost; [`Error::CommandFailed`] if a read failed, with the lock given back.
+    /// As [`Lock::acquire`]. [`Error::InvalidArgument`] if a command may write, since an
+    /// acquisition is sent again when its reply is lost. [`Error::CommandFailed`] if a read failed;
+    /// the lock is then given back.
     ///
     /// # Cancel safety
     /// As [`Lock::try_acquire`].
@@ -104,11 +115,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.acquire_within(Some(self.wait), reads).await
     }
 
-    /// As [`Lock::acquire_and_read`], for work that changes while it waits, and that another caller can take over.
+    /// As [`Lock::acquire_and_read`], for work that changes while it waits, and that another caller
+    /// can take over.
     ///
-    /// `reads` is asked before each request that may take the lock, and when the lock is handed over. So work that comes in while
-    /// the lock is waited for can have its reads in the request that has it; the replies are to the reads that were said last. And
-    /// whoever asks for the same `acquisition` after this call goes on with what this one had ([`Acquisition`]).
+    /// `reads` is called before each request that may take the lock, and when the lock is handed
+    /// over. So work that arrives during the wait can still have its reads in the request that
+    /// takes the lock. The replies belong to the last commands that `reads` returned.
+    ///
+    /// A later call with the same `acquisition` takes over what this call had ([`Acquisition`]).
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -127,10 +141,12 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// ```
     ///
     /// # Errors
-    /// As [`Lock::acquire_and_read`]. [`Error::Lost`] if another caller has gone on with the acquisition.
+    /// As [`Lock::acquire_and_read`]. [`Error::Lost`] if another caller has taken the acquisition
+    /// over.
     ///
     /// # Cancel safety
-    /// As [`Lock::try_acquire`]; nothing is abandoned if another caller has gone on with the acquisition.
+    /// As [`Lock::try_acquire`]. Nothing is given up if another caller has taken the acquisition
+    /// over.
     pub async fn acquire_as(
         &self,
         acquisition: &Acquisition,
@@ -141,12 +157,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self.granted(granted))
     }
 
-    /// Runs `work` under the lock, which is renewed every third of its ttl for as long as that takes, and released at the end
-    /// whatever happened.
+    /// Runs `work` under the lock. Renews the lock every third of its ttl while the work runs, and
+    /// releases it at the end, whatever happened.
     ///
-    /// When the lease is lost the work is stopped, that is, its future is dropped: at the next renewal at the latest, and at the
-    /// deadline even if no answer comes any more. What it returns is returned as it is; only if it was done with all well, but the
-    /// lock was not its own any more when it was to be released, is that [`Error::Lost`].
+    /// If the lease is lost, the work is stopped: its future is dropped. That happens at the next
+    /// renewal at the latest, and at the deadline even if no reply comes. Otherwise what the work
+    /// returns is returned as it is. There is one exception: if the work ends well, but the lock
+    /// turns out to be no longer its own at the release, the result is [`Error::Lost`].
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]
@@ -166,10 +183,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// ```
     ///
     /// # Errors
-    /// Those of the work. As [`Lock::acquire`], with the work not begun. [`Error::Lost`], [`Error::Expired`] if the lease
-    /// was lost, [`Error::MaxHoldExceeded`] after [`Lock::max_hold`]: the work was stopped, and what it had written before stands. An
-    /// [unknown](Error::is_outcome_unknown) one instead if a write of its own was under way then, or the outcome of its last one is unknown. A
-    /// release or a commit is let come to its end before the work is stopped.
+    /// - Those of the work.
+    /// - As [`Lock::acquire`]; the work was not begun.
+    /// - [`Error::Lost`] or [`Error::Expired`] if the lease was lost, [`Error::MaxHoldExceeded`]
+    ///   after [`Lock::max_hold`]. The work was stopped, and what it had written before stands.
+    /// - An [unknown](Error::is_outcome_unknown) one in place of these, if a write of the work was
+    ///   under way when it was stopped, or if the outcome of its last write is unknown.
+    ///
+    /// A release or a commit is allowed to finish before the work is stopped.
     ///
     /// # Cancel safety
     /// Dropping the future drops the work, and releases the lock in the background.
@@ -181,11 +202,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         lease.run(self.max_hold, work(&lease)).await
     }
 
-    /// Whether `reads` can ride on an acquisition of this lock, as [`Lock::acquire_and_read`] asks, and the lock can be asked for
-    /// ([`Lock::check`]). Sends nothing.
+    /// Whether the lock is valid ([`Lock::check`]), and whether `reads` can be sent with an
+    /// acquisition of it, as [`Lock::acquire_and_read`] does. Sends nothing.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if they cannot.
+    /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         self.check()?;
         script::check_reads(reads)?;

@@ -1,4 +1,4 @@
-//! What an inspection says of a lock.
+//! What an inspection reports about a lock.
 
 use std::time::Duration;
 
@@ -12,32 +12,35 @@ use crate::token::Token;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// Who holds it, if anybody; of a semaphore, the first of [`Inspection::holders`].
+    /// The holder, if the lock is held. For a semaphore, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
-    /// All who hold it: of a semaphore, in the order in which their permits end; of any other lock, one at most.
+    /// All holders. For a semaphore, in the order in which their permits end; for any other lock,
+    /// one at most.
     pub holders: Vec<Holder>,
-    /// Of a semaphore: how many of as many permits as this one counts are free. `None` of any other lock.
+    /// For a semaphore: how many permits are free, out of as many as this `Lock` counts. `None` for
+    /// any other lock.
     pub free: Option<u64>,
     /// The last fence that was issued, unless that was over a week ago.
     pub fence: Option<u64>,
-    /// How many stand in the queue, those included that died there a short while ago.
+    /// How many waiters are in the queue. Those that died a short while ago may be among them.
     pub waiters: u64,
-    /// For how long yet no majority of a [quorum](crate::Client::quorum)'s servers has a say, at least: too many were started lately,
-    /// and may have forgotten who holds the lock. `None` if a majority has, or names a holder, and where there is one server.
+    /// For a [quorum](crate::Client::quorum): the least time until a majority of its servers has a
+    /// say. Too many were started recently, and may have lost the lock. `None` if a majority has a
+    /// say or names a holder, and if there is only one server.
     pub quarantine_remaining: Option<Duration>,
 }
 
-/// Who holds a lock.
+/// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The holder's token, or whatever another program put there; of a reentrant lock, the owner.
+    /// The holder's token, or whatever another program stored. For a reentrant lock, the owner.
     pub token: Token,
-    /// How often the owner of a reentrant lock entered it; else 1.
+    /// For a reentrant lock: how often the owner has taken it. Otherwise 1.
     pub count: u64,
-    /// What it has left, by Redis's clock; `None` without end.
+    /// Its time left, by Redis's clock; `None` if the lock has no expiry.
     pub remaining: Option<Duration>,
-    /// What it lets others know of itself, by [`Lock::label`](crate::Lock::label).
+    /// Its label, set by [`Lock::label`](crate::Lock::label).
     pub label: Option<String>,
 }
 
@@ -53,7 +56,8 @@ impl Outcome for Inspection {
             [several, free] => (Some(several_in(several)?), Some(number(free).ok_or(SHAPE)?)),
             _ => return Err(SHAPE),
         };
-        // '<last fence> <token> <fence> <ttl> <label>': the last four are those of the present hold, or of the last one.
+        // '<last fence> <token> <fence> <ttl> <label>': the last four describe the present hold,
+        // or the last one.
         let mut hold = fence.as_str().unwrap_or_default().split(' ');
         let last = hold.next().and_then(|last| last.parse().ok());
         let (whose, label) = (hold.next(), hold.nth(2).and_then(label::read));
@@ -84,7 +88,7 @@ fn foreign(token: &[u8]) -> Token {
     Token::foreign(String::from_utf8_lossy(token).into_owned())
 }
 
-/// Several holders, each as token, ms left, and label.
+/// Several holders, each as token, milliseconds left, and label.
 fn several_in(holders: &Reply) -> Result<Vec<Holder>, Error> {
     let one = |holder: &Reply| {
         let [Reply::Bytes(token), left, label] = holder.as_array()? else {
