@@ -1,12 +1,13 @@
 // Signals that end a call.
 import { abortSignal, type Names, options } from "./check.js";
 
-/** What one call is told besides. */
+/** Options of a single call. */
 export interface CallOptions {
   /**
-   * Ends the call: it rejects with the signal's reason, and its request is aborted. A call that waits gives up as {@link LockOptions.signal}
-   * says, and ends by whichever of the two is aborted first. Of a write it is not known then whether it was done; of a release or a commit
-   * neither, and only these may follow.
+   * Ends the call: it rejects with the signal's reason, and its request is aborted. A call that
+   * waits gives up as {@link LockOptions.signal} says; whichever of the two signals is aborted
+   * first ends it. After an aborted write, its outcome is unknown. After an aborted release or
+   * commit it is too, and only these two may follow.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -26,8 +27,9 @@ export function throwIfAborted(signals: Signals): void {
 }
 
 /**
- * Has `listener` called when one of these is aborted; ends that by what it returns. Not by `AbortSignal.any`, which some hosts lack: who
- * listens by hand can also stop listening to a signal that outlives the call.
+ * Has `listener` called when one of these is aborted, until the returned function is called. It
+ * does not use `AbortSignal.any`, which some hosts lack. Listening by hand can also stop listening
+ * to a signal that outlives the call.
  */
 export function onAbort(signals: Signals, listener: () => void): () => void {
   for (const signal of signals) signal?.addEventListener("abort", listener, { once: true });

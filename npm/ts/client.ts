@@ -18,7 +18,7 @@ export interface FetchInit {
   readonly signal: AbortSignal;
 }
 
-/** What is read of its response. */
+/** What edgelock reads of its response. */
 export interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
@@ -26,42 +26,63 @@ export interface FetchResponse {
   text(): Promise<string>;
 }
 
-/** Everything about a client that has a default. Durations are milliseconds; a limit of `Infinity` is none. */
+/**
+ * The settings of a client that have a default. Durations are milliseconds. A limit of `Infinity`
+ * means none.
+ */
 export interface ClientSettings {
   /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
   readonly prefix?: string | undefined;
   /**
-   * How long to wait for the answer to one request, at most; more than 0, which elsewhere means for ever. 2,000 by default. Also how long a
-   * call that does not wait for the lock leaves a bridge alone that asks for it (`Retry-After`), in all.
+   * How long a request may wait for its reply; more than 0. Default 2,000.
+   *
+   * It also bounds how long a call that does not wait for the lock obeys a bridge's `Retry-After`,
+   * all pauses together.
    */
   readonly requestTimeout?: number | undefined;
-  /** How often an operation is sent when its requests get lost; 0 counts as 1. 3 by default. Sending again is safe. */
+  /**
+   * How often an operation is sent if its requests get lost. Default 3; 0 counts as 1. Sending
+   * again is safe.
+   */
   readonly maxAttempts?: number | undefined;
   /**
-   * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with webdis, and with a bridge that says that it
-   * pushes, as edgelock-bridge does. Other bridges are asked from time to time: a subscription can take one away from all its clients.
+   * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with
+   * webdis, and with a bridge that says that it pushes, as edgelock-bridge does. With other bridges
+   * they poll, since a subscription can make such a bridge unusable for all its clients.
    */
   readonly push?: boolean | undefined;
-  /** Whether scripts travel as `EVALSHA`, and as `EVAL` only when Redis does not know them. Off by default. */
+  /**
+   * Whether scripts are sent as `EVALSHA`, and as `EVAL` only if Redis does not know them. Default
+   * off.
+   */
   readonly scriptCache?: boolean | undefined;
-  /** Whether Upstash is to lock only the keys of a script. By default for its own hosts alone. */
+  /**
+   * Whether Upstash locks only the keys of a script. Default on for its own hosts, off for all
+   * others.
+   */
   readonly keyLocking?: boolean | undefined;
-  /** Allows plain `http:` to other hosts than this one: whoever listens there learns the credential. */
+  /**
+   * Allows plain `http:` to other hosts than this machine. An eavesdropper there learns the
+   * credential.
+   */
   readonly plainHttp?: boolean | undefined;
-  /** Sends the requests in place of the host's `fetch`: behind a service binding, or in a test. */
+  /** Sends the requests in place of the host's `fetch`: for a service binding, or in a test. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
   /**
-   * Is given what has to be cleaned up after the response, so that the host lets it finish: in a Worker
-   * `(promise) => context.waitUntil(promise)`.
+   * Gets the clean-up that goes on after the response, so that the host lets it finish. In a
+   * Worker: `(promise) => context.waitUntil(promise)`.
    */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
-  /** Hears of what happens to the locks of this client, for logs and metrics. There are no tokens in it. */
+  /**
+   * Gets everything that happens to the locks of this client, for logs and metrics. It gets no
+   * tokens.
+   */
   readonly onEvent?: ((event: LockEvent) => void) | undefined;
 }
 
-/** A bridge of Upstash's dialect. */
+/** A bridge that speaks Upstash's dialect. */
 export interface UpstashOptions {
-  /** Its address: `https:`, or `http:` to the local machine. */
+  /** Its address: `https:`, or `http:` on the local machine. */
   readonly url: string;
   /** Its credential. */
   readonly credential: string;
@@ -70,9 +91,12 @@ export interface UpstashOptions {
 
 /** A webdis. */
 export interface WebdisOptions {
-  /** Its address: `https:`, or `http:` to the local machine. */
+  /** Its address: `https:`, or `http:` on the local machine. */
   readonly url: string;
-  /** Whom its `acl` lets have `EVAL`, and `SUBSCRIBE` for those who wait. One that lets everybody have everything takes any. */
+  /**
+   * A user whom its `acl` allows `EVAL`, and `SUBSCRIBE` if waiters are to listen. A webdis that
+   * allows everything to everybody accepts any user.
+   */
   readonly webdis: { readonly user: string; readonly password: string };
   readonly credential?: undefined;
 }
@@ -80,17 +104,23 @@ export interface WebdisOptions {
 /** One bridge. */
 export type BridgeOptions = UpstashOptions | WebdisOptions;
 
-/** Several bridges, with a Redis of its own behind each, that know nothing of each other: Redlock. */
+/**
+ * Several bridges, each with a Redis of its own; the servers know nothing of each other. Redlock.
+ */
 export interface QuorumOptions {
   /**
-   * A lock is held once a majority granted it, and goes on being held while a minority fails. Each operation costs a request to each
-   * bridge, an acquisition two. `reentrant`, `fair` and commands are refused: the data is elsewhere, and the fence protects it there.
+   * A lock is held once a majority granted it, and stays held while a minority fails. Each
+   * operation costs one request to each bridge, an acquisition two. `reentrant`, `semaphore`,
+   * `fair` and commands are refused: the data is elsewhere, and the fence protects it there.
    */
   readonly quorum: readonly BridgeOptions[];
   /**
-   * For how long a Redis that was started has no say, since it may have come back without the locks that it knew of: the longest ttl
-   * that anybody locks for. By default, and at least, that of the lock. Fences grow across servers that came back empty as long as
-   * the servers' clocks differ by less than this.
+   * For how long a Redis that was started has no say, since it may have lost the locks that it knew
+   * of. Default, and minimum: the ttl of the lock. If names are locked for different ttls, set the
+   * longest.
+   *
+   * Fences grow across servers that came back empty as long as the servers' clocks differ by less
+   * than this.
    */
   readonly restartQuarantine?: number | undefined;
 }
@@ -98,25 +128,29 @@ export interface QuorumOptions {
 /** Several bridges over which locks are spread by their names. */
 export interface ShardOptions {
   /**
-   * Each bridge by its id, which says which names are its own; names with the same hash tag live behind the same one. All clients must
-   * have the same ids. One more gets its share of the names, and no other name moves.
+   * The bridges by their ids, which decide which names live behind which bridge. Names with the
+   * same hash tag live behind the same one. All clients must have the same ids. A new bridge gets
+   * its share of all names, and no other name moves.
    */
   readonly shards: Readonly<Record<string, BridgeOptions>>;
 }
 
-/** How to read without a lock. */
+/** Options of a read without a lock. */
 export interface ReadOptions extends CallOptions {
-  /** With `shards`, the name of the lock that lives where is to be read. */
+  /**
+   * With `shards`: the name of a lock. The read goes to the bridge behind which that lock lives.
+   */
   readonly shardOf?: string | undefined;
 }
 
-/** A client's settings, and its bridge, or bridges. */
+/** A client's settings, and its bridge or bridges. */
 export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | ShardOptions);
 
 /**
- * Hands out locks that live behind a bridge, or behind several.
+ * Makes locks that live behind one bridge, or behind several.
  *
- * Making one sends nothing and needs nothing of the host, so it may be made at module level, or anew in each handler.
+ * Making one sends nothing and needs nothing of the host. So make it at module level, or anew in
+ * each handler.
  */
 export class Client {
   readonly #raw: Revivable<RawClient>;
@@ -134,17 +168,21 @@ export class Client {
   }
 
   /**
-   * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`; by default that of the process.
+   * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`.
+   * Default: the environment of the process.
    *
-   * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`, then for Upstash's `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then
-   * for Vercel's `KV_REST_API_URL` and `…_TOKEN`.
+   * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`, then for Upstash's
+   * `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then for Vercel's `KV_REST_API_URL` and `…_TOKEN`.
    */
   static fromEnv(env: object = environment(), settings: ClientSettings = {}): Client {
     if (typeof env !== "object" || env === null) throw invalidArgument("an environment is an object");
     return new this({ ...known(settings, SETTINGS, "a client"), ...lookUp(env) });
   }
 
-  /** The lock called `name`, 1 to 512 bytes with the prefix. Sends nothing. The lock is the Redis key of that name. */
+  /**
+   * The lock called `name`: 1 to 512 bytes, prefix included. The lock is the Redis key of that
+   * name. Sends nothing.
+   */
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const { ttl, patience } = checked(options, OF_A_LOCK, "a lock");
@@ -153,8 +191,9 @@ export class Client {
   }
 
   /**
-   * The lock called `name` as `owner` may take it: again and again while it has it, from any handler that says the same `owner`, and
-   * free once it was released as often. It is stored as Redisson stores its `RLock`. Sends nothing.
+   * The lock called `name`, which `owner` may take again while it has it. Any handler that passes
+   * the same `owner` may, so use an id that cannot be guessed. The lock is free once it was
+   * released as often as it was taken. It is stored as Redisson stores its `RLock`. Sends nothing.
    */
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
     text(name, "a lock's name");
@@ -165,9 +204,13 @@ export class Client {
   }
 
   /**
-   * A semaphore called `name`: up to `permits` may hold it at once, each with a token, a ttl, a fence and a deadline of its own; all else is as with
-   * a lock. `permits` counts for the acquisitions of this one alone: who counts fewer than others takes none from them, and waits until no more
-   * than that are held. `inspect` lists the holders. It is stored otherwise than a lock: one of the same name is a `WrongTypeError`. Sends nothing.
+   * A semaphore called `name`: up to `permits` holders may have it at once. Each has a token, a
+   * ttl, a fence and a deadline of its own. All else is as with a lock. Sends nothing.
+   *
+   * `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower number
+   * than others takes no permit from them: it waits until fewer than its number are held. `inspect`
+   * lists the holders. A semaphore is stored differently from a lock: each refuses the other's key
+   * with a `WrongTypeError`.
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
     text(name, "a semaphore's name");
@@ -178,7 +221,10 @@ export class Client {
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
 
-  /** Runs commands that only read, together and without a lock: what they say may be out of date on arrival. One request. */
+  /**
+   * Runs commands that only read, together and without a lock, in one request. The replies may be
+   * out of date when they arrive.
+   */
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
@@ -266,7 +312,9 @@ function toSettings(settings: ClientSettings): RawSettings {
   };
 }
 
-/** Later, and whatever comes of it: what is told must not be called under who tells. */
+/**
+ * Calls it later, and ignores what it throws: a listener must not run inside of what it is told of.
+ */
 function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
   void Promise.resolve(event).then(onEvent).catch(() => {});
 }

@@ -4,15 +4,20 @@ import { invalidArgument } from "./errors.js";
 import { unmarkedKey } from "./keys.js";
 import type { RawCommands } from "./raw.js";
 
-/** A word of a command: its name first, then its arguments. A key is marked as one, `{ key: "{sku:42}:stock" }`. */
+/**
+ * A word of a command: first its name, then its arguments. Keys are marked:
+ * `{ key: "{sku:42}:stock" }`.
+ */
 export type Word = string | number | bigint | { readonly key: string };
 
 /**
- * A Redis command that runs together with an operation of the lock, in the same script: `["SET", { key: "{sku:42}:stock" }, 5]`.
+ * A Redis command that runs together with an operation of the lock, in the same script:
+ * `["SET", { key: "{sku:42}:stock" }, 5]`.
  *
- * Keys are marked, because a script must name all that it touches: Redis Cluster routes by it, Upstash locks by it. On a cluster
- * they must share the lock's hash tag. A key that is not marked is refused where the command is one of Redis' own; of others nobody knows
- * which words are keys.
+ * Mark the keys: a script must name every key that it touches, because Redis Cluster routes by them
+ * and Upstash locks by them. On a cluster they must have the lock's hash tag. If a key of one of
+ * Redis' own commands is not marked, the command is refused. For other commands edgelock cannot
+ * know which words are keys.
  */
 export type Command = readonly [name: string, ...words: Word[]];
 
@@ -28,7 +33,10 @@ export function toRaw(commands: readonly Command[]): RawCommands {
   });
 }
 
-/** Of one command; src/script/reads.rs says the same, and refuses all that are sent with one that has more. */
+/**
+ * Words of one command. src/script/reads.rs has the same bound, and refuses all commands that are
+ * sent together with a larger one.
+ */
 const MAX_WORDS = 1000;
 
 export function checkSize(commands: readonly Command[]): void {
@@ -47,7 +55,10 @@ function rawWord(word: Word, index: number): string | [string] {
   throw invalidArgument(`a word of command ${index} is neither a string, nor a number, nor a { key }`);
 }
 
-/** How much commands add to a request, at most unless they are full of what JSON escapes: keys are there twice. */
+/**
+ * How many bytes commands add to a request, at most, unless they are full of what JSON escapes.
+ * Keys are in it twice.
+ */
 export function bytesOf(commands: readonly Command[]): number {
   /** Quotes and a comma. */
   const AROUND = 3;

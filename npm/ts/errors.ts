@@ -1,6 +1,6 @@
 // What can go wrong, told apart by what the caller can do about it.
 
-/** How an error crosses the border from wasm. */
+/** How an error leaves the wasm module. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
@@ -22,17 +22,23 @@ export interface Failure {
 /**
  * A failure of edgelock. No message holds a token or a credential.
  *
- * Three things that other clients mix up are different here: the lock is held by another ({@link HeldError}), the lease is lost
- * ({@link LostError}), and nobody can say what happened ({@link EdgelockError.isOutcomeUnknown}).
+ * Three things that other clients mix up are different here: the lock is held by another
+ * ({@link HeldError}), the lease is lost ({@link LostError}), and the outcome is unknown
+ * ({@link EdgelockError.isOutcomeUnknown}).
  */
 export abstract class EdgelockError extends Error {
-  /** A name for this kind of error that does not change between versions. */
+  /** A name for this kind of error. It does not change between versions. */
   abstract readonly code: ErrorCode;
-  /** Whether the operation may have been executed although it failed here: unknown is not no. */
+  /** Whether the operation may have been executed although the call failed: unknown is not "no". */
   readonly isOutcomeUnknown: boolean;
-  /** The Redis key of the lock whose call failed, with the client's prefix; `undefined` where no lock was called. */
+  /**
+   * The Redis key of the lock that the failed call was about, with the client's prefix; `undefined`
+   * if it was about no lock.
+   */
   readonly lock: string | undefined;
-  /** What the caller can do about it, in a sentence or two. Of its own, so that a log of the error has it. */
+  /**
+   * What the caller can do about it, in a sentence or two. An own property, so that logs show it.
+   */
   readonly advice: string;
 
   /** @internal */
@@ -45,7 +51,10 @@ export abstract class EdgelockError extends Error {
   }
 }
 
-/** An argument that cannot work: a name that is empty or too long, a ttl out of range, a bad address. Nothing was sent. */
+/**
+ * An argument is invalid: a name that is empty or too long, a ttl out of range, a bad address.
+ * Nothing was sent.
+ */
 export class InvalidArgumentError extends EdgelockError {
   override readonly name = "InvalidArgumentError";
   readonly code = "invalid_argument";
@@ -61,15 +70,20 @@ export class EntropyUnavailableError extends EdgelockError {
 export class HeldError extends EdgelockError {
   override readonly name = "HeldError";
   readonly code = "held";
-  /** Whole milliseconds, rounded up, that the holder has left unless it renews; `null` if it holds without end. */
+  /**
+   * The holder's time left unless it renews, in whole milliseconds, rounded up. `null` if the lock
+   * has no expiry.
+   */
   readonly remaining: number | null;
-  /** How many others were waiting before this call when it last asked. */
+  /** How many waiters were ahead of this call when it last asked. */
   readonly ahead: number;
-  /** What the holder lets others know of itself, by the option `label`; `null` if it has none. */
+  /** What the holder set as its `label`; `null` if it has none. */
   readonly label: string | null;
-  /** Whole milliseconds to stay away: an estimate of when it would be this call's turn. */
+  /**
+   * How long to stay away, in whole milliseconds: an estimate of when it would be this call's turn.
+   */
   readonly retryAfter: number;
-  /** How many requests the call cost, with the one that leaves the queue. */
+  /** How many requests the call sent, including the one that leaves the queue. */
   readonly requests: number;
 
   /** @internal */
@@ -84,13 +98,14 @@ export class HeldError extends EdgelockError {
 }
 
 /**
- * So many servers of a quorum were started lately that no majority of the others is left: they may have forgotten who holds the lock, and
- * have no say for a while. Nobody was granted it; whether anybody holds it, they cannot say.
+ * So many servers of a quorum were started recently that the others are no majority. Those servers
+ * may have lost the lock, so they have no say for a while. Nobody was granted the lock; whether
+ * anybody holds it, the servers cannot say.
  */
 export class QuarantinedError extends EdgelockError {
   override readonly name = "QuarantinedError";
   readonly code = "quarantined";
-  /** Whole milliseconds until a majority may have a say again, at least. */
+  /** The least time until a majority may have a say again, in whole milliseconds. */
   readonly retryAfter: number;
 
   /** @internal */
@@ -101,13 +116,14 @@ export class QuarantinedError extends EdgelockError {
 }
 
 /**
- * Fewer replicas than `waitForReplicas` asks for have acknowledged in time. An acquisition is given back. A lease goes on as it was; the
- * commands of an `exec` were executed, though not so safely.
+ * Fewer replicas acknowledged in time than `waitForReplicas` asks for. An acquisition was given
+ * back. A lease goes on unchanged; the commands of an `exec` were executed, but might not
+ * survive a fail-over.
  */
 export class NotReplicatedError extends EdgelockError {
   override readonly name = "NotReplicatedError";
   readonly code = "not_replicated";
-  /** How many must. */
+  /** How many replicas had to acknowledge. */
   readonly asked: number;
   /** How many did. */
   readonly acknowledged: number;
@@ -121,8 +137,9 @@ export class NotReplicatedError extends EdgelockError {
 }
 
 /**
- * The lease is over although nobody gave it back: Redis no longer has it (`lost`), its deadline has passed (`expired`), or its work
- * was stopped after `maxHold` (`max_hold_exceeded`). Nothing of the call was executed.
+ * The lease is over although nobody gave it back: Redis no longer has it (`lost`), its deadline has
+ * passed (`expired`), or its work was stopped after `maxHold` (`max_hold_exceeded`). Nothing of the
+ * call was executed.
  */
 export class LostError extends EdgelockError {
   override readonly name = "LostError";
@@ -136,25 +153,28 @@ export class LostError extends EdgelockError {
 }
 
 /**
- * The lease was released, committed or handed over before; or a release or a commit of it was sent and nobody knows what became of it,
- * and only these may follow. Nothing was sent.
+ * The lease was already released, committed or handed over. Or a release or a commit was sent and
+ * its outcome is unknown; then only these two may follow. Nothing was sent.
  */
 export class ReleasedError extends EdgelockError {
   override readonly name = "ReleasedError";
   readonly code = "released";
 }
 
-/** Another `exec`, `commit` or `release` of the same lease has not come back yet, or it is kept for other work. Nothing was sent. */
+/**
+ * Another `exec`, `commit` or `release` of the same lease is still under way, or the lease is
+ * already kept for other work. Nothing was sent.
+ */
 export class BusyError extends EdgelockError {
   override readonly name = "BusyError";
   readonly code = "busy";
 }
 
-/** A command failed. The operation itself was executed, and so were the other commands. */
+/** A command failed. The operation itself and all other commands were executed. */
 export class CommandFailedError extends EdgelockError {
   override readonly name = "CommandFailedError";
   readonly code = "command_failed";
-  /** Which of the given commands, from 0. */
+  /** Which of the given commands failed, from 0. */
   readonly index: number;
   /** Its name, without its arguments. */
   readonly command: string;
@@ -167,13 +187,16 @@ export class CommandFailedError extends EdgelockError {
   }
 }
 
-/** The key holds a value that is no lock of this kind. Nothing was changed. */
+/** The key holds something else than a lock of this kind. Nothing was changed. */
 export class WrongTypeError extends EdgelockError {
   override readonly name = "WrongTypeError";
   readonly code = "wrong_type";
 }
 
-/** The bridge or Redis does not accept the credential (`unauthorized`), or refuses for another reason that lasts (`refused`). */
+/**
+ * The bridge or Redis does not accept the credential (`unauthorized`), or refuses for another
+ * reason that lasts (`refused`).
+ */
 export class RefusedError extends EdgelockError {
   override readonly name = "RefusedError";
   readonly code: "unauthorized" | "refused";
@@ -185,11 +208,17 @@ export class RefusedError extends EdgelockError {
   }
 }
 
-/** The bridge, or the Redis behind it, is away or overloaded. `cause` is what `fetch` failed with, if it did. */
+/**
+ * The bridge, or the Redis behind it, is away or overloaded. If `fetch` failed, `cause` is its
+ * error.
+ */
 export class UnavailableError extends EdgelockError {
   override readonly name = "UnavailableError";
   readonly code = "unavailable";
-  /** Whole milliseconds until the bridge wants to be asked again, as far as the call did not wait for that; `null` if it did not say. */
+  /**
+   * When the bridge wants to be asked again, in whole milliseconds from the end of the call; `null`
+   * if it did not say.
+   */
   readonly retryAfter: number | null;
 
   /** @internal */
@@ -199,13 +228,18 @@ export class UnavailableError extends EdgelockError {
   }
 }
 
-/** No answer within the request's time-out. The request was aborted, but may have been executed. */
+/**
+ * No reply came within the request's time-out. The request was aborted, but may have been executed.
+ */
 export class TimedOutError extends EdgelockError {
   override readonly name = "TimedOutError";
   readonly code = "timed_out";
 }
 
-/** What answers is no bridge, or something on the way spoils its answers. `cause` is what broke off the answer, if that did. */
+/**
+ * What answers is not a bridge, or something on the way spoils its responses. If the response broke
+ * off, `cause` says why.
+ */
 export class BadResponseError extends EdgelockError {
   override readonly name = "BadResponseError";
   readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
@@ -217,7 +251,10 @@ export class BadResponseError extends EdgelockError {
   }
 }
 
-/** A fault in edgelock itself, or in a function that it was given; `cause` has it. Later calls work. */
+/**
+ * A fault in edgelock itself, or in a function that was passed to it; `cause` has it. Later calls
+ * work.
+ */
 export class InternalError extends EdgelockError {
   override readonly name = "InternalError";
   readonly code = "internal";
@@ -228,7 +265,7 @@ export class InternalError extends EdgelockError {
   }
 }
 
-/** Every failure of edgelock, to be told apart by `code`. */
+/** Every failure of edgelock. Tell them apart by `code`. */
 export type AnyEdgelockError =
   | InvalidArgumentError
   | EntropyUnavailableError
@@ -246,7 +283,7 @@ export type AnyEdgelockError =
   | BadResponseError
   | InternalError;
 
-/** The names of the kinds of errors. They do not change between versions. */
+/** The codes of the errors. They do not change between versions. */
 export type ErrorCode =
   | "invalid_argument"
   | "entropy_unavailable"
@@ -375,7 +412,9 @@ export function expired(lock: string): LostError {
   return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isOutcomeUnknown: false, lock });
 }
 
-/** So many callers of the same process are ahead: more than there may be, or for longer than one is willing to wait. */
+/**
+ * Too many callers of the same process are ahead, or for longer than the caller is willing to wait.
+ */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
   const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
   return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, wait)) });
@@ -395,7 +434,7 @@ export function indexed(error: CommandFailedError, index: number): CommandFailed
 
 const LONGEST_NAME = 100;
 
-/** As src/redact.rs does it: cut short, and without what would change how the text around it looks. */
+/** As in src/redact.rs: cut short, and without characters that change how the text around looks. */
 export function quoted(name: string): string {
   const chars = [...name];
   const shown = chars.slice(0, LONGEST_NAME).join("");

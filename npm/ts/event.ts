@@ -2,18 +2,21 @@
 import { type AnyEdgelockError, toError } from "./errors.js";
 import type { RawEvent } from "./raw.js";
 
-/** Something that happened to a lock; `lock` is its key. Durations are whole milliseconds by the host's clock, rounded up. */
+/**
+ * Something that happened to a lock. `lock` is its key. Durations are whole milliseconds by the
+ * host's clock, rounded up.
+ */
 export type LockEvent = { readonly lock: string } & (
   | {
-      /** Another holds the lock, and this acquisition begins to wait. */
+      /** Another holder has the lock, and this acquisition begins to wait. */
       readonly type: "contended";
-      /** What the holder has left; `null` without end. */
+      /** The holder's time left; `null` if the lock has no expiry. */
       readonly remaining: number | null;
-      /** How many wait before this one. */
+      /** How many waiters are ahead of this one. */
       readonly ahead: number;
     }
   | {
-      /** The lock was taken. */
+      /** The lock was acquired. */
       readonly type: "acquired";
       /** From the call to the grant. */
       readonly waited: number;
@@ -21,11 +24,11 @@ export type LockEvent = { readonly lock: string } & (
       readonly requests: number;
     }
   | {
-      /** A wait for the lock ended in vain, or was given up. */
+      /** A wait for the lock ended without it, or was given up. */
       readonly type: "gave_up";
       /** From the call to its end. */
       readonly waited: number;
-      /** How many requests were sent for it, with the one that leaves the queue. */
+      /** How many requests were sent for it, including the one that leaves the queue. */
       readonly requests: number;
     }
   | {
@@ -37,23 +40,25 @@ export type LockEvent = { readonly lock: string } & (
   | {
       /** The lease is over although nobody gave it back. */
       readonly type: "lost";
-      /** Since it was acquired, or resumed. */
+      /** Since it was acquired or resumed. */
       readonly held: number;
     }
   | {
       /** The lock was given back. */
       readonly type: "released";
-      /** Since it was acquired, or resumed. */
+      /** Since it was acquired or resumed. */
       readonly held: number;
       /** How long the request took. */
       readonly took: number;
     }
   | {
-      /** A request got lost, or servers of a quorum have no say yet, and it is sent again after a pause. */
+      /**
+       * A request got lost, or servers of a quorum have no say yet. It is sent again after a pause.
+       */
       readonly type: "retried";
       /** How it got lost, or a `QuarantinedError`. */
       readonly error: AnyEdgelockError;
-      /** Until it is sent again. */
+      /** The time until it is sent again. */
       readonly pause: number;
     }
   | {
@@ -61,7 +66,7 @@ export type LockEvent = { readonly lock: string } & (
       readonly type: "grouped";
       /** How many items were decided in it. */
       readonly items: number;
-      /** How many others wait for the next. */
+      /** How many items wait for the next turn. */
       readonly waiting: number;
       /** How long it took. */
       readonly took: number;

@@ -8,47 +8,59 @@ import { type Driven, Lines } from "./lines.js";
 import { Lock } from "./lock.js";
 import type { Reply } from "./raw.js";
 
-/** What an item comes to. */
+/** What becomes of an item. */
 export interface Decision<Answer> {
   readonly answer: Answer;
-  /** What is written for it: all of these, and then it is answered. */
+  /** The commands that are run for it. It is answered once they were. */
   readonly writes?: readonly Command[] | undefined;
 }
 
 /**
- * What is read for an item, and how the items of a turn are decided. Nothing of it may wait, or be `async`. What it throws, its item is refused
- * with; nothing is written for it.
+ * What is read for an item, and how the items of a turn are decided. No function of it may wait, or
+ * be `async`. If one throws, its item is refused with that error, and nothing is written for it.
  *
- * All that the items of one turn read is read before the first of them is decided. So whatever a decision changes that a later item
- * looks at must be carried along in the turn's state, which `begin` makes: how much is left, who has had how many.
+ * All reads of a turn are made before its first item is decided. So if a decision changes what a
+ * later item depends on, carry it along in the turn's state, which `begin` makes: how much is left,
+ * who has had how many.
  */
 export interface Section<Item, Answer, State = undefined> {
-  /** What must be known to decide `item`. What all items read should come first, in the same order: then it is read once for all. */
+  /**
+   * What must be known to decide `item`. Put what all items read first, in the same order: it is
+   * then read once for all.
+   */
   reads(item: Item): readonly Command[];
-  /** What the items of one turn share, made anew for each. */
+  /** Makes the state that the items of one turn share. */
   begin?(): State;
-  /** Decides `item`, given what its reads found before the turn, what the items before it made of `state`, and the turn's fence. */
+  /**
+   * Decides `item` by the `replies` to its reads, by what the items before it made of `state`, and
+   * by the turn's fence.
+   */
   decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;
-  /** What is written once for all items of a turn, behind what was written for each. */
+  /** What is written once for all items of a turn, after what was written for each. */
   end?(state: State): readonly Command[];
   /**
-   * What an item comes to by what its reads found without the lock, if that is for good: a sale that is over, an order that was
-   * placed before. All items are looked at first, in a request that those of one moment share; one that is not answered by it, as
-   * `undefined` says, gets its turn, and costs one round trip more. Where a look fails, the turn decides.
+   * Answers an item by what its reads found without the lock, if that stays true: a sale that is
+   * over, an order that was placed before. `undefined` means that the item needs its turn, which
+   * then costs one more round trip. All items are looked at first; those that arrive at about the
+   * same time share the request. If a look fails, the turn decides.
    */
   peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
 }
 
 /** How large a turn may be. */
 export interface GroupCommitOptions {
-  /** How many items it has at most. 256 by default. */
+  /** How many items a turn has at most. Default 256. */
   readonly maxItems?: number | undefined;
   /**
-   * About how large a request may become by what it carries. 262,144 by default. The last item of a turn may exceed it by its writes,
-   * and one that is too large for any turn has one to itself.
+   * How many bytes of commands a request has at most, approximately. Default 262,144. The writes of
+   * a turn's last item may exceed it. An item that is too large for any turn gets a turn of its
+   * own.
    */
   readonly maxBytes?: number | undefined;
-  /** How many items of a name may wait for a turn, or for a look. 10,000 by default. Who comes when there are so many gets `HeldError` at once. */
+  /**
+   * How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, an
+   * item gets a `HeldError` at once.
+   */
   readonly maxWaiting?: number | undefined;
 }
 
@@ -62,11 +74,15 @@ interface Asked<Item> {
 /**
  * Shares turns of a lock between callers of one process, or isolate: group commit.
  *
- * While a turn is under way, callers gather for the next. One of them acquires the lock for all, reads what all need in that same
- * request, decides them one after the other, and writes for all in a second request. Whoever comes before the request that takes the
- * lock has left is in that turn. First in, first decided; each caller gets its own answer. Make one at module level for each kind of
- * section, and have all requests use it, each with a lock of its own client. Locks of the same name must live behind the same bridge:
- * a turn reads and writes where its driver's lock lives, for all of its items.
+ * While a turn is under way, the items that arrive gather for the next one. One caller then
+ * acquires the lock for all of them, and reads what all need in that same request. It decides the
+ * items one after the other, and writes for all in a second request. An item that arrives before
+ * the request that takes the lock was sent is in that turn. Items are decided in order of arrival,
+ * and each caller gets its own answer.
+ *
+ * Make one at module level for each kind of section. All requests use it, each with a lock of its
+ * own client. Locks of the same name must live behind the same bridge: a turn reads and writes, for
+ * all its items, where its driver's lock lives.
  */
 export class GroupCommit<Item, Answer, State = undefined> {
   readonly #section: Section<Item, Answer, State>;
@@ -91,15 +107,17 @@ export class GroupCommit<Item, Answer, State = undefined> {
   }
 
   /**
-   * What comes of `item` in the next turn of `lock` that has room for it. It waits for the lock's `wait` at most until its turn has
-   * the lock; the lock's `signal`, or that of the call, takes it out, unless its turn has begun.
+   * Has `item` decided in the next turn of `lock` that has room for it, and returns its answer. The
+   * item waits up to the lock's `wait` until its turn has the lock. The lock's `signal`, or that of
+   * the call, removes it, unless its turn has begun.
    *
-   * A turn is driven by one of its callers, and goes on by that one's `waitUntil` when it is gone. One that is gone with all its host
-   * is passed over after a request's time-out at most, and whoever drives next goes on with what it had, the lock or its place in the
-   * queue. Where nobody is left in a process, the lock is free at the latest after its ttl, so that should be short.
+   * One of the callers drives the turn. The turn goes on by that caller's `waitUntil` if the caller
+   * is gone. If a driver's whole host is gone, the others pass it over after a request's time-out
+   * at most. The next driver takes over what it had: the lock, or its place in the queue. If nobody
+   * is left in a process, the lock is free after its ttl at the latest, so the ttl should be short.
    *
-   * An error of the turn is thrown to each of its items. It `isOutcomeUnknown` for exactly those whose answers rest on a commit that cannot
-   * be learned; they are not decided again.
+   * An error of the turn is thrown to each of its items. It `isOutcomeUnknown` for exactly those
+   * whose answers depend on a commit of unknown outcome, and they are not decided again.
    */
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options, "a call");
@@ -181,7 +199,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     }
   }
 
-  /** What the items come to, up to the one with which the writes have become too many for a request. */
+  /** Decides the items, until the writes have become too many for one request. */
   #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], fence: number) {
     const state = said(this.#section.begin?.(), "begin") as State;
     const outcomes: Outcome<Answer>[] = [];
@@ -255,8 +273,9 @@ class Reads {
 }
 
 /**
- * Nothing could be read: each item that the turn began with is told why. Where its driver has waited for long enough, only that one is,
- * since the others' wait is their own. Where one read failed, only those that have it are, also if they came since; the others are
+ * The reads failed, so each item that the turn began with gets the error. If its driver has waited
+ * long enough, only that one does, since the others have waits of their own. If one read failed,
+ * only the items that have this read get the error, even if they arrived later; the others are
  * decided next.
  */
 function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, reads: Reads, error: unknown): void {
@@ -281,7 +300,10 @@ function undecided(error: unknown): unknown {
   return error instanceof EdgelockError && error.isOutcomeUnknown ? unavailable(error.message, false, error.lock, error) : error;
 }
 
-/** What those come to whose answers rest on a commit that failed with `error`, of which `first` is the first. */
+/**
+ * The outcomes of the items whose answers depend on a commit that failed with `error`. `first` is
+ * the first of them.
+ */
 function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly number[], first: number, error: unknown): Outcome<Answer>[] {
   const owner = error instanceof CommandFailedError ? owners[error.index] : undefined;
   if (!(error instanceof CommandFailedError) || owner === undefined) return outcomes.map(() => ({ error }));
@@ -293,7 +315,10 @@ function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly n
   });
 }
 
-/** What a part of the section says at once. Nobody would wait for a promise; nor would anybody hear that it failed. */
+/**
+ * What a function of the section returns. It may not be a promise: nobody would wait for it, or
+ * notice that it failed.
+ */
 function said<T>(value: T, part: string): T {
   if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return value;
   void Promise.resolve(value).catch(() => {});

@@ -14,23 +14,30 @@ const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 /** For how long a lease is renewed. */
 export interface RenewOptions extends CallOptions {
   /**
-   * Milliseconds from now: 4 ms to 366 days, whole ones. By default what the lease was acquired for. Over several bridges it is no longer
-   * than the lock's ttl, or the client's `restartQuarantine`.
+   * Milliseconds from now: 4 ms to 366 days, whole ones. Default: the ttl that the lease was
+   * acquired with. Over several bridges it may not be longer than both the lock's ttl and the
+   * client's `restartQuarantine`.
    */
   readonly ttl?: number | undefined;
 }
 
 /** How a lease is kept. */
 export interface RunOptions {
-  /** For how many milliseconds at most; `Infinity` is without limit. By default 15 minutes, or the ttl if that is longer. */
+  /**
+   * For how many milliseconds at most. `Infinity` means no limit. Default 15 minutes, or the ttl if
+   * that is longer.
+   */
   readonly maxHold?: number | undefined;
-  /** Has the work told that it is to stop: the lease's own signal is aborted with the same reason, while the lease is kept on. */
+  /**
+   * Tells the work to stop: the lease's own signal is aborted with the same reason. The lease is
+   * kept meanwhile.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a lease is kept beside work that is in no one function. */
+/** How a lease is kept beside work that is not in one function. */
 export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
-  /** Ends it when it is aborted; nothing is released then. */
+  /** Stops the renewals when it is aborted. Nothing is released then. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -38,19 +45,22 @@ const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
 const KEEP: Names<RunOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
 const KEPT = "a lease that is kept";
 
-/** As the module says why there is nothing left to keep. */
+/** The module's reason for having nothing left to keep. */
 const GIVEN_BACK = 0;
 
 /** What keeps a lease, or did last. */
 interface Kept {
   isOn: boolean;
-  /** Ends it, if that is not for its work to do. */
+  /** Stops it, if its work does not do that itself. */
   readonly stop: () => void;
-  /** Settled when it has ended in the module too, which is a moment after it was stopped. */
+  /** Settled when it has ended in the module too, a moment after it was stopped. */
   ended: Promise<void> | undefined;
 }
 
-/** Ends what {@link Lease.keepAlive} began; `using` does so at the end of its block. To call it again does nothing. */
+/**
+ * Stops what {@link Lease.keepAlive} began; `using` does so at the end of its block. Calling it
+ * again does nothing.
+ */
 export interface StopKeeping extends Disposable {
   (): void;
 }
@@ -58,12 +68,14 @@ export interface StopKeeping extends Disposable {
 /**
  * The proof of a held lock, and what may be done under it.
  *
- * A lease ends by {@link Lease.release} or {@link Lease.commit}, by its deadline, or by being lost. `await using` releases it at the
- * end of its block; `using` alone does so too, in the background, which in a Worker needs `waitUntil`. One that is merely forgotten
- * is left to its ttl.
+ * A lease ends by {@link Lease.release} or {@link Lease.commit}, at its deadline, or when it is
+ * lost. `await using` releases it at the end of its block. `using` without `await` does so too, in
+ * the background, which in a Worker needs `waitUntil`. If a lease is merely forgotten, the ttl
+ * frees the lock.
  *
- * Calls may overlap, except that of `exec`, `commit` and `release` one at a time runs: the second gets a `BusyError`. Once a release
- * or a commit was sent, only these two may follow, also if its outcome `isOutcomeUnknown`: nothing remains of the lease then.
+ * Calls may overlap, but only one `exec`, `commit` or `release` may be under way at a time: a
+ * second one gets a `BusyError`. Once a release or a commit was sent, only another one of these two
+ * may follow, even if its outcome `isOutcomeUnknown`. No time is left then.
  */
 export class Lease implements Disposable, AsyncDisposable {
   /** Gives the lock back in the background: `using`. */
@@ -72,18 +84,18 @@ export class Lease implements Disposable, AsyncDisposable {
   declare readonly [Symbol.asyncDispose]: () => Promise<void>;
   /** The lock's name. */
   readonly name: string;
-  /** The lock's key in Redis: what errors call it. */
+  /** The lock's key in Redis, as errors name it. */
   readonly #key: string;
   readonly #instance: Instance;
   readonly #raw: RawLease;
   readonly #host: Host;
-  /** A resumed lease has none that is known until it was renewed. */
+  /** A resumed lease has no known deadline until it was renewed. */
   #hasDeadline: boolean;
-  /** Why it is over. An error costs a stack trace, so it is made when somebody wants it. */
+  /** Why it is over. An error costs a stack trace, so it is made only when it is needed. */
   #over: ((lock: string) => EdgelockError) | undefined;
-  /** Given back or handed over: the module has it no more. */
+  /** Given back or handed over: the module no longer has it. */
   #isGone = false;
-  /** Of one that the module has no more. */
+  /** The token of a lease that the module no longer has. */
   #lastToken: string | undefined;
   #wasToldLost = false;
   #controller: AbortController | undefined;
@@ -113,16 +125,17 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * A number that is higher than that of every earlier lease of this name. Storage outside of Redis can refuse a write whose fence
-   * is lower than the last it saw, and so be safe from a holder that outlived its lease. A resumed lease learns it by its first
-   * renewal or `exec`, and has 0 until then.
+   * A number that is higher than that of every earlier lease of this name. Storage outside of Redis
+   * can refuse a write whose fence is lower than the last one it saw. That protects it from a
+   * holder that outlived its lease. A resumed lease learns its fence by its first renewal or
+   * `exec`. Until then this is 0.
    */
   get fence(): number {
     if (this.#fence === 0 && !this.#isGone && !this.#instance.hasFailed) this.#fence = this.#instance.call(() => this.#raw.fence);
     return this.#fence;
   }
 
-  /** The proof of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
+  /** The token of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
   get token(): string {
     if (this.#lastToken !== undefined) return this.#lastToken;
     if (this.#isGone) throw released(this.#key);
@@ -130,19 +143,20 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Whole milliseconds that the lease surely lasts yet, rounded down, by a local clock that nobody sets; 0 in the last of them, once
-   * it is over, or a release or a commit was sent.
+   * The time left for which the lease surely lasts, by a local clock that nobody sets: whole
+   * milliseconds, rounded down. 0 once it is over, or a release or a commit was sent.
    *
-   * In a deployed Worker the clock stands still between requests, so time spent computing is not seen.
+   * In a deployed Worker the clock stands still between requests, so this does not see time spent
+   * computing.
    */
   get remaining(): number {
     return Math.floor(this.#left);
   }
 
   /**
-   * When the lease is over unless it is renewed, by the host's wall clock: to be shown, logged, or told to others. `null` where nothing
-   * is {@link Lease.remaining | remaining}. That clock may be wrong, and may be set, so what depends on the lease is decided by
-   * `remaining`.
+   * When the lease ends unless it is renewed, by the host's wall clock: for display, logs and
+   * messages. `null` if no time is {@link Lease.remaining | left}. The wall clock may be wrong, and
+   * may be set, so decide by `remaining`.
    */
   get expiresAt(): Date | null {
     const { remaining } = this;
@@ -150,18 +164,23 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Is aborted when the lease is over, with why as its reason: it was lost, it ran out, it was given back, or nobody knows what became
-   * of a release or a commit. Of a lease that is kept for work, also when the work is told to stop, by the `signal` of {@link Lock.run};
-   * then the lease is held yet, and the reason is that signal's.
+   * Aborted when the lease is over, with the reason: it was lost, it ran out, it was given back, or
+   * the outcome of a release or a commit is unknown.
+   *
+   * While work runs under the lease, it is also aborted when the work is told to stop by the
+   * `signal` of {@link Lock.run}. The lease is still held then, and the reason is that signal's.
    */
   get signal(): AbortSignal {
     return this.#control().signal;
   }
 
   /**
-   * Gives the lease its ttl again: that of its acquisition. One that was resumed is given the lock's `ttl` if that was set. With a `ttl`
-   * it is given that, this once. Where Redis keeps the lock for longer, that is not cut short. After `lost` and `expired` it is over;
-   * after any other error it is as it was. While a release or a commit is under way this is `busy`, and then `released`.
+   * Gives the lease its full ttl again: the one that it was acquired with. A resumed lease gets the
+   * lock's `ttl` if that was set. The option `ttl` sets another one, once. If Redis already keeps
+   * the lock for longer, that is not shortened.
+   *
+   * After `lost` and `expired` the lease is over; after any other error it is unchanged. The error
+   * is `busy` while a release or a commit is under way, and `released` after that.
    */
   async renew(options: RenewOptions = {}): Promise<void> {
     const { ttl, signal } = known(options, RENEW, "a renewal");
@@ -172,8 +191,9 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Runs commands if the lease is still held, and renews it, in one request. They are applied exactly once, or not at all; only an
-   * error that `isOutcomeUnknown` leaves that open. After an {@link NotReplicatedError} they are applied.
+   * Runs commands if the lease is still held, and renews it, in one request. They are applied
+   * exactly once, or not at all; only an error that `isOutcomeUnknown` leaves that open. After a
+   * {@link NotReplicatedError} they were applied.
    */
   async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
@@ -184,25 +204,37 @@ export class Lease implements Disposable, AsyncDisposable {
     return replies;
   }
 
-  /** Runs commands if the lease is still held, and releases it, in one request. As with {@link Lease.exec}, exactly once or not. */
+  /**
+   * Runs commands if the lease is still held, and releases it, in one request. They are applied
+   * exactly once or not at all, as with {@link Lease.exec}.
+   */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const raw = toRaw(commands);
     return this.#finish(() => this.#raw.commit(raw), signalOf(options, "a call"));
   }
 
-  /** Gives the lock back. After an error that is neither `lost` nor `released`, releasing again is safe, and worth trying. */
+  /**
+   * Gives the lock back. After an error that is neither `lost` nor `released`, it is safe, and
+   * worth trying, to release again.
+   */
   async release(options: CallOptions = {}): Promise<void> {
     await this.#finish(() => this.#raw.release(), signalOf(options, "a call"));
   }
 
   /**
-   * Does `work` while the lease is renewed every third of its ttl, and releases it at the end whatever happened: what
-   * {@link Lock.run} does with the lease that it acquires. If the lease is over, this rejects and `work` is not called. One that was
-   * resumed is renewed before, and `maxHold` counts from then, unless it was renewed already. While it is kept already this is `busy`.
+   * Runs `work`, renews the lease every third of its ttl meanwhile, and releases it at the end,
+   * whatever happened. {@link Lock.run} does this with the lease that it acquires.
    *
-   * When the lease is lost, this rejects at once and the lease's `signal` is aborted; work that does not heed it goes on, but nothing
-   * it writes through the lease arrives. When the `signal` that this is given is aborted, that of the lease is too, and this rejects
-   * with the reason once the work has ended, or with what the work throws; before the work has begun, it is not called.
+   * If the lease is over, this rejects, and `work` is not called. A resumed lease is renewed first,
+   * unless it was already, and `maxHold` counts from then. If the lease is already being kept, the
+   * error is `busy`.
+   *
+   * If the lease is lost, this rejects at once and the lease's `signal` is aborted. Work that
+   * ignores the signal goes on, but nothing that it writes through the lease arrives.
+   *
+   * If the option `signal` is aborted, so is that of the lease. Once the work has ended, this
+   * rejects with the reason, or with what the work throws. If the work had not begun, it is not
+   * called.
    */
   async run<T>(work: (lease: this) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
     const { maxHold, signal } = known(options, KEEP, KEPT);
@@ -240,19 +272,23 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#end(why instanceof EdgelockError ? () => why : released);
     // A release that got lost goes on in the background.
     this.giveBack();
-    // Work that failed is to be told why it failed, whatever became of the lock.
+    // Work that failed reports why it failed, whatever became of the lock.
     if (outcome !== undefined && "error" in outcome) throw outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
     return outcome.value;
   }
 
   /**
-   * Renews the lease every third of its ttl, from now until what this returns is called: for work that is in no one function. `using`
-   * ends it with its block; nothing is released then. It ends with the lease, whose `signal` says when and why, and after
-   * `maxHold`, as {@link Lease.run} does: then the lock is given back, and the reason is `max_hold_exceeded`.
+   * Renews the lease every third of its ttl, until the returned function is called. Use it for work
+   * that is not in one function. `using` stops the renewals at the end of its block; nothing is
+   * released then.
    *
-   * One that was resumed is renewed at once. If the lease is known to be over this throws why, and `busy` if it is kept already. Nothing of it
-   * goes on when its host is stopped: in a Worker that is with the response.
+   * The renewals also end with the lease, whose `signal` says when and why. After `maxHold` the
+   * lock is given back, as {@link Lease.run} does, and the reason is `max_hold_exceeded`.
+   *
+   * A resumed lease is renewed at once. This throws the reason if the lease is known to be over,
+   * and `busy` if it is already being kept. The renewals stop if their host is stopped, as
+   * a Worker is with the response.
    */
   keepAlive(options: KeepAliveOptions = {}): StopKeeping {
     const { signal, ...limit } = known(options, KEEP, KEPT);
@@ -280,14 +316,18 @@ export class Lease implements Disposable, AsyncDisposable {
       if (kept.isOn) await this.#counted(() => this.#keep(maxHold, undefined, stopper.signal));
     };
     kept.ended = keep().catch((error: unknown) => {
-      // Where it was stopped there is nothing to tell. Where a release or a commit came before, that one's end is the lease's.
+      // If it was stopped, there is nothing to report. If a release or a commit came first, the
+      // lease ends as that one does.
       if (stopper.signal.aborted || error instanceof BusyError) return stop();
       this.#end(error instanceof EdgelockError ? () => error : released);
     });
     return Object.assign(stop, { [DISPOSE]: stop }) as unknown as StopKeeping;
   }
 
-  /** What comes of `work`, which is told of `signal` by that of the lease. What it returns in spite of it is not wanted any more. */
+  /**
+   * Runs `work`, and aborts the lease's signal when `signal` is aborted. What the work returns
+   * after that is not used.
+   */
   async #stoppable<T>(work: (lease: this) => T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
     if (signal === undefined) return work(this);
     if (signal.aborted) throw signal.reason;
@@ -303,9 +343,11 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Hands the lease over, to whoever gets the token and resumes it. Sends nothing, and releases nothing. Work under it that is kept may
-   * go on, and what it returns is returned. While an `exec`, `commit` or `release` is under way this is `busy`. One handler
-   * at a time may have the lease: hand it over when its calls have been answered.
+   * Hands the lease over to whoever gets the token and resumes it. Sends nothing, and releases
+   * nothing. Work that runs under the lease may go on, and what it returns is returned. The error
+   * is `busy` while an `exec`, `commit` or `release` is under way.
+   *
+   * Only one handler at a time may use a lease: hand it over when all its calls were answered.
    */
   handOver(): string {
     if (this.#isGone) throw this.#gone();
@@ -314,14 +356,20 @@ export class Lease implements Disposable, AsyncDisposable {
     return token;
   }
 
-  /** @internal Gives the lock back in the background, once the calls that are under way have come back. */
+  /**
+   * @internal Gives the lock back in the background, once the calls that are under way have
+   * returned.
+   */
   giveBack(): void {
     if (this.#isGone || this.#instance.hasFailed) return;
     this.#givesBack = true;
     this.#leave();
   }
 
-  /** Nothing calls it any more: the module need not keep it. Some hosts do not say when JavaScript has forgotten something. */
+  /**
+   * Nothing calls it any more, so the module need not keep it. Some hosts do not say when
+   * JavaScript has forgotten an object.
+   */
   #forget(): void {
     if (!this.#isGone || this.#isForgotten || this.#instance.hasFailed) return;
     this.#isForgotten = true;
@@ -342,7 +390,7 @@ export class Lease implements Disposable, AsyncDisposable {
     } catch (error) {
       const lost = [error, this.#over?.(this.#key)].find((why) => why instanceof LostError);
       if (lost && !wasToldLost) throw lost;
-      // Whatever else may be, the block was done under the lock; a release that got lost goes on behind it.
+      // In any other case the block ran under the lock. A release that got lost goes on after it.
       this.giveBack();
     }
   }
@@ -382,8 +430,8 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Renews it until `work` has ended, and gives it back then; without work, until `signal` is aborted. Rejects with why there is nothing left
-   * to keep.
+   * Renews it until `work` has ended, and then gives it back. Without work: renews it until
+   * `signal` is aborted. Rejects with the reason if nothing is left to keep.
    */
   async #keep(maxHold: number | undefined, work?: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     this.#instance.call(() => this.#raw.startKeeping());
@@ -397,7 +445,7 @@ export class Lease implements Disposable, AsyncDisposable {
     }
   }
 
-  /** Why there is nothing left to keep, unless the work ended. */
+  /** The reason why nothing is left to keep, unless the work ended. */
   async #keepBeside(until: number, work: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<number> {
     if (work === undefined) return this.#drive(() => this.#raw.keep(until), signal);
     const ended = new AbortController();
@@ -410,7 +458,10 @@ export class Lease implements Disposable, AsyncDisposable {
     return Promise.race([behind, kept]);
   }
 
-  /** A release or a commit. While it is under way nothing remains, and the signal waits for what becomes of it. */
+  /**
+   * A release or a commit. While it is under way no time is left, and the signal waits for its
+   * outcome.
+   */
   async #finish<T>(call: () => RawSteps<T>, signal?: AbortSignal): Promise<T> {
     throwIfAborted([signal]);
     this.#endings++;
@@ -429,7 +480,10 @@ export class Lease implements Disposable, AsyncDisposable {
     }
   }
 
-  /** What calls are told that come after the end: it says of none of them that it may have been executed. */
+  /**
+   * The error for calls that come after the end. It never says that such a call may have been
+   * executed.
+   */
   #gone(): EdgelockError {
     const why = this.#over?.(this.#key);
     return why === undefined || why.isOutcomeUnknown ? released(this.#key) : why;

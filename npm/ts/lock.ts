@@ -8,65 +8,84 @@ import { type Instance, instance, Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, RawSteps, Reply } from "./raw.js";
 
-/** How to ask for a lock. Durations are milliseconds; a limit of `Infinity` is none. */
+/** How to ask for a lock. Durations are milliseconds. A limit of `Infinity` means none. */
 export interface LockOptions {
   /**
-   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. 10,000 by default. A resumed lease is
-   * renewed for it only if it was set, else for what the lock was acquired for.
+   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. Default
+   * 10,000. A resumed lease is renewed for this ttl only if it was set, else for the ttl that the
+   * lock was acquired with.
    */
   readonly ttl?: number | undefined;
   /**
-   * How long to wait for another holder, or for a bridge that is away, at most. 5,000 by default; 0 is not to wait. It bounds when requests
-   * are sent, not when they are answered: a lock that is free is had however short the wait.
+   * How long to wait at most: for another holder, or for a bridge that is away. Default 5,000. Zero
+   * means try once. It bounds when requests are sent, not when they are answered, so a short wait
+   * still gets a free lock.
    */
   readonly wait?: number | undefined;
-  /** Whether acquisitions wait their turn even when the lock is free: who came first has it first. Off by default. */
+  /**
+   * Whether acquisitions are granted in order of arrival, even when the lock is free. Default off:
+   * a newcomer may overtake waiters, which raises throughput.
+   */
   readonly fair?: boolean | undefined;
   /**
-   * How many requests one acquisition may send before it gives up; 0 counts as 1. 40 by default, which keep a place in the queue for up to
-   * 5 minutes: whoever asks less often than every 10 s, or its ttl if that is shorter, loses it.
+   * How many requests one acquisition may send before it gives up. Default 40; 0 counts as 1.
+   *
+   * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
+   * in the queue. So 40 requests keep a place for up to 5 minutes.
    */
   readonly maxRequests?: number | undefined;
-  /** How long {@link Lock.run} keeps the lock by renewing it, at most. By default 15 minutes, or the ttl if that is longer. */
+  /**
+   * For how long {@link Lock.run} renews the lock at most. Default 15 minutes, or the ttl if that
+   * is longer.
+   */
   readonly maxHold?: number | undefined;
   /**
-   * A list that is fed when the lock becomes free and is handed to nobody: python-redis-lock's waiters for its lock `sku:42`, which is the
-   * key `lock:sku:42`, block on `lock-signal:sku:42`. The whole key, without the client's prefix; on a cluster, with the lock's hash tag.
+   * A list that gets an element when the lock becomes free and is handed to nobody. Other programs'
+   * waiters can block on it. Those of python-redis-lock do: its lock `sku:42` is the key
+   * `lock:sku:42`, and its waiters block on `lock-signal:sku:42`.
+   *
+   * Give the whole key, without the client's prefix. On a cluster it must have the lock's hash tag.
    */
   readonly signalList?: string | undefined;
   /**
-   * What others are told of who holds the lock: by {@link Lock.inspect}, and by {@link HeldError}. Up to 128 bytes. Everybody who may ask for
-   * the lock can read it, so it is no place for a secret.
+   * What others learn about the holder, by {@link Lock.inspect} and by {@link HeldError}. Up to 128
+   * bytes. Everybody who may ask for the lock can read it, so put no secret in it.
    */
   readonly label?: string | undefined;
   /**
-   * How many replicas of Redis must have the lock, and within how many milliseconds, before it counts as held; fewer are an
-   * {@link NotReplicatedError}. None by default. The bridge must have Upstash's `/pipeline`.
+   * How many replicas of Redis must have the lock, and within how many milliseconds, before it
+   * counts as held. If fewer acknowledge, the call throws a {@link NotReplicatedError}. Default
+   * none. The bridge must support Upstash's `/pipeline`.
    */
   readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
   /**
-   * Ends what waits: the call rejects with its reason. By then it has sent what gives up the lock and the place in the queue, which
-   * takes effect when it arrives, half a round trip later; if a release handed it the lock in between, that hands the lock on. In a Worker
-   * the client needs `waitUntil` for it, or the host may stop it with the response.
+   * Ends a wait: the call rejects with the signal's reason. By then it has sent the request that
+   * gives up the lock and the place in the queue. That takes effect when it arrives, half a round
+   * trip later. If a release handed the lock to this call in between, the request hands it on. In a
+   * Worker the client needs `waitUntil` for that, or the host may stop the request with the
+   * response.
    *
-   * It counts for all calls of the lock, and each may have one of its own besides: {@link CallOptions}. Work that {@link Lock.run} has
-   * begun is told of that call's only.
+   * This signal counts for all calls of the lock. Each call may have one of its own besides:
+   * {@link CallOptions}. Work that {@link Lock.run} has begun is told only of that call's own
+   * signal.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How to ask for a semaphore, which no other program's waiters block for: it has no signal list. */
+/**
+ * How to ask for a semaphore. It has no signal list, since no other program's waiters block on one.
+ */
 export type SemaphoreOptions = Omit<LockOptions, "signalList">;
 
 /**
- * How to ask for a lock that its owner may take again. Those who wait for it do not queue, so it cannot be fair, and are told by
- * Redisson's channel, so it has no signal list. Its owner says who holds it, so it has no label.
+ * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
+ * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.
  */
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
 
 /** @internal What the client that made a lock knows. */
 export interface Maker extends Host {
-  /** Whether one turn of it is over before the next begins. */
+  /** Whether one turn ends before the next begins. */
   readonly hasTurns: boolean;
   readonly requestTimeout: number;
   readonly tell: (event: LockEvent) => void;
@@ -81,13 +100,18 @@ export interface Home extends Maker {
   readonly ttl: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
-  /** The same lock for a turn of many: it waits for so long, and heeds no caller's signal. */
+  /**
+   * The same lock for a shared turn: it waits this long, and ignores the signals of its callers.
+   */
   readonly patient: (wait: number) => Lock;
-  /** Throws if these could not ride on an acquisition. */
+  /** Throws if these could not be sent with an acquisition. */
   readonly check: (reads: RawCommands) => void;
 }
 
-/** @internal One acquisition that several callers ask for, one after the other. The twin of src/acquisition.rs, which says why. */
+/**
+ * @internal One acquisition that several callers make, one after the other. The twin of
+ * src/acquisition.rs, which says why.
+ */
 export class Acquisition {
   readonly #raw = new Revivable<RawAcquisition>(() => new (instance().raw.Acquisition)());
 
@@ -102,11 +126,14 @@ export class Acquisition {
   }
 }
 
-/** A name that one holder at a time may have, or so many, and how to ask for it. Made by a {@link Client}. */
+/**
+ * A name that one holder (or, of a semaphore, a number of holders) may have at a time, and how to
+ * ask for it. Made by a {@link Client}.
+ */
 export class Lock {
   /** The name that was asked for. */
   readonly name: string;
-  /** Its key in Redis: what errors call it. */
+  /** Its key in Redis, as errors name it. */
   readonly #key: string;
   readonly #raw: Revivable<RawLock>;
   readonly #options: LockOptions;
@@ -141,8 +168,9 @@ export class Lock {
   }
 
   /**
-   * Takes the lock if it is free; `null` if another has it. One request, unless requests get lost. Who has it and for how long yet is
-   * said by {@link Lock.inspect}, and by the {@link HeldError} of {@link Lock.acquire} with a `wait` of 0.
+   * Takes the lock if it is free; `null` if another holder has it. Sends one request, more only if
+   * requests get lost. To learn who has the lock, and its time left, use {@link Lock.inspect}, or
+   * {@link Lock.acquire} with a `wait` of 0 and its {@link HeldError}.
    */
   async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
     const { instance, value } = await this.#wait((lock) => lock.tryAcquire(), options);
@@ -150,8 +178,9 @@ export class Lock {
   }
 
   /**
-   * As {@link Lock.tryAcquire}, and reads in the same request, whether it takes the lock or finds that another has it: then there is no
-   * lease, and no error. Which of the two, and what the reads found, are of one instant.
+   * As {@link Lock.tryAcquire}, and reads in the same request. The reads run in either case. If
+   * another holder has the lock, there is no lease, and no error. The outcome and the replies are
+   * of the same instant.
    */
   async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
     const commands = toRaw(reads);
@@ -160,12 +189,18 @@ export class Lock {
     return [lease && this.#lease({ instance, value: lease }), replies];
   }
 
-  /** Takes the lock as soon as it is free, for up to `wait`; then throws a {@link HeldError}, and gives up its place as by the `signal`. */
+  /**
+   * Takes the lock as soon as it is free, and waits up to `wait` for that. Then it throws a
+   * {@link HeldError}, and leaves the queue as with the `signal`.
+   */
   async acquire(options: CallOptions = {}): Promise<Lease> {
     return this.#lease(await this.#wait((lock) => lock.acquire(), options));
   }
 
-  /** As {@link Lock.acquire}, and reads what the critical section needs in the same request, under the lock. */
+  /**
+   * As {@link Lock.acquire}, and reads what the critical section needs in the same request, under
+   * the lock.
+   */
   async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
     const commands = toRaw(reads);
     const { instance, value } = await this.#wait((lock) => lock.acquireAndRead(commands), options);
@@ -174,8 +209,8 @@ export class Lock {
   }
 
   /**
-   * @internal As {@link Lock.acquireAndRead}; `reads` is asked before each request that may take the lock, and whoever asks for the
-   * same acquisition later goes on with what this call had of it.
+   * @internal As {@link Lock.acquireAndRead}. `reads` is called before each request that may take
+   * the lock. A later call with the same acquisition takes over what this call had.
    */
   async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
     // Whoever comes in the same moment is to be in the first request.
@@ -186,39 +221,49 @@ export class Lock {
   }
 
   /**
-   * Takes the lock and does `work` under it; renews it for as long as that takes, up to `maxHold`, and gives it back at the end
-   * whatever happened. What the work returns or throws is returned or thrown as it is.
+   * Takes the lock and runs `work` under it. Renews the lock while the work runs, up to `maxHold`,
+   * and gives it back at the end, whatever happened. What the work returns or throws is returned or
+   * thrown as it is.
    *
-   * When the lease is lost, this rejects at once and the lease's `signal` is aborted; pass it on to whatever the work awaits. If a write
-   * of the work was under way then, or the outcome of its last one is unknown, the error `isOutcomeUnknown`.
+   * If the lease is lost, this rejects at once and the lease's `signal` is aborted; pass that
+   * signal to whatever the work awaits. The error `isOutcomeUnknown` if a write of the work was
+   * under way then, or if the outcome of its last write is unknown.
    *
-   * When the `signal` of this call is aborted, the wait ends, or the work is told: the lease's `signal` is aborted with the same
-   * reason. The lock is kept until the work has ended, and given back then; this rejects with the reason, or with what the work throws.
+   * If the `signal` of this call is aborted, the wait ends. If the work has begun, the lease's
+   * `signal` is aborted with the same reason. The lock is kept until the work has ended, and is
+   * then given back. This rejects with the reason, or with what the work throws.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
     const lease = await this.acquire(options);
     return lease.run(work, { maxHold: this.#options.maxHold, signal: options.signal });
   }
 
-  /** Who holds the lock, for how long yet, and the last fence. For people and for monitoring: to decide by, acquire. */
+  /**
+   * Who holds the lock, its time left, and the last fence. For operators and monitoring: to decide
+   * anything, acquire.
+   */
   async inspect(options: CallOptions = {}): Promise<Inspection> {
     const { value } = await this.#wait((lock) => lock.inspect(), options);
-    // Whoever has the token can release the lock: it must not get into a log by itself.
+    // Whoever has the token can release the lock, so no log should show it by accident.
     for (const holder of value.holders) Object.defineProperty(holder, "token", { enumerable: false });
     return { holder: value.holders[0] ?? null, ...value };
   }
 
-  /** Frees the lock, whoever holds it; whether anybody did. The holder learns it at its next call. For operators. */
+  /**
+   * Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at its
+   * next call. For operators.
+   */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {
     return (await this.#wait((lock) => lock.forceRelease(), options)).value;
   }
 
   /**
-   * The lease behind a token that was {@link Lease.handOver | handed over} from another handler. Sends nothing: renew it to learn
-   * whether it is still held; until then `remaining` and `fence` are 0.
+   * The lease behind a token that another handler {@link Lease.handOver | handed over}. Sends
+   * nothing: renew it to learn whether it is still held. Until then `remaining` and `fence` are 0.
    *
-   * One handler at a time may have the lease. Hand it over only when its calls have been answered: what the other handler sent and gave
-   * up on could be executed between this one's writes, and if it repeats a write behind one of these, its outcome is unknown.
+   * Only one handler at a time may use a lease. Hand it over only when all its calls were answered.
+   * Otherwise a request that the other handler sent and gave up on could run between this handler's
+   * writes. If that handler repeats a write after one of these, the outcome is unknown.
    */
   resume(token: string): Lease {
     const { instance, value: lock } = this.#raw.get();
@@ -226,7 +271,10 @@ export class Lock {
     return Lease.of(this.name, this.#key, instance, instance.call(() => lock.resume(token)), this.#maker, true);
   }
 
-  /** @internal Nobody calls it any more: some hosts do not say when JavaScript has forgotten something. */
+  /**
+   * @internal Frees it in the module; nothing may call it afterwards. Some hosts do not say when
+   * JavaScript has forgotten an object.
+   */
   free(): void {
     const { instance, value: lock } = this.#raw.get();
     instance.call(() => lock.free());

@@ -5,37 +5,50 @@ import type { Failure } from "./errors.js";
 /** Commands as arrays of words, of which those that are keys are arrays of one. */
 export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]>>;
 
-/** What Redis answered: text that is not UTF-8 comes as bytes, and an error, which only a nested reply can be, as an object. */
+/**
+ * What Redis replied. Text that is not UTF-8 comes as bytes. An error occurs only inside of an
+ * array, as an object.
+ */
 export type Reply = null | number | string | Uint8Array | { readonly error: string } | readonly Reply[];
 
 /** The state of a lock at one instant. */
 export interface Inspection {
-  /** Who holds it, if anybody; of a semaphore, the first of `holders`. Its token does not show when it is printed, or made JSON. */
+  /**
+   * The holder, if the lock is held. For a semaphore, the first of `holders`. Printing it, or
+   * making it JSON, does not show its token.
+   */
   readonly holder: Holder | null;
-  /** All who hold it: of a semaphore, in the order in which their permits end; of any other lock, one at most. */
+  /**
+   * All holders. For a semaphore, in the order in which their permits end; for any other lock, one
+   * at most.
+   */
   readonly holders: readonly Holder[];
-  /** Of a semaphore: how many of as many permits as this one counts are free. `null` of any other lock. */
+  /**
+   * For a semaphore: how many permits are free, out of as many as this lock counts. `null` for any
+   * other lock.
+   */
   readonly free: number | null;
   /** The last fence that was issued, unless that was over a week ago. */
   readonly fence: number | null;
-  /** How many stand in the queue, those included that died there a short while ago. */
+  /** How many waiters are in the queue. Those that died a short while ago may be among them. */
   readonly waiters: number;
   /**
-   * Whole milliseconds for which no majority of a quorum's servers has a say yet, at least: too many were started lately, and may have forgotten who
-   * holds the lock. `null` if a majority has, or names a holder, and where there is one server.
+   * For a quorum: the least time until a majority of its servers has a say, in whole milliseconds.
+   * Too many were started recently, and may have lost the lock. `null` if a majority has a say or
+   * names a holder, and if there is only one server.
    */
   readonly quarantineRemaining: number | null;
 }
 
-/** Who holds a lock. */
+/** A holder of a lock. */
 export interface Holder {
-  /** The holder's token, or whatever another program put there; of a reentrant lock, the owner. */
+  /** The holder's token, or whatever another program stored. For a reentrant lock, the owner. */
   readonly token: string;
-  /** How often the owner of a reentrant lock entered it; else 1. */
+  /** For a reentrant lock: how often the owner has taken it. Otherwise 1. */
   readonly count: number;
-  /** Whole milliseconds that it has left, by Redis's clock; `null` without end. */
+  /** Its time left in whole milliseconds, by Redis's clock; `null` if the lock has no expiry. */
   readonly remaining: number | null;
-  /** What it lets others know of itself, by the option `label`. */
+  /** Its label, set by the option `label`. */
   readonly label: string | null;
 }
 
