@@ -18,17 +18,21 @@ use crate::token::{Session, Token};
 /// That goes on until one of its leases writes or is released, or a call gives up. The next caller
 /// then starts a new acquisition.
 ///
-/// All callers must be in one process, and ask for the same name behind the same bridge. The queue
-/// stores a waiter's ttl and label, so later callers have those of the first one, whatever their
-/// own locks say.
+/// All callers must be in one process, and ask for the same name behind the same bridge, and for the
+/// same of it: to read, or to write. The queue stores a waiter's ttl and label, so later callers have
+/// those of the first one, whatever their own locks say.
 ///
 /// Clones are the same acquisition. It holds the lock's token, which `Debug` does not show.
 #[derive(Clone, Default)]
 pub struct Acquisition(Arc<Mutex<Option<Arc<Shared>>>>);
 
+const OTHERWISE: &str = "an acquisition goes on as it began: a reader does not become the writer by it, nor the writer a reader, and a number of permits stays what it was";
+
 /// One token, with which one caller after the other asks.
 struct Shared {
     token: Token,
+    /// What is wanted of the lock, as its kind has it.
+    wants: String,
     /// All callers wait with it, since it is part of the place in the queue.
     session: Session,
     standing: Mutex<Standing>,
@@ -68,14 +72,20 @@ impl Acquisition {
     }
 
     /// The caller that takes it over, or begins it.
-    pub(crate) fn ask<R: Runtime>(&self, runtime: &R) -> Result<Caller, Error> {
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it asks for something else than before: it would stand in the
+    /// queue for that.
+    pub(crate) fn ask<R: Runtime>(&self, runtime: &R, wants: &str) -> Result<Caller, Error> {
         let mut current = locked(&self.0);
-        if let Some(caller) = current.as_ref().and_then(Shared::follow) {
-            return Ok(caller);
+        let followed = |shared| Shared::follow(shared, wants);
+        if let Some(caller) = current.as_ref().and_then(followed) {
+            return caller;
         }
         let (session, token) = Session::with_token(runtime)?;
         let shared = Arc::new(Shared {
             token,
+            wants: wants.to_owned(),
             session,
             standing: Mutex::new(Standing {
                 callers: 1,
@@ -90,16 +100,19 @@ impl Acquisition {
 
 impl Shared {
     /// The next caller, if one is allowed.
-    fn follow(shared: &Arc<Self>) -> Option<Caller> {
+    fn follow(shared: &Arc<Self>, wants: &str) -> Option<Result<Caller, Error>> {
         let mut standing = locked(&shared.standing);
         if standing.is_over {
             return None;
         }
+        if shared.wants != wants {
+            return Some(Err(Error::InvalidArgument(OTHERWISE.into())));
+        }
         standing.callers += 1;
-        Some(Caller {
+        Some(Ok(Caller {
             shared: shared.clone(),
             number: standing.callers,
-        })
+        }))
     }
 }
 
@@ -190,8 +203,8 @@ mod tests {
     #[test]
     fn the_next_caller_has_the_token_and_the_place_and_a_session_of_its_own() {
         let (acquisition, host) = (Acquisition::new(), Counts::default());
-        let first = acquisition.ask(&host).unwrap();
-        let second = acquisition.clone().ask(&host).unwrap();
+        let first = acquisition.ask(&host, "").unwrap();
+        let second = acquisition.clone().ask(&host, "").unwrap();
         assert_eq!(first.token(), second.token());
         assert_eq!(first.waits_as().as_str(), second.waits_as().as_str());
         let sessions = [&first, &second].map(|caller| caller.session(&host).unwrap());
@@ -202,12 +215,12 @@ mod tests {
     #[test]
     fn either_it_was_followed_or_it_ends_it() {
         let (acquisition, host) = (Acquisition::new(), Counts::default());
-        let first = acquisition.ask(&host).unwrap();
+        let first = acquisition.ask(&host, "").unwrap();
         assert!(first.is_last());
-        let second = acquisition.ask(&host).unwrap();
+        let second = acquisition.ask(&host, "").unwrap();
         assert!(!first.is_last() && !first.end());
         assert!(second.end());
-        let third = acquisition.ask(&host).unwrap();
+        let third = acquisition.ask(&host, "").unwrap();
         assert_ne!(second.token(), third.token());
         // Of its own, and as often as it likes.
         assert!(second.end() && third.is_last());

@@ -1,5 +1,6 @@
 //! The client: where its bridges are, how to reach them, and how often to try.
 
+mod read_write;
 mod several;
 
 use std::fmt;
@@ -17,6 +18,8 @@ use crate::read::read;
 use crate::runtime::Runtime;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
+
+pub use read_write::ReadWrite;
 
 const MAX_OWNER: usize = 512;
 
@@ -174,6 +177,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let what = || Error::InvalidArgument("a semaphore has 1 permit or more".into());
         let checked = (permits > 0).then_some(()).ok_or_else(what);
         self.lock_of(name, Kind::semaphore(permits), checked)
+    }
+
+    /// A lock called `name` that many can have to read, or one to write. [`ReadWrite::read`] and
+    /// [`ReadWrite::write`] are locks, with everything that locks have. Sends nothing.
+    ///
+    /// The writer is the holder of the [lock](Client::lock) of that name. So holders of the plain
+    /// lock wait for the writer and for readers, and both wait for them.
+    pub fn read_write(&self, name: &str) -> ReadWrite<T, R> {
+        ReadWrite::new(self.clone(), name)
     }
 
     /// Runs commands that only read, together and without a lock, in one request. The replies may

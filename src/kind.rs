@@ -6,6 +6,7 @@
 mod lua;
 mod mutex;
 mod quorum;
+mod read_write;
 mod reentrant;
 mod semaphore;
 mod shared;
@@ -31,6 +32,8 @@ pub(crate) struct Row {
     of_majority: Option<&'static Self>,
     /// Makes a fence the lowest that each server knows, where a majority decides.
     raise: Option<Script>,
+    /// Makes less of a hold than it is, for others to have it too.
+    downgrade: Option<Script>,
     refusals: Refusals,
 }
 
@@ -100,6 +103,19 @@ impl Kind {
         }
     }
 
+    /// One that writes alone; as a mutex has it, it wants nothing in particular.
+    pub(crate) const fn writer() -> Self {
+        Self::of(&read_write::WRITER)
+    }
+
+    /// One that reads beside others.
+    pub(crate) fn reader() -> Self {
+        Self {
+            wants: "r".into(),
+            ..Self::of(&read_write::READER)
+        }
+    }
+
     const fn of(row: &'static Row) -> Self {
         Self {
             row,
@@ -155,6 +171,11 @@ impl Kind {
     /// Makes the fence of a hold that a majority granted the lowest; `None` where nobody votes.
     pub(crate) const fn raise(&self) -> Option<&'static Script> {
         self.row.raise.as_ref()
+    }
+
+    /// Makes a reader of a writer; `None` of what is no writer beside whom there are readers.
+    pub(crate) const fn downgrade(&self) -> Option<&'static Script> {
+        self.row.downgrade.as_ref()
     }
 
     /// Whether a majority of several servers decides.

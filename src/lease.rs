@@ -136,6 +136,27 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.write(renewal).await.map(drop)
     }
 
+    /// Makes a reader of a [read/write lock](crate::Client::read_write)'s writer. No other writer
+    /// gets the lock in between, and from then on readers may join. It is the same lease, with its
+    /// token and its fence, and it is renewed. One request; a repeat does no harm.
+    ///
+    /// There is no way up. A reader that wants to write releases, and acquires as the writer;
+    /// somebody else may have written in between. Two readers that waited for each other to leave
+    /// would wait for ever.
+    ///
+    /// # Errors
+    /// As [`Lease::renew`]. [`Error::InvalidArgument`] if the lease is not, or no longer, a
+    /// writer's: nothing is sent, and the lease goes on as it was. If the outcome is
+    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's from now on; call it again.
+    ///
+    /// # Cancel safety
+    /// Dropping the future aborts the request. Which of the two the lease is then is unknown, as
+    /// above.
+    pub async fn downgrade(&self) -> Result<(), Error> {
+        let downgrade = Write::downgrade(self.hold.clone());
+        self.write(downgrade).await.map(drop)
+    }
+
     /// Runs `commands` if the lease is still held, and renews it, in one request. The commands are
     /// applied exactly once, or not at all:
     ///

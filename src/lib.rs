@@ -112,7 +112,7 @@ mod ttl;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;
-pub use client::Client;
+pub use client::{Client, ReadWrite};
 pub use command::{Command, Reply};
 pub use error::{BadResponse, Error};
 pub use event::{Event, EventKind};

@@ -24,11 +24,11 @@ use crate::topology::{Judged, Topology};
 use crate::transport::Transport;
 use crate::ttl;
 
-/// A name that one holder (or, of a semaphore, a number of holders) may have at a time, and how to
-/// ask for it.
+/// A name that one holder (or, of a semaphore or for readers, a number of holders) may have at a
+/// time, and how to ask for it.
 ///
-/// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant)
-/// and [`Client::semaphore`](crate::Client::semaphore).
+/// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant),
+/// [`Client::semaphore`](crate::Client::semaphore) and [`ReadWrite`](crate::ReadWrite).
 ///
 /// No option fails half-way. If the name or an option is invalid, the first call that would send
 /// something fails, and sends nothing. If several are invalid, the error is about the first.
@@ -173,6 +173,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// A waiter that dies delays the others for as long as it counts as alive. That is its ttl, but
     /// at least 1 s and at most 10 s. The order holds only among callers that set this option.
+    ///
+    /// For [readers](crate::ReadWrite::read) it is on by default, and means: not ahead of a writer
+    /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
     #[must_use]
     pub const fn fair(mut self, on: bool) -> Self {
         self.fair = on;
@@ -200,7 +203,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the key is
     /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). They
-    /// also do for a reentrant lock, a semaphore, and a lock behind several bridges.
+    /// also do for a reentrant lock, a semaphore, a read/write lock, and a lock behind several
+    /// bridges.
     #[must_use]
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();

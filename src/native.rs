@@ -28,6 +28,8 @@ pub use crate::bridge::Bridge;
 pub type Client = crate::Client<Http, Tokio>;
 /// Its locks.
 pub type Lock = crate::Lock<Http, Tokio>;
+/// Its read/write locks.
+pub type ReadWrite = crate::ReadWrite<Http, Tokio>;
 /// Its leases.
 pub type Lease = crate::Lease<Http, Tokio>;
 

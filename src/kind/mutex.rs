@@ -42,5 +42,6 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     of_majority: Some(&quorum::ROW),
     raise: None,
+    downgrade: None,
     refusals: Refusals::NONE,
 };

@@ -27,6 +27,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::Broadcast(Name::redisson_channel),
     of_majority: None,
     raise: None,
+    downgrade: None,
     refusals: Refusals {
         fair: Some("a reentrant lock cannot be fair: those who wait for it do not queue"),
         label: Some("a reentrant lock has no label: its owner says who holds it"),

@@ -3,8 +3,8 @@
 use super::lua::{Script, Scripts, part};
 use super::shared::{
     ABANDON, ACQUIRED, ANOTHER, BURY, CLEAN, EMPTY, FENCE, FORCE_RELEASE, GRANT, HAND_ON, HEARING,
-    HOLDERS, KEYS, LEAVE, LINE, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMAIN, RENEW, RESP, SHARE,
-    STAY,
+    HOLDERS, KEYS, LEAVE, LINE, LISTED, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMAIN, RENEW,
+    RESP, SHARE, STAY,
 };
 use super::{Refusals, Row, Waking};
 
@@ -20,7 +20,7 @@ pub(super) static ROW: Row = Row {
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, HOLDERS, CLEAN, ACQUIRED, ANOTHER, STAY, REMAIN, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, BURY, QUEUE, STORAGE, HOLDERS, CLEAN, ACQUIRED, ANOTHER, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
         abandon: Script::of(&[KEYS, FENCE, PROLONG, BURY, QUEUE, STORAGE, HOLDERS, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, HOLDERS, INSPECT]),
+        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, HOLDERS, LISTED, INSPECT]),
         force_release: Script::of(&[KEYS, FENCE, PROLONG, BURY, QUEUE, STORAGE, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
     },
     signalling: None,
@@ -28,6 +28,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     of_majority: None,
     raise: None,
+    downgrade: None,
     refusals: Refusals {
         signal_list: Some("a semaphore has no signal list: no other program's waiters block on one"),
         turns: Some("a semaphore has no turns that callers could share: others decide at the same time"),

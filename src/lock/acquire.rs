@@ -255,7 +255,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let claim = if self.kind.is_voted() {
             self.new_claim()?
         } else {
-            let caller = acquisition.ask(runtime)?;
+            let caller = acquisition.ask(runtime, self.kind.wants())?;
             let claim = self.claim(caller.token(), caller.session(runtime)?)?;
             Claim {
                 caller: Some(caller),

@@ -3,6 +3,7 @@
 mod phase;
 mod terms;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(crate) use terms::Terms;
 pub(crate) struct Hold {
     pub(crate) claim: Claim,
     terms: Terms,
+    /// It was a writer's, and is a reader's now.
+    is_downgraded: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -31,6 +34,7 @@ impl Hold {
         Self {
             claim,
             terms,
+            is_downgraded: AtomicBool::new(false),
             state: Mutex::new(State::new(deadline)),
         }
     }
@@ -138,6 +142,27 @@ impl Hold {
     pub(super) fn check_last_write(&self, cx: &Cx<'_>) -> Result<Until, Error> {
         self.check_last()?;
         self.check_time(cx)
+    }
+
+    /// As [`Hold::check_held`], for a writer that is to read.
+    pub(super) fn check_writer(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+        if self.claim.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
+            return Err(self.no_writer());
+        }
+        let until = self.check_held(cx)?;
+        // Who would go on with its acquisition would go on as the writer.
+        self.check_own(cx.host(), cx.now)?;
+        Ok(until)
+    }
+
+    pub(super) fn no_writer(&self) -> Error {
+        let what = "only who has a read/write lock as its writer can go down to a reader";
+        Error::InvalidArgument(what.into())
+    }
+
+    /// It reads from now on.
+    pub(super) fn become_reader(&self) {
+        self.is_downgraded.store(true, Relaxed);
     }
 
     pub(super) fn check_last(&self) -> Result<(), Error> {

@@ -40,6 +40,8 @@ enum Phase {
 enum Aimed {
     /// For this long once, or as always.
     Renew(Option<Duration>),
+    /// As a renewal, and as a reader from then on.
+    Downgrade,
     Exec(Vec<Command>),
     Commit(Vec<Command>),
     Release,
@@ -51,6 +53,7 @@ struct Term {
     /// If that is known; else as the script finds it.
     told: Option<Duration>,
     is_for_once: bool,
+    is_downgrade: bool,
 }
 
 impl Write {
@@ -60,6 +63,11 @@ impl Write {
 
     pub(crate) const fn renew_for(hold: Arc<Hold>, ttl: Duration) -> Self {
         Self::new(hold, Aimed::Renew(Some(ttl)))
+    }
+
+    /// Goes on as a reader.
+    pub(crate) const fn downgrade(hold: Arc<Hold>) -> Self {
+        Self::new(hold, Aimed::Downgrade)
     }
 
     /// Runs commands, and renews.
@@ -109,6 +117,15 @@ impl Write {
                 let until = hold.check_held(cx)?;
                 Ok((self.renewing(*ttl, until, &[], 0), None))
             }
+            Aimed::Downgrade => {
+                let until = hold.check_writer(cx)?;
+                let term = self.term(None, true);
+                let (ttl, write) = (self.ttl(term), self.number(&[], 0));
+                let (subject, is_told) = (claim.subject(), term.told.is_some());
+                let call = Call::downgrade(subject, ttl, is_told, &write);
+                let call = call.ok_or_else(|| hold.no_writer())?;
+                Ok((self.going_on(call, until, term), None))
+            }
             Aimed::Exec(commands) => {
                 claim.check_commands(commands)?;
                 let until = hold.check_held(cx)?;
@@ -152,21 +169,37 @@ impl Write {
         commands: &[Command],
         number: u64,
     ) -> Phase {
-        let (hold, claim) = (&self.hold, &self.hold.claim);
-        let told = ttl.or_else(|| hold.known_ttl());
-        let write = script::Write {
-            session: &claim.session,
-            number,
-            fence: hold.known_fence(),
-            commands,
-        };
-        let ttl_or_usual = told.unwrap_or(claim.ttl);
-        let call = Call::renew(claim.subject(), ttl_or_usual, told.is_some(), &write)
-            .replicated(claim.replicas.as_ref());
-        let term = Term {
-            told,
+        let term = self.term(ttl, false);
+        let (ttl, write) = (self.ttl(term), self.number(commands, number));
+        let subject = self.hold.claim.subject();
+        let call = Call::renew(subject, ttl, term.told.is_some(), &write);
+        self.going_on(call, until, term)
+    }
+
+    fn term(&self, ttl: Option<Duration>, is_downgrade: bool) -> Term {
+        Term {
+            told: ttl.or_else(|| self.hold.known_ttl()),
             is_for_once: ttl.is_some(),
-        };
+            is_downgrade,
+        }
+    }
+
+    fn ttl(&self, term: Term) -> Duration {
+        term.told.unwrap_or(self.hold.claim.ttl)
+    }
+
+    fn number<'a>(&'a self, commands: &'a [Command], number: u64) -> script::Write<'a> {
+        script::Write {
+            session: &self.hold.claim.session,
+            number,
+            fence: self.hold.known_fence(),
+            commands,
+        }
+    }
+
+    fn going_on(&self, call: Call, until: Until, term: Term) -> Phase {
+        let claim = &self.hold.claim;
+        let call = call.replicated(claim.replicas.as_ref());
         Phase::Renewing(claim.ask(call.into(), until), term)
     }
 
@@ -187,6 +220,9 @@ impl Write {
             Ok(None) => Err(hold.miss(cx)),
             Ok(Some(renewed)) => {
                 hold.renew(Some(&renewed), term.told, term.is_for_once, renewed_at);
+                if term.is_downgrade {
+                    hold.become_reader();
+                }
                 hold.observe_renewal(cx, took);
                 Ok(renewed.replies)
             }

@@ -84,8 +84,29 @@ impl Call {
         is_told: bool,
         write: &Write<'_>,
     ) -> Self {
+        Self::renewal(&subject.kind.scripts().renew, subject, ttl, is_told, write)
+    }
+
+    /// As [`Call::renew`], and from then on it reads; `None` of what is no writer beside whom there are readers.
+    pub(crate) fn downgrade(
+        subject: Subject<'_>,
+        ttl: Duration,
+        is_told: bool,
+        write: &Write<'_>,
+    ) -> Option<Self> {
+        let script = subject.kind.downgrade()?;
+        Some(Self::renewal(script, subject, ttl, is_told, write))
+    }
+
+    fn renewal(
+        script: &'static Script,
+        subject: Subject<'_>,
+        ttl: Duration,
+        is_told: bool,
+        write: &Write<'_>,
+    ) -> Self {
         let told = if is_told { "told" } else { "" };
-        Self::about(&subject.kind.scripts().renew, subject)
+        Self::about(script, subject)
             .write(write)
             .args([millis(ttl), told.to_owned()])
             .commands(write.commands)

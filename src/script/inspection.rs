@@ -12,14 +12,16 @@ use crate::token::Token;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// The holder, if the lock is held. For a semaphore, the first of [`Inspection::holders`].
+    /// The holder, if the lock is held. If several hold it, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
-    /// All holders. For a semaphore, in the order in which their permits end; for any other lock,
-    /// one at most.
+    /// All holders. For a semaphore, and for a read/write lock that is read, in the order in which
+    /// they end; for any other lock, one at most.
     pub holders: Vec<Holder>,
     /// For a semaphore: how many permits are free, out of as many as this `Lock` counts. `None` for
     /// any other lock.
     pub free: Option<u64>,
+    /// Of a read/write lock: whether those who hold it are readers. `false` of any other lock.
+    pub is_read: bool,
     /// The last fence that was issued, unless that was over a week ago.
     pub fence: Option<u64>,
     /// How many waiters are in the queue. Those that died a short while ago may be among them.
@@ -51,9 +53,13 @@ impl Outcome for Inspection {
         else {
             return Err(SHAPE);
         };
-        let (several, free) = match several {
-            [] => (None, None),
-            [several, free] => (Some(several_in(several)?), Some(number(free).ok_or(SHAPE)?)),
+        let (several, free, is_read) = match several {
+            [] => (None, None, false),
+            [readers] => (Some(several_in(readers)?), None, true),
+            [several, free] => {
+                let free = number(free).ok_or(SHAPE)?;
+                (Some(several_in(several)?), Some(free), false)
+            }
             _ => return Err(SHAPE),
         };
         // '<last fence> <token> <fence> <ttl> <label>': the last four describe the present hold,
@@ -75,6 +81,7 @@ impl Outcome for Inspection {
             holder: holders.first().cloned(),
             holders,
             free,
+            is_read,
             fence: last,
             waiters: number(waiters).ok_or(SHAPE)?,
             quarantine_remaining: number(missing)

@@ -176,6 +176,7 @@ impl Judged for Inspection {
             holders: holder.iter().cloned().collect(),
             holder,
             free: None,
+            is_read: false,
             fence: answers.iter().filter_map(|answer| answer.fence).max(),
             waiters: 0,
             quarantine_remaining: count.quarantine(silent).filter(|_| !is_held),

@@ -75,6 +75,10 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
                 client.semaphore("a", 1).signal_list("b").ttl(ms(0)),
                 "signal list",
             ),
+            (
+                client.read_write("a").read().signal_list("b").ttl(ms(0)),
+                "a read/write lock has no signal list",
+            ),
             (lock().ttl(ms(3)).label(&long), "ttl"),
             (
                 lock().label(&long).ttl(ms(3)),

@@ -86,6 +86,14 @@ fn a_lock_is_one_lock_whichever_node_has_it() {
             assert_eq!(semaphore.try_acquire().await.unwrap_err().code(), "held");
             one.release().await.unwrap();
             other.release().await.unwrap();
+            let read_write = stack.client().read_write(&format!("{{{name}}}:rw"));
+            let writer = read_write.write().acquire().await.unwrap();
+            writer.downgrade().await.unwrap();
+            let reader = read_write.read().acquire().await.unwrap();
+            let refused = read_write.write().try_acquire().await;
+            assert_eq!(refused.unwrap_err().code(), "held");
+            writer.release().await.unwrap();
+            reader.release().await.unwrap();
         }
     });
 }

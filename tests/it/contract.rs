@@ -444,13 +444,14 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
 }
 
 /// A lock of each kind that one bridge has, as `owner` asks for it.
-fn kinds(client: &TestClient, owner: &str) -> [TestLock; 5] {
+fn kinds(client: &TestClient, owner: &str) -> [TestLock; 6] {
     [
         client.lock("a"),
         client.lock("b").fair(true),
         client.lock("c").signal_list("signal"),
         client.reentrant("d", owner),
         client.semaphore("e", 1),
+        client.read_write("f").write(),
     ]
 }
 

@@ -251,13 +251,15 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
 fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_was_lost() {
     run(async {
         for ending in [Ending::Release, Ending::Commit, Ending::Renew, Ending::Drop] {
-            for kind in ["mutex", "reentrant", "semaphore"] {
+            for kind in ["mutex", "reentrant", "semaphore", "writer", "reader"] {
                 let mut stack = Stack::spawn();
                 let proxy = Proxy::before(&stack, [Delay]).await;
                 let client = proxy.client.clone().request_timeout(ms(400));
                 let lock = match kind {
                     "reentrant" => client.reentrant("a", "me"),
                     "semaphore" => client.semaphore("a", 2),
+                    "writer" => client.read_write("a").write(),
+                    "reader" => client.read_write("a").read(),
                     _ => client.lock("a"),
                 };
                 let lease = lock.try_acquire().await.unwrap();

@@ -24,6 +24,7 @@ mod neighbours;
 mod outcomes;
 mod push;
 mod quorum;
+mod read_write;
 mod reentrant;
 mod refusals;
 mod replicas;

@@ -6,7 +6,7 @@ use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
 /// What companions are made of, and what makes them.
-const PARTS: [&str; 16] = [
+const PARTS: [&str; 17] = [
     "{",
     "}",
     "{a}",
@@ -18,6 +18,7 @@ const PARTS: [&str; 16] = [
     ":alive",
     ":hold",
     ":holds",
+    ":readers",
     ":receipt",
     ":gone",
     ":entry:AAAAAAAAAAAAAAAAAAAAAA",
@@ -43,6 +44,7 @@ fn no_key_of_a_lock_is_that_of_another() {
                 client.lock(rest),
                 client.reentrant(rest, "me"),
                 client.semaphore(rest, 2),
+                client.read_write(rest).read(),
             ] {
                 if lock.check().is_err() {
                     continue;
@@ -67,6 +69,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             "job:{7}:alive",
             "job:{7}:hold",
             "job:{7}:holds",
+            "job:{7}:readers",
             "job:{7}:receipt:x",
             "job:{7}:gone:x",
             "job:{7}:entry:x",
@@ -80,6 +83,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
                 client.lock(name),
                 client.reentrant(name, "me"),
                 client.semaphore(name, 2),
+                client.read_write(name).read(),
                 prefixed.lock(rest),
             ] {
                 assert_eq!(code(lock.try_acquire().await), "invalid_argument", "{name}");

@@ -306,6 +306,15 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
         refused(reentrant.expect_err("one bridge"), "one bridge");
         let semaphore = client.semaphore(NAME, 2).try_acquire().await;
         refused(semaphore.expect_err("one bridge"), "one bridge");
+        for lock in [
+            client.read_write(NAME).read(),
+            client.read_write(NAME).write(),
+        ] {
+            refused(
+                lock.try_acquire().await.expect_err("one bridge"),
+                "one bridge",
+            );
+        }
         refused(
             client
                 .read(std::slice::from_ref(&get))

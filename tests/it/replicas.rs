@@ -189,6 +189,8 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
             proxy.client.lock("a"),
             proxy.client.reentrant("b", "me"),
             proxy.client.semaphore("d", 2),
+            proxy.client.read_write("e").write(),
+            proxy.client.read_write("f").read(),
         ];
         for lock in locks {
             let ample = lock.clone().wait_for_replicas(1, AMPLE);

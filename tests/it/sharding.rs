@@ -89,6 +89,12 @@ fn names_of_one_hash_tag_live_together() {
             .unwrap()
             .into_token();
         places.extend(shards.places("shop:{cart:7}:d"));
+        let read_write = client.read_write("{cart:7}:e");
+        let reader = read_write.read().try_acquire().await.unwrap();
+        places.extend(shards.places("shop:{cart:7}:e"));
+        let refused = read_write.write().try_acquire().await;
+        assert_eq!(refused.unwrap_err().code(), "held");
+        reader.release().await.unwrap();
         assert_eq!(places.len(), 1);
     });
 }

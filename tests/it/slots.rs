@@ -23,6 +23,8 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
                 client.lock(&name),
                 client.reentrant(&name, "me"),
                 client.semaphore(&name, 2),
+                client.read_write(&name).write(),
+                client.read_write(&name).read(),
             ] {
                 if let Err(error) = lock.check() {
                     assert_eq!(error.code(), "invalid_argument");

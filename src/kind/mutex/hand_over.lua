@@ -1,16 +1,17 @@
 -- Shared: gives the lock, which is free now, to the first waiter that is alive and hears of it, or to one that was overtaken for too long
 -- (hearing.lua).
 --
--- The lock is stored before it is told: if the one fails, nobody may hear the other.
+-- The lock is stored before it is told: if the one fails, nobody may hear the other. Who waits to read (manner `fr`, `br`) gets it as its writer,
+-- and is told to ask: what becomes of that is in `read_write`.
 --
 -- provides  free wake wipe
 -- needs     NAME NOW_US QUEUE alive_for bury issue_fence listens may_be_overtaken whole
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
 local function give(waiter, most)
-  local token, ms, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %S (%d+) (%S*) (.*)$')
+  local token, ms, want, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
   local fence = issue_fence(token, ttl, label)
   redis.call('SET', NAME, token, 'PX', whole(math.min(ms, most)))
-  local told = tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
+  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
   bury(waiter)
 end
@@ -23,7 +24,7 @@ local function hand_over()
       bury(waiter)
     else
       place, first = place + 1, first or waiter
-      local manner, channel = string.match(waiter, '^%S+ %d+ (%S) %d+ %S* (.*)$')
+      local manner, channel = string.match(waiter, '^%S+ %d+ (%S+) %d+ %S* (.*)$')
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
         return give(first, alive_for(first))

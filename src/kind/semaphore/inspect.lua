@@ -5,10 +5,6 @@
 -- reply {1, nonce, RESP of: nil, 0, -2, what FENCE is or nil, waiters, 0: all as a lock has it that nobody holds;
 --                    an array of each holder, ms left, and label; and how many permits are free}
 --
--- needs     FENCE HOLDERS NOW_MS QUEUE hold_of resp whole
-local found, holders = redis.call('ZRANGEBYSCORE', HOLDERS, whole(NOW_MS), '+inf', 'WITHSCORES'), {}
-for at = 1, #found, 2 do
-  local _, _, label = hold_of(found[at])
-  holders[#holders + 1] = { found[at], found[at + 1] - NOW_MS, label or '' }
-end
+-- needs     FENCE QUEUE listed resp
+local holders = listed()
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(redis.call('GET', FENCE)) .. resp(redis.call('ZCARD', QUEUE)) .. resp(0) .. resp(holders) .. resp(math.max(0, ARGV[2] - #holders)) }

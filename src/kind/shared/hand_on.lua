@@ -1,5 +1,5 @@
 -- Shared: gives the places that are free now to the first waiters that are alive and hear of it, or that were overtaken for too long
--- (hearing.lua); to none behind one for whom there is no room.
+-- (hearing.lua); to none behind one for whom there is no room. A fair one that does not hear of it stops that; but who is to read is fair to writers alone.
 --
 -- A place is stored before it is told: if the one fails, nobody may hear the other.
 --
@@ -16,7 +16,7 @@ local function give(waiter, most)
   bury(waiter)
 end
 local function hand_on()
-  local place, first = 0, nil
+  local place, first = 0
   for _ = 1, 100 do
     local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
     if not waiter then return end
@@ -30,7 +30,7 @@ local function hand_on()
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then give(waiter, math.huge) else give(first, alive_for(first)) end
         place, first = 0, nil
-      elseif manner == 'f' then
+      elseif manner == 'f' and want ~= 'r' then
         return
       end
     end

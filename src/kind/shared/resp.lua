@@ -4,18 +4,17 @@
 -- printable ASCII: every other byte, and the percent sign, stands as %XX. Lengths count the bytes before that.
 --
 -- provides  resp run
-local CRLF = string.char(13, 10)
-local function escaped(text)
-  return (string.gsub(text, '[^ -$&-~]', function(byte) return string.format('%%%02X', string.byte(byte)) end))
+local function line(mark, text)
+  return mark .. string.gsub(text, '[^ -$&-~]', function(byte) return string.format('%%%02X', string.byte(byte)) end) .. string.char(13, 10)
 end
 local function resp(reply)
   local kind = type(reply)
-  if kind == 'number' then return string.format(':%.0f', reply) .. CRLF end
-  if kind == 'string' then return '$' .. #reply .. CRLF .. escaped(reply) .. CRLF end
-  if kind ~= 'table' then return '$-1' .. CRLF end
-  if reply.err then return '-' .. escaped(reply.err) .. CRLF end
-  if reply.ok then return '+' .. escaped(reply.ok) .. CRLF end
-  local parts = { '*' .. #reply .. CRLF }
+  if kind == 'number' then return line(':', string.format('%.0f', reply)) end
+  if kind == 'string' then return line('$', #reply) .. line('', reply) end
+  if not reply then return line('$', -1) end
+  if reply.err then return line('-', reply.err) end
+  if reply.ok then return line('+', reply.ok) end
+  local parts = { line('*', #reply) }
   for i = 1, #reply do parts[i + 1] = resp(reply[i]) end
   return table.concat(parts)
 end
@@ -23,9 +22,9 @@ end
 local function run(at)
   local replies = {}
   while ARGV[at] do
-    local words = tonumber(ARGV[at])
-    replies[#replies + 1] = resp(redis.pcall(unpack(ARGV, at + 1, at + words)))
-    at = at + words + 1
+    local last = at + ARGV[at]
+    replies[#replies + 1] = resp(redis.pcall(unpack(ARGV, at + 1, last)))
+    at = last + 1
   end
   return table.concat(replies)
 end

@@ -105,6 +105,28 @@ fn a_semaphore_is_refused() {
 }
 
 #[test]
+fn who_may_write_shares_turns_and_a_reader_is_refused() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let read_write = stack.client().read_write("a");
+        let refused = GroupCommit::new(Sale)
+            .submit(&read_write.read(), order(0))
+            .await;
+        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+        let _: () = stack.redis("SET stock 1");
+        let group = GroupCommit::new(Sale);
+        let write = read_write.write();
+        let (one, other) = tokio::join!(
+            group.submit(&write, order(0)),
+            group.submit(&write, order(1))
+        );
+        assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
 fn a_turn_has_one_item_at_least_however_small_it_must_be() {
     run(async {
         for told_ in [

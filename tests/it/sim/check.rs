@@ -20,7 +20,7 @@ use super::world::{Machine, Time};
 /// The promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invariant {
-    /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it has permits.
+    /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it has permits; readers only beside readers.
     OneHolder,
     /// The fences of a name grow with every grant, and a lease has that of its grant.
     FencesGrow,
@@ -79,6 +79,8 @@ pub(crate) struct Hold {
     pub(crate) lock: String,
     pub(crate) who: String,
     pub(crate) fence: u64,
+    /// It is one of several that read.
+    pub(crate) reads: bool,
     /// By its own clock.
     pub(crate) until: Time,
 }
@@ -135,7 +137,10 @@ impl Check {
             .filter(|hold| (locks.get(&hold.lock)).is_none_or(|lock| hold.fence > lock.forced))
             .collect();
         for (at, one) in inside.iter().enumerate() {
-            let is_other = |other: &&&Hold| other.lock == one.lock && other.who != one.who;
+            let is_other = |other: &&&Hold| {
+                let may_both = other.reads && one.reads;
+                other.lock == one.lock && other.who != one.who && !may_both
+            };
             let others = inside[at..].iter().filter(is_other);
             let others: BTreeSet<&str> = others.map(|other| other.who.as_str()).collect();
             if others.len() >= self.permits_of(&one.lock) {

@@ -11,6 +11,7 @@ mod leaving;
 mod overtaken;
 mod patience;
 mod permits;
+mod readers;
 mod receipts;
 mod told;
 mod two_handlers;

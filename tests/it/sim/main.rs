@@ -18,6 +18,7 @@ mod lua;
 mod network;
 mod quiet;
 mod quorum;
+mod read_write;
 mod redis;
 mod rng;
 mod sabotage;
@@ -109,7 +110,7 @@ fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
 /// Without that no failure could be looked into.
 #[test]
 fn the_same_seed_does_the_same() {
-    for locks in [Locks::Single, Locks::Semaphores] {
+    for locks in [Locks::Single, Locks::Semaphores, Locks::ReadWrites] {
         for seed in 0..20 {
             let lines = || replay(locks, seed).1;
             assert_eq!(lines(), lines(), "seed {seed} of {locks:?}");

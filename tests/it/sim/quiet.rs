@@ -77,7 +77,9 @@ impl Quiet {
                 holding: Cell::new(0),
                 all_push,
                 // Whoever dies must not have got one of several places before.
-                sees_death: Cell::new(case.rng.chance(300) && name.permits() == 1),
+                sees_death: Cell::new(
+                    case.rng.chance(300) && name.permits() == 1 && !name.is_read_write(),
+                ),
             });
             line.expect(Invariant::NextWaiterHolds, line.by);
             for _ in 0..case.rng.between(1, 3) {
@@ -91,9 +93,10 @@ impl Quiet {
         }
         case.pass(100 * MS, || false);
         for name in &crowd.names {
-            // A permit of somebody who died before may outlast those who had another.
+            // A permit of somebody who died before may outlast those who had another; and so may a reader.
+            let is_one_of_several = name.permits() > 1 || name.is_read_write();
             let is_of_before =
-                |who: &str| name.permits() > 1 && !self.asked.borrow().contains_key(who);
+                |who: &str| is_one_of_several && !self.asked.borrow().contains_key(who);
             let mut left = holders(name.name, &case.redis.db());
             left.retain(|(who, _)| !is_of_before(who));
             for (who, _) in left {
@@ -160,7 +163,9 @@ impl Line {
 
     /// There is a place for the next, if there is one.
     fn expect_next(&self) {
-        if self.waiting.get() > self.holding.get() {
+        // A writer waits for the last of several readers.
+        let has_room = !self.name.is_read_write() || self.holding.get() == 0;
+        if has_room && self.waiting.get() > self.holding.get() {
             let by = (self.case.world.now() + self.delay.get()).max(self.by);
             self.expect(Invariant::HandedOver, by);
         }
@@ -185,7 +190,7 @@ impl Line {
     /// One more waits, and dies, with one behind it.
     fn join_and_die(self: &Rc<Self>) {
         let machine = Rc::new(Machine::new(0));
-        let lock = self.lock(&machine, true, "who dies");
+        let lock = self.lock(self.name, &machine, true, "who dies");
         let wait = async move { drop(lock.acquire().await) };
         self.case.world.spawn(&machine, Box::pin(wait));
         let (case, line) = (self.case.clone(), self.clone());
@@ -200,7 +205,7 @@ impl Line {
         }
     }
 
-    fn lock(&self, machine: &Rc<Machine>, pushes: bool, owner: &str) -> SimLock {
+    fn lock(&self, name: Name, machine: &Rc<Machine>, pushes: bool, owner: &str) -> SimLock {
         let settings = Settings {
             script_cache: self.case.rng.chance(500),
             push: pushes,
@@ -208,8 +213,7 @@ impl Line {
             timeout: TIMEOUT,
         };
         let client = host::client(&self.case, machine, settings);
-        self.name
-            .lock(&client, owner)
+        name.lock(&client, owner)
             .ttl(TTL)
             .wait(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
             .max_requests(2_000)
@@ -219,7 +223,8 @@ impl Line {
     async fn turn(self: &Rc<Self>, machine: &Rc<Machine>, pushes: bool) {
         let case = &self.case;
         let owner = format!("waiter-{}", case.rng.next());
-        let lock = self.lock(machine, pushes, &owner);
+        let name = self.name.anew(&case.rng);
+        let lock = self.lock(name, machine, pushes, &owner);
         let lease = match lock.acquire().await {
             Ok(lease) => lease,
             Err(error) => {
@@ -239,6 +244,7 @@ impl Line {
             lock: self.name.name.to_owned(),
             who,
             fence: lease.fence(),
+            reads: name.reads(),
             until: machine.clock(case.world.now()) + lease.remaining().as_nanos() as Time,
         });
         if self.sees_death.take() {

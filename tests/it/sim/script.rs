@@ -8,11 +8,14 @@ pub(crate) enum Script {
     Acquire,
     Reenter,
     Share,
+    ReadWrite,
     Renew,
+    Downgrade,
     Release,
     Abandon,
     Inspect,
     InspectSeveral,
+    InspectReaders,
     ForceRelease,
     Read,
     Vote,
@@ -27,16 +30,19 @@ macro_rules! source {
 }
 
 /// What each one ends with: itself, as it is sent.
-static ENDINGS: LazyLock<[(Script, String); 13]> = LazyLock::new(|| {
+static ENDINGS: LazyLock<[(Script, String); 16]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
         (Script::Share, source!("shared/share.lua")),
+        (Script::ReadWrite, source!("read_write/acquire.lua")),
         (Script::Renew, source!("shared/renew.lua")),
+        (Script::Downgrade, source!("read_write/downgrade.lua")),
         (Script::Release, source!("shared/release.lua")),
         (Script::Abandon, source!("shared/abandon.lua")),
         (Script::Inspect, source!("shared/inspect.lua")),
         (Script::InspectSeveral, source!("semaphore/inspect.lua")),
+        (Script::InspectReaders, source!("read_write/inspect.lua")),
         (Script::ForceRelease, source!("shared/force_release.lua")),
         (Script::Read, source!("shared/read.lua")),
         (Script::Vote, source!("quorum/acquire.lua")),
@@ -85,7 +91,10 @@ pub(crate) fn script_of(text: &str) -> Option<Script> {
 impl Script {
     /// Whether it asks for the lock.
     pub(crate) const fn acquires(self) -> bool {
-        matches!(self, Self::Acquire | Self::Reenter | Self::Share)
+        matches!(
+            self,
+            Self::Acquire | Self::Reenter | Self::Share | Self::ReadWrite
+        )
     }
 }
 

@@ -40,6 +40,18 @@ pub(crate) enum Kind {
     Reentrant,
     /// Of so many permits.
     Semaphore(u32),
+    ReadWrite(Role),
+}
+
+/// As what one asks for a read/write lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Reads,
+    /// Ahead of writers that wait.
+    Barges,
+    Writes,
+    /// As somebody who knows a lock of that name, and nothing of readers.
+    Locks,
 }
 
 /// Which locks there are in a world.
@@ -49,6 +61,7 @@ pub(crate) enum Locks {
     #[default]
     Single,
     Semaphores,
+    ReadWrites,
 }
 
 impl Name {
@@ -58,10 +71,14 @@ impl Name {
             Locks::Single if rng.chance(300) => Kind::Reentrant,
             Locks::Single => Kind::Mutex,
             Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
+            Locks::ReadWrites => Kind::ReadWrite(Role::Reads),
         };
         let is_fair = kind != Kind::Reentrant && rng.chance(300);
         if let Kind::Semaphore(permits) = kind {
             case.check.permit(name, permits as usize);
+        }
+        if let Kind::ReadWrite(_) = kind {
+            case.check.permit(name, 1);
         }
         Self {
             name,
@@ -70,19 +87,51 @@ impl Name {
         }
     }
 
+    /// The same, as somebody asks for it now.
+    pub(crate) fn anew(self, rng: &Rng) -> Self {
+        use Role::{Barges, Locks, Reads, Writes};
+        match self.kind {
+            Kind::ReadWrite(_) => {
+                let roles = [Reads, Reads, Reads, Reads, Barges, Writes, Writes, Locks];
+                let kind = Kind::ReadWrite(rng.pick(&roles));
+                Self { kind, ..self }
+            }
+            Kind::Mutex | Kind::Reentrant | Kind::Semaphore(_) => self,
+        }
+    }
+
+    /// Whether it is asked for to read.
+    pub(crate) const fn reads(&self) -> bool {
+        matches!(self.kind, Kind::ReadWrite(Role::Reads | Role::Barges))
+    }
+
+    /// Whether more may join who have it.
+    pub(crate) const fn is_read_write(&self) -> bool {
+        matches!(self.kind, Kind::ReadWrite(_))
+    }
+
     /// The lock, as `owner` asks for it.
     pub(crate) fn lock(&self, client: &SimClient, owner: &str) -> SimLock {
         match self.kind {
             Kind::Mutex => client.lock(self.name).fair(self.is_fair),
             Kind::Reentrant => client.reentrant(self.name, owner),
             Kind::Semaphore(permits) => client.semaphore(self.name, permits).fair(self.is_fair),
+            Kind::ReadWrite(role) => {
+                let read_write = client.read_write(self.name);
+                match role {
+                    Role::Reads => read_write.read(),
+                    Role::Barges => read_write.read().fair(false),
+                    Role::Writes => read_write.write().fair(self.is_fair),
+                    Role::Locks => client.lock(self.name).fair(self.is_fair),
+                }
+            }
         }
     }
 
     /// How many may have it at once.
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
-            Kind::Mutex | Kind::Reentrant => 1,
+            Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) => 1,
             Kind::Semaphore(permits) => permits.into(),
         }
     }
@@ -91,7 +140,9 @@ impl Name {
     pub(crate) fn who(&self, owner: &str, lease: &SimLease) -> String {
         match self.kind {
             Kind::Reentrant => owner.to_owned(),
-            Kind::Mutex | Kind::Semaphore(_) => lease.token().expose().to_owned(),
+            Kind::Mutex | Kind::Semaphore(_) | Kind::ReadWrite(_) => {
+                lease.token().expose().to_owned()
+            }
         }
     }
 }

@@ -72,7 +72,9 @@ impl Check {
                 record.ended.insert(run.token().to_owned());
                 record.released.insert(run.token().to_owned());
             }
-            Script::Release | Script::Renew if is_lost(run, reply, name, db) => {
+            Script::Release | Script::Renew | Script::Downgrade
+                if is_lost(run, reply, name, db) =>
+            {
                 record.lost.insert(run.token().to_owned());
             }
             _ => {}
@@ -176,15 +178,21 @@ impl Check {
     }
 }
 
-/// Who holds a lock by what Redis has stored, and under which fence; of a semaphore, each of them.
+/// Who holds a lock by what Redis has stored, and under which fence; of a semaphore and of readers, each of them.
 pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
     match db.value(name) {
         Some(Value::Sorted(members)) => permits(name, members, db),
+        Some(Value::Text(readers)) if readers == b"readers" => {
+            match db.value(&format!("{{{name}}}:readers")) {
+                Some(Value::Sorted(members)) => permits(name, members, db),
+                _ => Vec::new(),
+            }
+        }
         _ => holder(name, db).into_iter().collect(),
     }
 }
 
-/// The permits that are not over.
+/// The permits, or the readers, that are not over.
 fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
     let Some(Value::Hash(holds)) = db.value(&format!("{{{name}}}:holds")) else {
         return Vec::new();
@@ -193,12 +201,15 @@ fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
     let held = members.iter().filter(|(until, _)| is_held(*until));
     held.filter_map(|(_, token)| {
         let (_, hold) = holds.iter().find(|(whose, _)| whose == token)?;
-        let fence = String::from_utf8_lossy(hold)
-            .split(' ')
-            .next()?
-            .parse()
-            .ok()?;
-        Some((String::from_utf8_lossy(token).into_owned(), fence))
+        let token = String::from_utf8_lossy(token).into_owned();
+        let hold = String::from_utf8_lossy(hold);
+        let mut words = hold.split(' ');
+        // A reader's says first which fence was the last, and whose it is.
+        let fence = match words.clone().nth(1) == Some(token.as_str()) {
+            true => words.nth(2)?,
+            false => words.next()?,
+        };
+        Some((token, fence.parse().ok()?))
     })
     .collect()
 }

@@ -16,10 +16,10 @@ use crate::workload::Locks;
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     compare(|pair| {
         let shipped = shipped();
-        assert_eq!(shipped.len(), 21);
+        assert_eq!(shipped.len(), 28);
         let rng = Rng::new(7);
-        for step in 0..6_000 {
-            let (script, text) = &shipped[rng.between(0, 20) as usize];
+        for step in 0..8_000 {
+            let (script, text) = &shipped[rng.between(0, 27) as usize];
             let words = call(&rng, *script, text, step);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             pair.run(&words);
@@ -35,7 +35,7 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
     for seed in 0..300 {
-        for locks in [Locks::Single, Locks::Semaphores] {
+        for locks in [Locks::Single, Locks::Semaphores, Locks::ReadWrites] {
             unbent(seed, &redis, Trace::OFF).among(locks).run();
         }
     }
@@ -52,12 +52,16 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     /// One for each token, far apart: both have several holders in the same order.
     const TTLS: [&str; 4] = ["50000000", "60000000", "70000000", "80000000"];
     let is_reentrant = text.contains("ENTRY");
-    let is_semaphore = text.contains("HOLDERS");
-    let name = match (is_reentrant, is_semaphore) {
+    let is_read_write = text.contains("'readers'");
+    let is_semaphore = text.contains("HOLDERS") && !is_read_write;
+    let name = match (is_reentrant, is_semaphore, is_read_write) {
         // Sometimes the one is asked for as the other.
-        _ if rng.chance(20) => rng.pick(&["m", "r", "s"]),
-        (true, _) => "r",
-        (_, true) => "s",
+        _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w"]),
+        (true, _, _) => "r",
+        (_, true, _) => "s",
+        (_, _, true) => "w",
+        // Whoever writes is to others who has a mutex.
+        _ if rng.chance(300) => "w",
         _ => "m",
     };
     let at = rng.between(1, 3) as usize;
@@ -73,7 +77,11 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             format!(
                 "t{at} {ttl} {}{} {ttl} label {channel}",
                 ["b", "f", "b", "f"][at],
-                if is_semaphore { "2" } else { "" },
+                match (is_semaphore, is_read_write) {
+                    (true, _) => "2",
+                    (_, true) => ["r", "r", "", "r"][at],
+                    _ => "",
+                },
                 ttl = TTLS[at],
             )
         })
@@ -94,12 +102,20 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     if is_semaphore {
         keys.push(format!("{{{name}}}:holds"));
     }
+    if is_read_write {
+        keys.extend([format!("{{{name}}}:readers"), format!("{{{name}}}:holds")]);
+    }
     let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
     let manner = rng.pick(&["b", "f", "br", "fr"]);
     let args = match script {
         Script::Acquire => vec![who, ttl, ttl, waiter, manner, "label", ""],
         Script::Reenter => vec![who, ttl, "", "", manner, "", ""],
         Script::Share => vec![who, ttl, ttl, waiter, manner, "label", "2"],
+        Script::ReadWrite => {
+            let wants = rng.pick(&["r", "r", ""]);
+            vec![who, ttl, ttl, waiter, manner, "label", wants]
+        }
+        Script::Downgrade => vec![who, session, "0", rng.pick(&["0", number]), ttl, "told"],
         Script::Renew => {
             let told = rng.pick(&["told", ""]);
             vec![who, session, rng.pick(&["0", number]), ttl, told]
@@ -111,10 +127,11 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         Script::Withdraw => vec![who, session, number],
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), ttl],
         Script::InspectSeveral => vec!["2"],
+        Script::InspectReaders => vec!["r"],
         Script::Inspect | Script::ForceRelease | Script::Read => vec![],
     };
     let commands: &[&str] = match script {
-        Script::Acquire | Script::Reenter | Script::Share => {
+        Script::Acquire | Script::Reenter | Script::Share | Script::ReadWrite => {
             rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]])
         }
         Script::Renew | Script::Release => rng.pick(&[

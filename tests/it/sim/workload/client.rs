@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use edgelock::{Command, Error, Reply};
 
-use super::{Kind, Name};
+use super::{Kind, Name, Role};
 use crate::case::Case;
 use crate::check::{Asking, Hold, Invariant, Watch, log};
 use crate::host::{Settings, SimClient, SimLease, SimLock, within};
@@ -33,10 +33,17 @@ impl Client {
     pub(super) async fn live(self, rounds: u64) {
         for _ in 0..rounds {
             self.sleep(self.long(0, 120)).await;
-            let name = self.case.rng.pick(&self.names);
+            let name = self.case.rng.pick(&self.names).anew(&self.case.rng);
             let (ttl, wait) = (self.pick(&TTLS), self.pick(&WAITS));
             let lock = self.lock(name).wait(wait).ttl(ttl);
-            self.round(Asked { name, lock, wait }).await;
+            let reads = Cell::new(name.reads());
+            self.round(Asked {
+                name,
+                lock,
+                wait,
+                reads,
+            })
+            .await;
         }
     }
 
@@ -123,6 +130,9 @@ impl Client {
         let fence = lease.fence();
         let mut is_known = true;
         for _ in 0..rng.between(1, 3) {
+            if asked.name.kind == Kind::ReadWrite(Role::Writes) && rng.chance(250) {
+                self.downgrade(asked, &lease).await;
+            }
             let held = self.hold(asked, &lease, fence);
             match rng.between(0, 9) {
                 // To the last millisecond.
@@ -177,6 +187,16 @@ impl Client {
                 self.keep(asked, &lease, fence).await;
             }
         }
+    }
+
+    /// Lets others read too. Whoever does not know whether that was done cannot count on writing alone any more.
+    async fn downgrade(&self, asked: &Asked, lease: &SimLease) {
+        let _in_time = self.in_time(Limit::of(lease), "a downgrade");
+        asked.reads.set(true);
+        let patience = self.case.rng.pick(&[Duration::from_millis(20), PATIENT]);
+        let downgraded = within(self.sleep(patience), lease.downgrade()).await;
+        let error = downgraded.and_then(Result::err);
+        self.tell(asked, lease, error.as_ref(), "a downgrade");
     }
 
     /// The lease in another handler, which says how long it is to last, or not.
@@ -291,6 +311,7 @@ impl Client {
             lock: asked.name.name.to_owned(),
             who: self.who(asked, lease),
             fence,
+            reads: asked.reads.get(),
             until: clock + lease.remaining().as_nanos() as u64,
         };
         Held(self.case.clone(), self.case.check.hold(hold))
@@ -361,6 +382,8 @@ pub(super) struct Asked {
     pub(super) name: Name,
     lock: SimLock,
     wait: Duration,
+    /// It is held together with others.
+    reads: Cell<bool>,
 }
 
 /// How long a call may take.

@@ -1,0 +1,12 @@
+-- Shared: who goes before this one: for a writer, whoever came before; for a reader, a writer that did.
+--
+-- provides  ahead
+-- needs     QUEUE WAITER alive_for
+local function ahead()
+  for place = 0, 99 do
+    local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
+    if not waiter or waiter == WAITER then return nil end
+    local reads = ARGV[8] == 'r' and string.find(waiter, '^%S+ %d+ %lr')
+    if not reads and alive_for(waiter) > 0 then return waiter end
+  end
+end

@@ -1,0 +1,8 @@
+-- Shared: readers that are over go, and all of them where the name was freed, or is a writer's: who was told that its place is lost must not find it
+-- again when others read. So whoever is left reads.
+--
+-- provides  is_held
+-- needs     HOLDERS NOW_MS forget says whole
+local over = says('readers') and '(' .. whole(NOW_MS) or '+inf'
+for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', over)) do forget(token) end
+local function is_held() return says(ARGV[2]) or redis.call('ZSCORE', HOLDERS, ARGV[2]) end
