@@ -1,6 +1,7 @@
 //! A name that can be locked.
 
 mod acquire;
+mod options;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +12,8 @@ use crate::drive::{Host, drive};
 use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
-use crate::label;
 use crate::lease::Lease;
-use crate::name::{self, Name};
+use crate::name::Name;
 use crate::operation::{Ask, Claim, Hold, Terms, Until, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
@@ -85,179 +85,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             label: String::new(),
             refused,
         }
-    }
-
-    /// Whether the name and all options are valid. Every call checks that before it sends anything;
-    /// this is for callers that want to know earlier. Sends nothing.
-    ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
-    /// use std::time::Duration;
-    /// use edgelock::native::Client;
-    /// use edgelock::Error;
-    ///
-    /// fn check(client: &Client) -> Result<(), Error> {
-    ///     client.lock("sku:42").ttl(Duration::from_secs(10)).check()
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`], about the first that is invalid.
-    pub fn check(&self) -> Result<(), Error> {
-        self.refused.clone().map_or(Ok(()), Err)
-    }
-
-    /// Applies `set`. The first failure is what the lock's calls then fail with.
-    fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
-        let refused = set(&mut self).err();
-        self.refused = self.refused.or(refused);
-        self
-    }
-
-    /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds.
-    /// Default 10 s.
-    ///
-    /// If a holder dies, the others wait this long. A holder must finish within it, or renew. The
-    /// holder counts on 2 ms and 1 % less, for clocks that differ; a ttl below 4 ms would leave it
-    /// nothing.
-    ///
-    /// A [resumed](Lock::resume) lease is renewed for this ttl only if it was set. Otherwise it is
-    /// renewed for the ttl that the lock was acquired with.
-    ///
-    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the ttl is out
-    /// of that range or has a fraction of a millisecond.
-    #[must_use]
-    pub fn ttl(self, ttl: Duration) -> Self {
-        self.with(|lock| {
-            ttl::check(ttl)?;
-            lock.ttl = Some(ttl);
-            Ok(())
-        })
-    }
-
-    /// How long [`Lock::acquire`] waits at most: for another holder, or for a bridge or a Redis
-    /// that is away. Default 5 s. Zero means try once, as [`Lock::try_acquire`] does.
-    ///
-    /// It bounds when requests are sent, not when they are answered, so a short wait still gets a
-    /// free lock. An acquisition lasts at most as long as its wait, or as [`Lock::try_acquire`] may
-    /// take if that is longer, and one [`request_timeout`](crate::Client::request_timeout) more.
-    ///
-    /// Others may overtake a waiter that cannot listen. If it is the first in the queue, they do so
-    /// for 2 s at most; then a release keeps the lock for it, for as long as it counts as alive.
-    #[must_use]
-    pub const fn wait(mut self, wait: Duration) -> Self {
-        self.wait = wait;
-        self
-    }
-
-    /// How many requests one acquisition may send. When they are used up, it gives up as when its
-    /// wait is over. Default 40; the smallest edge plans allow a handler 50. 0 counts as 1.
-    ///
-    /// Repeats of lost requests count, and so do listening and leaving the queue. With fewer than 4
-    /// an acquisition does not queue.
-    ///
-    /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its
-    /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for 5
-    /// minutes at most, and a longer wait needs more.
-    #[must_use]
-    pub const fn max_requests(mut self, requests: u32) -> Self {
-        self.max_requests = requests;
-        self
-    }
-
-    /// Whether acquisitions are granted in order of arrival, even when the lock is free. Default
-    /// off: a newcomer may take a lock that is free for an instant ahead of waiters, which raises
-    /// throughput.
-    ///
-    /// A waiter that dies delays the others for as long as it counts as alive. That is its ttl, but
-    /// at least 1 s and at most 10 s. The order holds only among callers that set this option.
-    ///
-    /// For [readers](crate::ReadWrite::read) it is on by default, and means: not ahead of a writer
-    /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
-    #[must_use]
-    pub const fn fair(mut self, on: bool) -> Self {
-        self.fair = on;
-        self
-    }
-
-    /// For how long [`Lock::run`] renews the lock at most, so that stuck work does not keep others
-    /// out for ever. Default 15 minutes, or the ttl if that is longer.
-    #[must_use]
-    pub const fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.max_hold = Some(max_hold);
-        self
-    }
-
-    /// A list that gets an element whenever the lock becomes free and is handed to nobody. Other
-    /// programs' waiters can block on it. Those of python-redis-lock do: its lock `sku:42` is the
-    /// key `lock:sku:42`, and its waiters block on `lock-signal:sku:42`.
-    ///
-    /// Whoever ends a hold through this `Lock` feeds the list: by a release, a commit or a forced
-    /// release. Redis does not feed it when a holder dies.
-    ///
-    /// `key` is the list's whole key, without the client's prefix. Whatever is stored there is
-    /// replaced. On a cluster it must have the lock's hash tag. The option is not called `signal`,
-    /// since that is an `AbortSignal` in JavaScript.
-    ///
-    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the key is
-    /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). They
-    /// also do for a reentrant lock, a semaphore, a read/write lock, and a lock behind several
-    /// bridges.
-    #[must_use]
-    pub fn signal_list(self, key: impl Into<String>) -> Self {
-        let list = key.into();
-        self.with(|lock| {
-            if list.is_empty() || list == lock.name.key() {
-                return Err(Error::InvalidArgument(
-                    "a signal list is a key of its own".into(),
-                ));
-            }
-            if name::is_companion(&list) {
-                return Err(Error::InvalidArgument(
-                    "a signal list is no companion key of a lock".into(),
-                ));
-            }
-            lock.kind.set_signal_list(list)
-        })
-    }
-
-    /// How many replicas of Redis must have the lock, and `within` what time, before it counts as
-    /// held. Such a lock survives the loss of the primary if one of these replicas takes over.
-    /// Default none: Redis answers before it replicates.
-    ///
-    /// Each acquisition, renewal and [`exec`](Lease::exec) waits for the replicas in the same
-    /// request (`WAIT`). If fewer acknowledge, it fails with [`Error::NotReplicated`].
-    ///
-    /// The request may last that much longer, and its reply must come within the ttl. A waiter that
-    /// is handed the lock sends one more request. The bridge must support Upstash's `/pipeline`.
-    ///
-    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if `count` is 0 or
-    /// `within` is not from 1 ms to 60 s. They also do for a [quorum](crate::Client::quorum), whose
-    /// servers stand in for each other.
-    #[must_use]
-    pub fn wait_for_replicas(self, count: u32, within: Duration) -> Self {
-        self.with(|lock| {
-            lock.kind.check_replicas()?;
-            lock.replicas = Some(Replicas::new(count, within)?);
-            Ok(())
-        })
-    }
-
-    /// What others learn about the holder, by [`Lock::inspect`] and by [`Error::Held`] ("held by
-    /// …"). Up to 128 bytes. Default empty, which means none. Everybody who may ask for the lock
-    /// can read it, so put no secret in it.
-    ///
-    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is longer, or
-    /// if the lock is reentrant: that one shows its owner.
-    #[must_use]
-    pub fn label(self, label: &str) -> Self {
-        self.with(|lock| {
-            lock.kind.check_label()?;
-            lock.label = label::stored(label)?;
-            Ok(())
-        })
     }
 
     pub(crate) fn runtime(&self) -> &R {
