@@ -139,6 +139,7 @@ pub(crate) fn inspection(inspection: &Inspection) -> Object {
     Plain::default()
         .with("holders", holders)
         .with("free", perhaps_number(inspection.free))
+        .with("isRead", inspection.is_read)
         .with("fence", perhaps_number(inspection.fence))
         .with("waiters", inspection.waiters as f64)
         .with(

@@ -49,6 +49,11 @@ impl Lease {
         Ok(self.0.write(Writes::Renew(ttl), nothing))
     }
 
+    /// Goes on as a reader, of a writer's lease.
+    pub fn downgrade(&self) -> Steps {
+        self.0.write(Writes::Downgrade, nothing)
+    }
+
     /// Runs commands if the lease is still held, and renews it: their replies.
     pub fn exec(&self, list: &Array) -> Steps {
         self.0.write(Writes::Exec(commands(list)), all)

@@ -144,6 +144,26 @@ impl Client {
         Lock::new(lock, ttl_ms, patience.as_ref())
     }
 
+    /// The read/write lock called `name`, to read or to write.
+    ///
+    /// # Errors
+    /// As for a lock.
+    #[wasm_bindgen(js_name = readWrite)]
+    pub fn read_write(
+        &self,
+        name: &str,
+        reads: bool,
+        ttl_ms: Option<f64>,
+        patience: Option<LockConfig>,
+    ) -> Result<Lock, JsValue> {
+        let read_write = self.0.read_write(name);
+        let lock = match reads {
+            true => read_write.read(),
+            false => read_write.write(),
+        };
+        Lock::new(lock, ttl_ms, patience.as_ref())
+    }
+
     /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives, if that is not one place for all.
     pub fn read(&self, reads: &Array, shard_of: Option<String>) -> Steps {
         let client = match shard_of {

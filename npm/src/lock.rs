@@ -60,7 +60,9 @@ impl Lock {
             if let (Some(count), Some(ms)) = (patience.replicas(), patience.replicas_within_ms()) {
                 lock = lock.wait_for_replicas(count, duration(ms)?);
             }
-            lock = lock.fair(patience.fair().unwrap_or(false));
+            if let Some(fair) = patience.fair() {
+                lock = lock.fair(fair);
+            }
             lock.check().map(|()| lock)
         };
         build().map(Self).map_err(|error| failure(&error))

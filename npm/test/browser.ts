@@ -6,11 +6,12 @@ import { group } from "./group.js";
 import { type Bridge, run } from "./harness.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
+import { readWrites } from "./read_write.js";
 import { semaphores } from "./semaphore.js";
 import { waiting } from "./waiting.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, semaphores, javascript, fetches, limits, waiting, group], print, deadlines);
+    return run(bridge, [contract, semaphores, readWrites, javascript, fetches, limits, waiting, group], print, deadlines);
   },
 });

@@ -19,6 +19,7 @@ const kinds = (client: Client, owner: string): Lock[] => [
   client.lock("c", { signalList: "signal" }),
   client.reentrant("d", owner),
   client.semaphore("e", 1),
+  client.readWrite("f").write(),
 ];
 
 export const contract: Suite = {
@@ -419,7 +420,7 @@ export const contract: Suite = {
 
   async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
     const lock = stack.lock("a");
-    equal(await lock.inspect(), { holder: null, holders: [], free: null, fence: null, waiters: 0, quarantineRemaining: null });
+    equal(await lock.inspect(), { holder: null, holders: [], free: null, isRead: false, fence: null, waiters: 0, quarantineRemaining: null });
     const lease = await take(lock);
     const { holder, fence } = await lock.inspect();
     check(holder !== null && holder.remaining !== null && holder.remaining > 5_000, "it is held");

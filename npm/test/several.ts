@@ -59,6 +59,7 @@ const tests: Record<string, () => Promise<void>> = {
     await fails("invalid_argument", client.lock("a").tryAcquireAndRead(read));
     await fails("invalid_argument", async () => client.reentrant("a", "owner").acquire());
     await fails("invalid_argument", async () => client.semaphore("a", 2).acquire());
+    await fails("invalid_argument", async () => client.readWrite("a").read().acquire());
     for (const quorum of [[], [dead, dead], "odd", [7]]) {
       await fails("invalid_argument", async () => new Client({ quorum: quorum as never }).lock("a").tryAcquire());
     }

@@ -6,7 +6,7 @@ import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
 import { instance, Revivable } from "./instance.js";
-import { Lock, type LockOptions, type Maker, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+import { Lock, type LockOptions, type Maker, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
 import type { RawClient, RawLockConfig, RawBridgeConfig, RawSettings, Reply } from "./raw.js";
 
 /** What a `fetch` of the caller's own is called with. */
@@ -222,6 +222,23 @@ export class Client {
   }
 
   /**
+   * A lock called `name` that many can have to read, or one to write: two locks, each with
+   * everything that locks have. The writer is the holder of the {@link Client.lock} of that name.
+   * Sends nothing.
+   */
+  readWrite(name: string): ReadWrite {
+    text(name, "a lock's name");
+    return ReadWrite.of((reads, options) => this.#readWrite(name, reads, options));
+  }
+
+  #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
+    const { ttl, patience } = checked(options, OF_A_READ_WRITE, "a read/write lock");
+    const raw = new Revivable(() => this.#raw.get().value.readWrite(name, reads, ttl, patience));
+    const maker = this.#maker(name, (options) => this.#readWrite(name, reads, options));
+    return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: !reads });
+  }
+
+  /**
    * Runs commands that only read, together and without a lock, in one request. The replies may be
    * out of date when they arrive.
    */
@@ -247,6 +264,39 @@ export class Client {
   }
 }
 
+/** A name that one may have to write, or many to read. Made by {@link Client.readWrite}. */
+export class ReadWrite {
+  readonly #make: (reads: boolean, options: ReadWriteOptions) => Lock;
+
+  private constructor(make: (reads: boolean, options: ReadWriteOptions) => Lock) {
+    this.#make = make;
+  }
+
+  /** @internal */
+  static of(make: (reads: boolean, options: ReadWriteOptions) => Lock): ReadWrite {
+    return new ReadWrite(make);
+  }
+
+  /**
+   * The lock to read under. Many can hold it at once, and no writer then. Each reader has a lease of
+   * its own. A reader that comes while a writer waits, waits behind it, unless it says `fair: false`.
+   * `inspect` lists the readers; `forceRelease` frees the name of all. It has no turns for a
+   * `GroupCommit`.
+   */
+  read(options: ReadWriteOptions = {}): Lock {
+    return this.#make(true, options);
+  }
+
+  /**
+   * The lock to write under. One can hold it, and nobody else then. A release hands it to the next
+   * writer, or to all readers up to the next writer at once. {@link Lease.downgrade} makes a reader
+   * of a writer.
+   */
+  write(options: ReadWriteOptions = {}): Lock {
+    return this.#make(false, options);
+  }
+}
+
 const SETTINGS: Names<ClientSettings> = {
   prefix: 1,
   requestTimeout: 1,
@@ -266,6 +316,7 @@ const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQ
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
 const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
+const OF_A_READ_WRITE: Names<ReadWriteOptions> = OF_A_SEMAPHORE;
 const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };

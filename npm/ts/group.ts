@@ -122,7 +122,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options, "a call");
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
-    if (!lock.home.hasTurns) throw invalidArgument("a semaphore has no turns that callers could share: others decide at the same time");
+    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, and a lock to read under, has no turns that callers could share: others decide at the same time");
     const reads = said(this.#section.reads(item), "reads");
     // One's bad reads must not fail the others.
     lock.home.check(toRaw(reads));

@@ -191,6 +191,20 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
+   * Makes a reader of a {@link ReadWrite}'s writer. No other writer gets the lock in between, and
+   * from then on readers may join. It is the same lease, with its token and its fence, and it is
+   * renewed. There is no way up: release, and acquire to write. Of any other lease this is
+   * `invalid_argument`, and nothing is sent. If the error `isOutcomeUnknown`, the lease may be a
+   * reader's from now on; call it again.
+   */
+  async downgrade(options: CallOptions = {}): Promise<void> {
+    const signal = signalOf(options, "a call");
+    await this.#call(() => this.#drive(() => this.#raw.downgrade(), signal));
+    this.#hasDeadline = true;
+    this.#watch();
+  }
+
+  /**
    * Runs commands if the lease is still held, and renews it, in one request. They are applied
    * exactly once, or not at all; only an error that `isOutcomeUnknown` leaves that open. After a
    * {@link NotReplicatedError} they were applied.

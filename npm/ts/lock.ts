@@ -78,6 +78,13 @@ export interface LockOptions {
 export type SemaphoreOptions = Omit<LockOptions, "signalList">;
 
 /**
+ * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it has
+ * no signal list. A reader is `fair` by default: it waits behind a writer that came before. With
+ * `fair: false` it goes ahead of that.
+ */
+export type ReadWriteOptions = Omit<LockOptions, "signalList">;
+
+/**
  * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
  * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.
  */

@@ -9,6 +9,7 @@ export {
   type FetchResponse,
   type QuorumOptions,
   type ReadOptions,
+  ReadWrite,
   type ShardOptions,
   type UpstashOptions,
   type WebdisOptions,
@@ -37,5 +38,5 @@ export {
 export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
 export { type KeepAliveOptions, type RunOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
-export { Lock, type LockOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+export { Lock, type LockOptions, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
 export type { Holder, Inspection, Reply } from "./raw.js";

@@ -14,13 +14,13 @@ export type Reply = null | number | string | Uint8Array | { readonly error: stri
 /** The state of a lock at one instant. */
 export interface Inspection {
   /**
-   * The holder, if the lock is held. For a semaphore, the first of `holders`. Printing it, or
+   * The holder, if the lock is held. If several hold it, the first of `holders`. Printing it, or
    * making it JSON, does not show its token.
    */
   readonly holder: Holder | null;
   /**
-   * All holders. For a semaphore, in the order in which their permits end; for any other lock, one
-   * at most.
+   * All holders. For a semaphore, and for a read/write lock that is read, in the order in which they
+   * end; for any other lock, one at most.
    */
   readonly holders: readonly Holder[];
   /**
@@ -28,6 +28,8 @@ export interface Inspection {
    * other lock.
    */
   readonly free: number | null;
+  /** Of a read/write lock: whether those who hold it are readers. `false` of any other lock. */
+  readonly isRead: boolean;
   /** The last fence that was issued, unless that was over a week ago. */
   readonly fence: number | null;
   /** How many waiters are in the queue. Those that died a short while ago may be among them. */
@@ -89,6 +91,7 @@ export interface RawClient {
   lock(name: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
   semaphore(name: string, permits: number, ttlMs?: number, patience?: RawLockConfig): RawLock;
+  readWrite(name: string, reads: boolean, ttlMs?: number, patience?: RawLockConfig): RawLock;
   read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
 }
 
@@ -128,6 +131,7 @@ export interface RawLease {
   readonly token: string;
   readonly remaining: number;
   renew(ttlMs?: number): RawSteps<void>;
+  downgrade(): RawSteps<void>;
   exec(commands: RawCommands): RawSteps<Reply[]>;
   commit(commands: RawCommands): RawSteps<Reply[]>;
   release(): RawSteps<void>;

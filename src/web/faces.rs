@@ -126,6 +126,8 @@ pub struct Held {
 pub enum Writes {
     /// [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
     Renew(Option<Duration>),
+    /// [`Lease::downgrade`](crate::Lease::downgrade).
+    Downgrade,
     /// [`Lease::exec`](crate::Lease::exec).
     Exec(Vec<Command>),
     /// [`Lease::commit`](crate::Lease::commit).
@@ -166,6 +168,7 @@ impl Held {
         let write = match writes {
             Writes::Renew(Some(ttl)) => Write::renew_for(hold, ttl),
             Writes::Renew(None) => Write::renew(hold),
+            Writes::Downgrade => Write::downgrade(hold),
             Writes::Exec(commands) => Write::exec(hold, commands),
             Writes::Commit(commands) => Write::commit(hold, commands),
             Writes::Release => Write::release(hold),
