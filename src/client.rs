@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::name::Name;
+use crate::once::Once;
 use crate::read::read;
 use crate::runtime::Runtime;
 use crate::topology::{Layout, Topology};
@@ -186,6 +187,19 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// lock wait for the writer and for readers, and both wait for them.
     pub fn read_write(&self, name: &str) -> ReadWrite<T, R> {
         ReadWrite::new(self.clone(), name)
+    }
+
+    /// Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
+    /// nothing.
+    ///
+    /// The key is the name of a mutex, which whoever does the work holds; the result is kept beside
+    /// it, in `{key}:result`. Give it a name of its own: a [lock](Client::lock) of the same name,
+    /// taken inside the work, would wait for the work.
+    ///
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the key cannot be a
+    /// name, or this is a [quorum](Client::quorum).
+    pub fn once(&self, key: &str) -> Once<T, R> {
+        Once::new(self.lock_of(key, Kind::once(), Ok(())))
     }
 
     /// Runs commands that only read, together and without a lock, in one request. The replies may

@@ -87,6 +87,39 @@ pub enum Error {
         acknowledged: u32,
     },
 
+    /// The key of [`crate::Once`] was used for something else: what was executed under it, or is
+    /// being executed, has another [fingerprint](crate::Once::fingerprint). Nothing was executed.
+    #[error("{} was used for something else: its fingerprint differs", Named(lock))]
+    FingerprintMismatch {
+        /// The key.
+        lock: String,
+    },
+
+    /// The result of the work of [`crate::Once::run`] is larger than [`crate::Once::max_bytes`]. The
+    /// work was done, and its result is not kept: the next call does it again.
+    #[error("the result of {} has {bytes} bytes, and may have {most}", Named(lock))]
+    #[non_exhaustive]
+    ResultTooLarge {
+        /// The key.
+        lock: String,
+        /// How large it is, as it would be stored.
+        bytes: usize,
+        /// How large it may be.
+        most: usize,
+    },
+
+    /// The result of the work of [`crate::Once::run`] cannot be written as JSON: the work was done,
+    /// and its result is not kept. Or the kept result cannot be read as what the caller asks for, as
+    /// after a new version of a program: nothing was executed.
+    #[error("the result of {} cannot be converted: {message}", Named(lock))]
+    #[non_exhaustive]
+    ResultUnreadable {
+        /// The key.
+        lock: String,
+        /// Why.
+        message: String,
+    },
+
     /// This token no longer has the lock: the lease ran out, was released by force, or Redis lost
     /// it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
     #[error(
@@ -238,6 +271,9 @@ impl Error {
             Self::Held { .. } => "held",
             Self::Quarantined { .. } => "quarantined",
             Self::NotReplicated { .. } => "not_replicated",
+            Self::FingerprintMismatch { .. } => "fingerprint_mismatch",
+            Self::ResultTooLarge { .. } => "result_too_large",
+            Self::ResultUnreadable { .. } => "result_unreadable",
             Self::Lost { .. } => "lost",
             Self::Expired { .. } => "expired",
             Self::MaxHoldExceeded { .. } => "max_hold_exceeded",
@@ -268,6 +304,9 @@ impl Error {
             Self::Held { lock, .. }
             | Self::Quarantined { lock, .. }
             | Self::NotReplicated { lock, .. }
+            | Self::FingerprintMismatch { lock }
+            | Self::ResultTooLarge { lock, .. }
+            | Self::ResultUnreadable { lock, .. }
             | Self::Lost { lock }
             | Self::Expired { lock }
             | Self::MaxHoldExceeded { lock }

@@ -41,6 +41,13 @@ pub enum EventKind<'a> {
         /// How many requests were sent for it, including the one that leaves the queue.
         requests: u32,
     },
+    /// What the lock was wanted for was [executed once](crate::Once) already: its result was given in place of the lock.
+    Replayed {
+        /// From the call to the result.
+        waited: Duration,
+        /// What was sent for it.
+        requests: u32,
+    },
     /// The lease has its full ttl again.
     Renewed {
         /// How long the request took.
@@ -84,6 +91,7 @@ impl EventKind<'_> {
             Self::Contended { .. } => "contended",
             Self::Acquired { .. } => "acquired",
             Self::GaveUp { .. } => "gave_up",
+            Self::Replayed { .. } => "replayed",
             Self::Renewed { .. } => "renewed",
             Self::Lost { .. } => "lost",
             Self::Released { .. } => "released",

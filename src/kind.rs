@@ -5,6 +5,7 @@
 
 mod lua;
 mod mutex;
+mod once;
 mod quorum;
 mod read_write;
 mod reentrant;
@@ -116,6 +117,11 @@ impl Kind {
         }
     }
 
+    /// A lock that nobody gets any more once the result of its work is kept.
+    pub(crate) const fn once() -> Self {
+        Self::of(&once::ROW)
+    }
+
     const fn of(row: &'static Row) -> Self {
         Self {
             row,
@@ -204,6 +210,11 @@ impl Kind {
         // In each script, so that a cluster on which they do not share a slot refuses the first.
         keys.extend(self.signal_list.clone());
         keys
+    }
+
+    /// Where the result of work that is executed once is kept.
+    pub(crate) fn kept(name: &Name) -> String {
+        once::kept(name)
     }
 
     /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.

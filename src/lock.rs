@@ -49,16 +49,16 @@ use crate::ttl;
 pub struct Lock<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
-    name: Name,
+    pub(crate) name: Name,
     kind: Kind,
     /// `None` unless it was set.
     ttl: Option<Duration>,
     wait: Duration,
     max_requests: u32,
     fair: bool,
-    max_hold: Option<Duration>,
+    pub(crate) max_hold: Option<Duration>,
     replicas: Option<Replicas>,
-    label: String,
+    pub(crate) label: String,
     /// The first invalid option. Every call that would send something fails with it instead.
     refused: Option<Error>,
 }
@@ -91,7 +91,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self.host.runtime
     }
 
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
     pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
         &self.host
     }

@@ -7,7 +7,9 @@ use crate::error::Error;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 6] = ["alive", "fence", "hold", "holds", "queue", "readers"];
+const SUFFIXES: [&str; 7] = [
+    "alive", "fence", "hold", "holds", "queue", "readers", "result",
+];
 const SUFFIXES_OF: [&str; 4] = ["entry", "gone", "receipt", "wake"];
 
 /// The Redis key of a lock, checked. Shared by all that are about it.
@@ -39,7 +41,7 @@ impl Name {
         }
         if is_companion(&key) {
             return Err(Error::InvalidArgument(
-                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:readers`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending".into(),
+                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:readers`, `:result`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending".into(),
             ));
         }
         let tag = hash_tag(&key);
@@ -152,6 +154,7 @@ mod tests {
             "{7}:hold",
             "{7}:holds",
             "{7}:readers",
+            "{7}:result",
             "{7}:receipt:x",
             "{7}:gone:",
             "{7}:entry:AAAAAAAAAAAAAAAAAAAAAA",

@@ -32,6 +32,8 @@ pub type Lock = crate::Lock<Http, Tokio>;
 pub type ReadWrite = crate::ReadWrite<Http, Tokio>;
 /// Its leases.
 pub type Lease = crate::Lease<Http, Tokio>;
+/// What it executes once.
+pub type Once = crate::Once<Http, Tokio>;
 
 /// A client of `bridge`. Await its calls in a tokio runtime, of one thread or of several.
 ///

@@ -28,7 +28,7 @@ use crate::runtime::{Instant, Surroundings};
 use crate::topology::Topology;
 use crate::transport::{Request, Response, TransportError};
 
-pub(crate) use acquire::{Acquire, AcquireOptions, Granted, TryAcquire};
+pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
 pub(crate) use deadline::{deadline, drift};

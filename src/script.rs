@@ -2,11 +2,13 @@
 
 mod call;
 mod inspection;
+mod kept;
 mod outcome;
 mod reads;
 mod waiter;
 
 pub(crate) use call::{Call, RECEIPT_LIFE, Subject, Write};
+pub(crate) use kept::{keeping, mark};
 pub(crate) use outcome::{
     Acquired, Contended, Outcome, Renewed, ScriptReply, is_error_of_redis, is_unknown_script,
     verdict,

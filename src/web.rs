@@ -84,6 +84,8 @@ pub type Client = crate::Client<Fetch, Host>;
 pub type Lock = crate::Lock<Fetch, Host>;
 /// Its leases.
 pub type Lease = crate::Lease<Fetch, Host>;
+/// What it executes once.
+pub type Once = crate::Once<Fetch, Host>;
 
 /// A client for the host that this runs on.
 pub fn client(bridge: Bridge) -> Client {

@@ -10,12 +10,12 @@ use super::{Refusals, Row, Waking, quorum};
 pub(super) const STORAGE: &str = part!("mutex/storage.lua");
 const EXTEND: &str = part!("mutex/extend.lua");
 const HAND_OVER: &str = part!("mutex/hand_over.lua");
-const ACQUIRE: &str = part!("mutex/acquire.lua");
+pub(super) const ACQUIRE: &str = part!("mutex/acquire.lua");
 const SIGNAL: &str = part!("mutex/signal.lua");
 
-// What is the same with a signal list, and some of it where several servers have the lock.
+// What is the same with a signal list, and some of it where several servers have the lock, or a result is kept beside it.
 const ACQUIRING: &[&str] = &[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, ACQUIRE];
-const INSPECTING: &[&str] = &[KEYS, RESP, STORAGE, ALONE, INSPECT];
+pub(super) const INSPECTING: &[&str] = &[KEYS, RESP, STORAGE, ALONE, INSPECT];
 #[rustfmt::skip]
 pub(super) const RENEWING: &[&str] = &[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW];
 pub(super) const FORCING: &[&str] = &[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, FORCE_RELEASE];

@@ -6,8 +6,9 @@ use super::*;
 use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
-static KINDS: [(&str, &Row); 6] = [
+static KINDS: [(&str, &Row); 7] = [
     ("mutex", &mutex::ROW),
+    ("once", &once::ROW),
     ("quorum", &quorum::ROW),
     ("reader", &read_write::READER),
     ("reentrant", &reentrant::ROW),

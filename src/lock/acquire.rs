@@ -223,7 +223,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self.granted(granted))
     }
 
-    fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
+    pub(crate) fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
         let (hold, replies) = granted.into_hold();
         (Lease::new(self.host.clone(), hold), replies)
     }

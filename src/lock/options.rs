@@ -35,7 +35,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// Applies `set`. The first failure is what the lock's calls then fail with.
-    fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
         let refused = set(&mut self).err();
         self.refused = self.refused.or(refused);
         self

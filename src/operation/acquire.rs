@@ -42,6 +42,25 @@ impl Granted {
     }
 }
 
+/// What an acquisition came to.
+pub(crate) enum Taken {
+    Lock(Box<Granted>),
+    /// What the lock is wanted for was executed before, and this is what is kept of it.
+    Result(String),
+}
+
+impl Taken {
+    fn lock(self) -> Result<Granted, Error> {
+        match self {
+            Self::Lock(granted) => Ok(*granted),
+            Self::Result(_) => Err(NOTHING_KEPT),
+        }
+    }
+}
+
+/// Of a lock beside which no result is kept.
+const NOTHING_KEPT: Error = Error::unexpected("a result in place of a lock");
+
 /// Takes a lock, or waits for it as its patience has it.
 pub(crate) struct Acquire {
     candidate: Candidate,
@@ -71,7 +90,7 @@ impl Acquire {
         }
     }
 
-    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Granted, Error>> {
+    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
         match &mut self.phase {
             Phase::Asking(asking) => {
                 let asked = asking.on(&mut self.candidate, cx, input)?;
@@ -81,14 +100,26 @@ impl Acquire {
         }
     }
 
+    /// Leaves nothing behind of what came to no lock.
+    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
+        let outcome = self.next(cx, input)?;
+        match &outcome {
+            Ok(Taken::Lock(_)) => {}
+            Ok(Taken::Result(_)) => self.candidate.is_served(cx),
+            Err(_) => self.candidate.give_up(cx),
+        }
+        Some(outcome)
+    }
+
     /// The first time with all that an acquisition without a wait has: a wait is for another holder, not for the way to the bridge.
     fn first_answer(
         &mut self,
         cx: &mut Cx<'_>,
         asked: Result<AskOutcome, Error>,
-    ) -> Option<Result<Granted, Error>> {
+    ) -> Option<Result<Taken, Error>> {
         let last = match asked {
-            Ok(AskOutcome::Granted(granted)) => return Some(Ok(*granted)),
+            Ok(AskOutcome::Granted(granted)) => return Some(Ok(Taken::Lock(granted))),
+            Ok(AskOutcome::Kept(result)) => return Some(Ok(Taken::Result(result))),
             Ok(AskOutcome::Held(found)) => Ok(found),
             Err(error) => Err(error),
         };
@@ -111,15 +142,27 @@ impl Operation for Acquire {
     type Outcome = Result<Granted, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Granted, Error>> {
-        let outcome = self.next(cx, input)?;
-        if outcome.is_err() {
-            self.candidate.give_up(cx);
-        }
-        Some(outcome)
+        let outcome = self.take(cx, input)?;
+        Some(outcome.and_then(Taken::lock))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
         self.candidate.give_up(cx);
+    }
+}
+
+/// As [`Acquire`], for work that is executed once: comes to the lock, or to the result.
+pub(crate) struct AcquireOnce(pub(crate) Acquire);
+
+impl Operation for AcquireOnce {
+    type Outcome = Result<Taken, Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
+        self.0.take(cx, input)
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        self.0.cancel(cx);
     }
 }
 
@@ -149,6 +192,7 @@ impl Operation for TryAcquire {
                 self.candidate.give_up(cx);
                 Ok(Err(found.contended.replies))
             }
+            Ok(AskOutcome::Kept(_)) => Err(NOTHING_KEPT),
             Err(error) => {
                 self.candidate.give_up(cx);
                 Err(error)

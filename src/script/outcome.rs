@@ -28,6 +28,10 @@ pub(crate) enum Acquired {
     Held(Contended),
     /// This server has no say yet, for so long.
     Quarantined(Duration),
+    /// It was executed before, and this is what is kept of it.
+    Kept(String),
+    /// Something else was executed under the same key, or is being.
+    Mismatch,
     /// The token had ended before; only a straggler gets to hear this.
     Gone,
 }
@@ -63,13 +67,23 @@ impl Outcome for Acquired {
                     replies: results.first().map_or_else(|| Ok(Vec::new()), results_of)?,
                 }))
             }
+            (2, [kept]) => kept_of(kept).map(Self::Kept),
             (-1, []) => Ok(Self::Gone),
+            (-3, []) => Ok(Self::Mismatch),
             (-2, [left]) => Ok(Self::Quarantined(
                 left.as_i64().and_then(duration).ok_or(SHAPE)?,
             )),
             _ => Err(SHAPE),
         }
     }
+}
+
+/// The text that is kept.
+fn kept_of(reply: &Reply) -> Result<String, Error> {
+    let Ok([Reply::Bytes(kept)]) = <[Reply; 1]>::try_from(results_of(reply)?) else {
+        return Err(SHAPE);
+    };
+    String::from_utf8(kept).map_err(|_| SHAPE)
 }
 
 /// The replies of the commands.

@@ -12,7 +12,10 @@ use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::operation::{BeginKeeping, Completed, EndKeeping, Granted, Hold, Keep, Why, Write};
+use crate::once::Once;
+use crate::operation::{
+    BeginKeeping, Completed, EndKeeping, Granted, Hold, Keep, Taken, Why, Write,
+};
 use crate::read::reading;
 use crate::runtime::{Instant, Runtime};
 use crate::script::Inspection;
@@ -99,6 +102,36 @@ impl Lock<Fetch, Host> {
         let hold = self.resumed(token)?.into();
         let place = self.host().clone();
         Ok(Held { place, hold })
+    }
+}
+
+impl Once<Fetch, Host> {
+    /// What comes before the work: the lease under which it is to be done, or else the text that is kept of it.
+    pub fn begin_steps(
+        &self,
+        told: impl FnOnce(Result<Result<Held, String>, Error>) -> Told + 'static,
+    ) -> Steps {
+        let place = self.lock().host().clone();
+        Steps::new(self.lock().host(), self.beginning(), |begun| {
+            told(begun.flatten().map(|taken| match taken {
+                Taken::Lock(granted) => Ok(Held::by(place, *granted).0),
+                Taken::Result(kept) => Err(kept),
+            }))
+        })
+    }
+
+    /// What comes behind the work: stores `result`, and gives the lease back.
+    ///
+    /// # Errors
+    /// [`Error::ResultTooLarge`].
+    pub fn store(
+        &self,
+        held: &Held,
+        result: &str,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+    ) -> Result<Steps, Error> {
+        let store = self.storing(result)?;
+        Ok(held.write(Writes::Commit(vec![store]), told))
     }
 }
 

@@ -97,7 +97,9 @@ fn only_script_knows_redis() {
 
 #[test]
 fn only_bridge_knows_json_and_http() {
-    only(&["bridge"], &["json::", "serde", "Bearer", "401"]);
+    // And what its caller's values are kept as.
+    only(&["bridge", "once.rs"], &["json::", "serde"]);
+    only(&["bridge"], &["Bearer", "401"]);
     // Where the host reads it for `bridge`.
     only(&["web/json"], &["JSON.parse", "stringify"]);
 }
@@ -267,6 +269,11 @@ fn a_native_user_may_use_threads() {
         is_send(&lease.commit(&[]));
         is_send(&lease.release());
     }
+    fn work_too(once: &edgelock::Once<Http, Tokio>) {
+        is_send(&once.run(async |lease| lease.renew().await.map(|()| 7)));
+    }
+    let _ = work_too;
+    is_sync::<edgelock::Once<Http, Tokio>>();
     let _ = futures_too;
     struct Nothing;
     impl Section for Nothing {

@@ -21,6 +21,7 @@ mod lost;
 mod misuse;
 mod names;
 mod neighbours;
+mod once;
 mod outcomes;
 mod push;
 mod quorum;

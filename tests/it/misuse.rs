@@ -119,7 +119,7 @@ fn offline() -> TestClient {
 fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     let client = offline();
     let long = "n".repeat(513);
-    let belongs = "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:readers`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
+    let belongs = "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:readers`, `:result`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
     let braces = "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
     let outside = "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
     for (name, what) in [

@@ -6,7 +6,7 @@ use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
 /// What companions are made of, and what makes them.
-const PARTS: [&str; 17] = [
+const PARTS: [&str; 18] = [
     "{",
     "}",
     "{a}",
@@ -19,6 +19,7 @@ const PARTS: [&str; 17] = [
     ":hold",
     ":holds",
     ":readers",
+    ":result",
     ":receipt",
     ":gone",
     ":entry:AAAAAAAAAAAAAAAAAAAAAA",
@@ -55,6 +56,13 @@ fn no_key_of_a_lock_is_that_of_another() {
                     assert_eq!(*owner, name, "both have {key:?}");
                 }
             }
+            let once = client.once(rest);
+            if once.check().is_ok() {
+                for key in noted.keys_of_once(once).await {
+                    let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
+                    assert_eq!(*owner, name, "both have {key:?}");
+                }
+            }
         }
         assert!(accepted > 1_000, "{accepted}");
     });
@@ -70,6 +78,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             "job:{7}:hold",
             "job:{7}:holds",
             "job:{7}:readers",
+            "job:{7}:result",
             "job:{7}:receipt:x",
             "job:{7}:gone:x",
             "job:{7}:entry:x",

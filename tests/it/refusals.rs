@@ -118,6 +118,26 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
 }
 
 #[test]
+fn a_redis_that_is_full_keeps_no_result_and_gives_the_lock_back() {
+    run(async {
+        let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+        let (_bridge, client) = before(&redis);
+        let once = client.once("a");
+        let work = once.run(async |_| {
+            let _: () = redis.ask("CONFIG SET maxmemory 1");
+            Ok::<_, Error>(7)
+        });
+        let full = work.await.expect_err("nothing is stored");
+        assert!(full.to_string().contains("OOM"), "{full}");
+        assert_eq!(full.code(), "command_failed");
+        assert!(!redis.ask::<bool>("EXISTS a {a}:result"));
+        let _: () = redis.ask("CONFIG SET maxmemory 0");
+        let again = once.run(async |_| Ok::<_, Error>(8)).await.unwrap();
+        assert_eq!(again, edgelock::OnceOutcome::Executed(8));
+    });
+}
+
+#[test]
 fn a_redis_that_cannot_save_refuses() {
     run(async {
         let redis = RedisServer::start(&[]);

@@ -18,7 +18,17 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
         let redis = RedisServer::start(&["--cluster-enabled", "yes"]);
         let (client, noted) = noting();
         let mut locks = 0;
+        let slots = |keys: &BTreeSet<String>| -> BTreeSet<u16> {
+            (keys.iter())
+                .map(|key| redis.try_ask(&["CLUSTER", "KEYSLOT", key]).unwrap())
+                .collect()
+        };
         for name in names(&PARTS).take(300) {
+            let once = client.once(&name);
+            if once.check().is_ok() {
+                let keys = noted.keys_of_once(once).await.into_iter().collect();
+                assert_eq!(slots(&keys).len(), 1, "{name:?}: {keys:?}");
+            }
             for lock in [
                 client.lock(&name),
                 client.reentrant(&name, "me"),
@@ -34,10 +44,7 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
                 let mut keys: BTreeSet<String> = noted.keys_of(&lock).await.into_iter().collect();
                 keys.retain(|key| !key.contains(":wake:"));
                 assert!(keys.contains(&name) && keys.len() > 5);
-                let slots: BTreeSet<u16> = (keys.iter())
-                    .map(|key| redis.try_ask(&["CLUSTER", "KEYSLOT", key]).unwrap())
-                    .collect();
-                assert_eq!(slots.len(), 1, "{name:?}: {keys:?}");
+                assert_eq!(slots(&keys).len(), 1, "{name:?}: {keys:?}");
             }
         }
         assert!(locks > 200, "{locks}");

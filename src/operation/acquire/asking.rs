@@ -48,6 +48,8 @@ struct Question(Ask<Acquired>, bool);
 pub(super) enum AskOutcome {
     Granted(Box<Granted>),
     Held(HeldBy),
+    /// What it is wanted for was executed before, with this result.
+    Kept(String),
 }
 
 /// What an answer said of a lock that another holds.
@@ -63,6 +65,7 @@ pub(super) struct HeldBy {
 enum Answer {
     Granted(Grant),
     Held(HeldBy),
+    Kept(String),
 }
 
 type Outcome = Option<Result<AskOutcome, Error>>;
@@ -260,6 +263,16 @@ impl Question {
                     retry_after,
                 })
             }
+            Ok(Acquired::Kept(result)) => {
+                who.needs_cleanup = needed_cleanup_before;
+                Ok(Answer::Kept(result))
+            }
+            Ok(Acquired::Mismatch) => {
+                who.needs_cleanup = needed_cleanup_before;
+                Err(Error::FingerprintMismatch {
+                    lock: who.claim.lock(),
+                })
+            }
             Ok(Acquired::Gone) => Err(Error::Lost {
                 lock: who.claim.lock(),
             }),
@@ -285,6 +298,7 @@ impl Answer {
         match self {
             Self::Granted(grant) => AskOutcome::Granted(Box::new(who.granted(cx, grant))),
             Self::Held(found) => AskOutcome::Held(found),
+            Self::Kept(result) => AskOutcome::Kept(result),
         }
     }
 }

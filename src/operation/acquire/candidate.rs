@@ -152,6 +152,19 @@ impl Candidate {
         }
     }
 
+    /// What it wanted the lock for was executed before.
+    pub(super) fn is_served(&mut self, cx: &mut Cx<'_>) {
+        // A request that is still on its way could take the lock when the result is kept no more.
+        if self.abandon(cx) {
+            self.requests = self.requests.saturating_add(1);
+        }
+        self.waits = false;
+        let waited = cx.now.since(self.claim.since);
+        let requests = self.requests;
+        let kind = EventKind::Replayed { waited, requests };
+        self.claim.observe(cx.host(), kind);
+    }
+
     /// Abandons its token, so that a request which is still on its way cannot take the lock for nobody, and leaves the queue: before
     /// anybody learns that it came to nothing, and goes on as if this one did not wait any more.
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>) {

@@ -15,7 +15,7 @@ use super::asking::{AskOutcome, Asking, HeldBy};
 use super::candidate::Candidate;
 use super::handover::{self, Told};
 use super::subscription::{Heard, Subscription};
-use super::{Cx, Granted, Input};
+use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::operation::Id;
@@ -66,7 +66,7 @@ struct Pause {
     wake_at: Instant,
 }
 
-type Outcome = Option<Result<Granted, Error>>;
+type Outcome = Option<Result<Taken, Error>>;
 
 impl Waiting {
     pub(super) fn new(who: &mut Candidate, wait: Duration) -> Self {
@@ -230,7 +230,7 @@ impl Waiting {
             Some(Heard::Message(message)) => {
                 self.look_again(who, cx);
                 if let Some(Told::Granted(grant)) = self.told(who, cx, &message) {
-                    return Some(Ok(who.granted(cx, grant)));
+                    return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
                 }
                 self.ask(who, cx, &pause)
             }
@@ -281,7 +281,8 @@ impl Waiting {
         is_confirmed: bool,
     ) -> Outcome {
         let last = match asked {
-            Ok(AskOutcome::Granted(granted)) => return Some(Ok(*granted)),
+            Ok(AskOutcome::Granted(granted)) => return Some(Ok(Taken::Lock(granted))),
+            Ok(AskOutcome::Kept(result)) => return Some(Ok(Taken::Result(result))),
             Ok(AskOutcome::Held(found)) => {
                 self.found = Some(found.clone());
                 Ok(found)
@@ -295,7 +296,9 @@ impl Waiting {
             self.told(who, cx, &message)
         });
         let again = match told {
-            Some(Told::Granted(grant)) => return Some(Ok(who.granted(cx, grant))),
+            Some(Told::Granted(grant)) => {
+                return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
+            }
             Some(Told::News) => true,
             Some(Told::Superseded) | None => is_confirmed && self.is_first(who),
         };

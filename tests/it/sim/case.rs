@@ -9,7 +9,7 @@ use super::check::{Check, Invariant, ROUNDING, Violation, Watch};
 use super::faults::{Net, Plan, Upset};
 use super::lua::Redis;
 use super::network::Network;
-use super::quiet::Quiet;
+use super::quiet::{self, Quiet};
 use super::rng::Rng;
 use super::sabotage::Bent;
 use super::trace::Trace;
@@ -24,6 +24,8 @@ pub(crate) struct Case {
     pub(crate) trace: Trace,
     pub(crate) bent: Bent,
     pub(crate) locks: Cell<Locks>,
+    /// All who ask for a result ask for the same, as far as they say so.
+    pub(crate) is_of_one_print: Cell<bool>,
     pub(crate) dialect: Cell<Dialect>,
     /// Everybody waits for all replicas, so that a fail-over loses no lock.
     pub(crate) is_replicated: Cell<bool>,
@@ -63,6 +65,7 @@ impl Case {
             trace,
             bent,
             locks: Cell::default(),
+            is_of_one_print: Cell::new(false),
             dialect: Cell::new(Dialect::Upstash),
             is_replicated: Cell::new(false),
             pace: Cell::new(1),
@@ -84,7 +87,8 @@ impl Case {
     /// What was found, once everything has happened.
     pub(crate) fn run(self: &Rc<Self>) -> Option<Violation> {
         self.dialect.set(Dialect::draw(&self.rng));
-        let can_wait = self.dialect.get() == Dialect::Upstash;
+        // Nobody waits for replicas to have a result.
+        let can_wait = self.dialect.get() == Dialect::Upstash && self.locks.get() != Locks::Onces;
         let often = if self.bent == Bent::Replicated {
             1_000
         } else {
@@ -93,6 +97,9 @@ impl Case {
         self.is_replicated.set(can_wait && self.rng.chance(often));
         if self.rng.chance(100) {
             self.pace.set(SLOW);
+        }
+        if self.locks.get() == Locks::Onces {
+            self.is_of_one_print.set(self.rng.chance(500));
         }
         let crowd = Crowd::draw(self);
         let plan = Plan::draw(&self.rng, crowd.machines.len(), self.is_replicated.get());
@@ -108,7 +115,10 @@ impl Case {
         self.pass(plan.heal, || crowd.is_done());
         crowd.leave(self);
         self.heal();
-        self.quiet.hold(self, &crowd);
+        match self.locks.get() {
+            Locks::Onces => quiet::once::hold(self, &crowd),
+            Locks::Single | Locks::Semaphores | Locks::ReadWrites => self.quiet.hold(self, &crowd),
+        }
         self.world.end();
         self.check.violation()
     }

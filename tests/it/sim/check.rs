@@ -2,6 +2,7 @@
 
 mod found;
 mod grants;
+mod kept;
 mod told;
 mod writes;
 
@@ -12,6 +13,7 @@ use std::rc::Rc;
 pub(crate) use found::Asking;
 use grants::Record;
 pub(crate) use grants::{holder, holders};
+pub(crate) use kept::{Wanted, result};
 use writes::Write;
 pub(crate) use writes::{log, log_of};
 
@@ -46,6 +48,12 @@ pub(crate) enum Invariant {
     NoGhost,
     /// What an acquisition read is what was there when it was granted or refused.
     ReadsAreTrue,
+    /// While a result is kept, nobody may do the work again, and nobody's result takes its place.
+    ExecutedOnce,
+    /// Every caller is told a result that was kept meanwhile; who is told that its own is not kept is told right.
+    ToldWhatIsKept,
+    /// Nobody gets the result of something else, nor is told that a key was used for something else when it was not.
+    RightRequest,
 }
 
 /// What did not hold.
@@ -65,6 +73,7 @@ pub(crate) struct Check {
     watches: RefCell<BTreeMap<u64, Watch>>,
     writes: RefCell<Vec<Write>>,
     lost_data: Cell<Option<Time>>,
+    kept: RefCell<kept::All>,
     /// How many may hold a name at once, where that may be several.
     permits: RefCell<BTreeMap<&'static str, usize>>,
     count: Cell<u64>,

@@ -16,6 +16,7 @@ mod group;
 mod host;
 mod lua;
 mod network;
+mod once;
 mod quiet;
 mod quorum;
 mod read_write;
@@ -110,7 +111,12 @@ fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
 /// Without that no failure could be looked into.
 #[test]
 fn the_same_seed_does_the_same() {
-    for locks in [Locks::Single, Locks::Semaphores, Locks::ReadWrites] {
+    for locks in [
+        Locks::Single,
+        Locks::Semaphores,
+        Locks::ReadWrites,
+        Locks::Onces,
+    ] {
         for seed in 0..20 {
             let lines = || replay(locks, seed).1;
             assert_eq!(lines(), lines(), "seed {seed} of {locks:?}");

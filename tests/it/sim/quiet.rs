@@ -1,5 +1,7 @@
 //! After faults have stopped: nobody new comes but a few who wait, and they must get what they wait for in time.
 
+pub(crate) mod once;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;

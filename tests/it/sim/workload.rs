@@ -3,6 +3,7 @@
 
 mod client;
 mod ending;
+mod once;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -40,6 +41,8 @@ pub(crate) enum Kind {
     Reentrant,
     /// Of so many permits.
     Semaphore(u32),
+    /// Work that is executed once, under a mutex.
+    Once,
     ReadWrite(Role),
 }
 
@@ -62,6 +65,7 @@ pub(crate) enum Locks {
     Single,
     Semaphores,
     ReadWrites,
+    Onces,
 }
 
 impl Name {
@@ -72,8 +76,9 @@ impl Name {
             Locks::Single => Kind::Mutex,
             Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
             Locks::ReadWrites => Kind::ReadWrite(Role::Reads),
+            Locks::Onces => Kind::Once,
         };
-        let is_fair = kind != Kind::Reentrant && rng.chance(300);
+        let is_fair = !matches!(kind, Kind::Reentrant | Kind::Once) && rng.chance(300);
         if let Kind::Semaphore(permits) = kind {
             case.check.permit(name, permits as usize);
         }
@@ -96,7 +101,7 @@ impl Name {
                 let kind = Kind::ReadWrite(rng.pick(&roles));
                 Self { kind, ..self }
             }
-            Kind::Mutex | Kind::Reentrant | Kind::Semaphore(_) => self,
+            Kind::Mutex | Kind::Reentrant | Kind::Semaphore(_) | Kind::Once => self,
         }
     }
 
@@ -113,7 +118,7 @@ impl Name {
     /// The lock, as `owner` asks for it.
     pub(crate) fn lock(&self, client: &SimClient, owner: &str) -> SimLock {
         match self.kind {
-            Kind::Mutex => client.lock(self.name).fair(self.is_fair),
+            Kind::Mutex | Kind::Once => client.lock(self.name).fair(self.is_fair),
             Kind::Reentrant => client.reentrant(self.name, owner),
             Kind::Semaphore(permits) => client.semaphore(self.name, permits).fair(self.is_fair),
             Kind::ReadWrite(role) => {
@@ -131,7 +136,7 @@ impl Name {
     /// How many may have it at once.
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
-            Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) => 1,
+            Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once => 1,
             Kind::Semaphore(permits) => permits.into(),
         }
     }
@@ -140,7 +145,7 @@ impl Name {
     pub(crate) fn who(&self, owner: &str, lease: &SimLease) -> String {
         match self.kind {
             Kind::Reentrant => owner.to_owned(),
-            Kind::Mutex | Kind::Semaphore(_) | Kind::ReadWrite(_) => {
+            Kind::Mutex | Kind::Once | Kind::Semaphore(_) | Kind::ReadWrite(_) => {
                 lease.token().expose().to_owned()
             }
         }

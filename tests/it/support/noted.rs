@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use edgelock::{
-    Bridge, Client, EntropyUnavailable, Instant, Lock, Request, Response, Runtime, Task, Token,
-    Transport, TransportError,
+    Bridge, Client, EntropyUnavailable, Error, Instant, Lock, Once, Request, Response, Runtime,
+    Task, Token, Transport, TransportError,
 };
 
 use super::Tokio;
@@ -71,6 +71,15 @@ impl Noted {
     /// Whether anything was sent.
     pub(crate) fn was_asked(&self) -> bool {
         !self.0.lock().expect("keys").is_empty()
+    }
+
+    /// The keys with which the result of `once` is asked for.
+    pub(crate) async fn keys_of_once(&self, once: Once<Self, Drawn>) -> Vec<String> {
+        self.0.lock().expect("keys").clear();
+        let work = async |_: &_| -> Result<String, Error> { panic!("the work is not begun") };
+        assert!(once.wait(super::ms(1)).run_text(work).await.is_err());
+        tokio::task::yield_now().await;
+        std::mem::take(&mut *self.0.lock().expect("keys"))
     }
 
     /// The keys of every operation of `lock`, and where those who wait for it listen.

@@ -45,6 +45,7 @@ impl Check {
         before: &[Grant],
         reply: &Reply,
         db: &Db,
+        now: Time,
     ) -> Vec<String> {
         let Some(name) = run.lock() else {
             return Vec::new();
@@ -82,6 +83,7 @@ impl Check {
         let landed = news(name, &mut record.log_length, db);
         let latest = record.latest.clone();
         let granted = self.granted(record, name, before, db);
+        self.keep(name, &granted, now, db);
         self.ghosts(record, name, db);
         // Of several holders each writes only while it is one.
         let may_write = if self.is_shared(name) {
@@ -164,6 +166,7 @@ impl Check {
     pub(crate) fn lose_data(&self, db: &Db, now: Time, loses_locks: bool) {
         self.lost_data.set(Some(now));
         self.are_safe(db);
+        self.lose_results(now, db);
         for (name, record) in self.locks.borrow_mut().iter_mut() {
             if loses_locks {
                 record.forced = record.highest;

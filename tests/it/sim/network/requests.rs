@@ -178,7 +178,8 @@ impl Case {
         if let Some(run) = run {
             (self.trace).note(self.world.now(), || format!("{run} -> {reply}"));
             let db = self.redis.db();
-            let granted = self.check.command(&run, &before, &reply, &db);
+            let now = self.world.now();
+            let granted = self.check.command(&run, &before, &reply, &db, now);
             self.quiet.executed(self, from, &run, granted);
         }
         for (listener, message) in std::mem::take(&mut self.redis.db_mut().outbox) {

@@ -37,13 +37,19 @@ impl Client {
             let (ttl, wait) = (self.pick(&TTLS), self.pick(&WAITS));
             let lock = self.lock(name).wait(wait).ttl(ttl);
             let reads = Cell::new(name.reads());
-            self.round(Asked {
+            let asked = Asked {
                 name,
                 lock,
                 wait,
                 reads,
-            })
-            .await;
+            };
+            match name.kind {
+                Kind::Once if self.case.rng.chance(950) => {
+                    self.have_executed(&asked, ttl, wait).await;
+                }
+                Kind::Once => drop(asked.lock.force_release().await),
+                _ => self.round(asked).await,
+            }
         }
     }
 
@@ -304,7 +310,7 @@ impl Client {
     }
 
     /// That the lease is believed in from now on, until its deadline or the end of what is returned.
-    fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
+    pub(super) fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
         let clock = self.machine.clock(self.case.world.now());
         let hold = Hold {
             machine: self.machine.clone(),
@@ -406,7 +412,7 @@ impl Limit {
     }
 }
 
-struct Held(Rc<Case>, u64);
+pub(super) struct Held(Rc<Case>, u64);
 
 impl Drop for Held {
     fn drop(&mut self) {

@@ -1,0 +1,42 @@
+//! A mutex for work that is executed once: what it came to is kept beside it, and is the answer to whoever asks for the lock.
+//!
+//! The holder stores it by a command of its commit. Nobody queues: who waits wants what is kept, which all can have at once, so all are told.
+
+use super::lua::{Script, Scripts, part};
+use super::mutex::{ACQUIRE, INSPECTING, RENEWING, STORAGE};
+use super::shared::{
+    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, FORCE_RELEASE, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE,
+    RECEIPT, RELEASE, RESP, VACANT,
+};
+use super::{Refusals, Row, Waking};
+use crate::name::Name;
+
+const KEPT: &str = part!("once/kept.lua");
+const TELL: &str = part!("once/tell.lua");
+
+#[rustfmt::skip]
+pub(super) static ROW: Row = Row {
+    scripts: Scripts {
+        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, KEPT, ACQUIRE]),
+        renew: Script::of(RENEWING),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
+        abandon: Script::of(&[KEYS, BURY, STORAGE, TELL, VACANT, ABANDON]),
+        inspect: Script::of(INSPECTING),
+        force_release: Script::of(&[KEYS, TELL, FORCE_RELEASE]),
+    },
+    signalling: None,
+    keys: |name, _| vec![kept(name)],
+    waking: Waking::Broadcast(kept),
+    of_majority: None,
+    raise: None,
+    downgrade: None,
+    refusals: Refusals {
+        majority: Some("what is executed once lives behind one bridge, not several: they would have to agree on its result"),
+        ..Refusals::NONE
+    },
+};
+
+/// Where the result is kept, and the channel on which those who wait for it are told.
+pub(super) fn kept(name: &Name) -> String {
+    name.companion("result")
+}

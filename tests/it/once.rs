@@ -1,0 +1,652 @@
+//! Work that is executed once, and whose result is kept for whoever comes again.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use edgelock::{Bridge, Client, Command, Error, OnceOutcome, Runtime, Transport};
+use tokio::task::{JoinHandle, JoinSet};
+use xtask::stack::{self, RedisCluster};
+
+use OnceOutcome::{Executed, Replayed};
+
+use crate::support::faulty::Fault::{Duplicate, LoseReply, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::noted::noting;
+use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
+use crate::waiting::{LONG, meanwhile};
+
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+        the_first_does_the_work_in_two_requests_and_the_next_has_its_result_in_one,
+        a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept,
+        once_it_is_kept_no_more_the_work_is_done_again,
+        a_result_arrives_as_it_is,
+        whoever_comes_meanwhile_waits_and_gets_the_result_and_not_the_lock,
+        of_twenty_at_once_one_does_the_work_and_all_have_its_result,
+        work_that_fails_keeps_nothing_and_the_next_does_it,
+        work_of_a_holder_that_died_is_done_by_the_next,
+        a_holder_that_lost_its_lease_keeps_nothing_and_is_told,
+        a_lost_reply_or_a_repeat_counts_once,
+        a_call_that_was_given_up_gives_the_lock_back,
+        a_fingerprint_tells_what_was_executed_or_is_being_from_something_else,
+        a_result_over_the_bound_is_refused_and_not_kept,
+        a_result_that_is_something_else_is_told_and_the_work_is_not_done,
+        who_waits_in_vain_is_told_that_another_is_at_it,
+        the_lease_is_kept_while_the_work_goes_on,
+        work_that_gives_the_lock_back_itself_keeps_no_result,
+        every_key_of_it_expires,
+        it_excludes_a_lock_of_the_same_name_and_no_other_type,
+    }
+}
+
+/// What takes a bridge that has subscriptions.
+mod push {
+    use super::*;
+
+    over! {
+        [upstash, webdis, on_redis_6_2] {
+            all_who_wait_are_told_when_the_result_is_there,
+            who_waits_is_told_when_the_work_failed,
+        }
+    }
+}
+
+/// How often the work was done.
+type Done = Rc<Cell<u32>>;
+
+/// Comes to how often it was done.
+async fn charge<T: Transport, R: Runtime>(
+    client: &Client<T, R>,
+    done: &Done,
+) -> Result<OnceOutcome<u32>, Error> {
+    client.once("a").wait(LONG).run(work(done)).await
+}
+
+fn work<L>(done: &Done) -> impl AsyncFnOnce(&L) -> Result<u32, Error> {
+    let done = done.clone();
+    async move |_| {
+        done.set(done.get() + 1);
+        Ok(done.get())
+    }
+}
+
+/// Work that is under way until the first is dropped; it then comes to 7, or to an error.
+fn begin<T: Transport, R: Runtime>(
+    client: &Client<T, R>,
+    fails: bool,
+) -> (
+    tokio::sync::oneshot::Sender<()>,
+    JoinHandle<Result<OnceOutcome<u32>, Error>>,
+) {
+    let once = client.once("a").wait(LONG);
+    let (end, ended) = tokio::sync::oneshot::channel();
+    let task = meanwhile(async move {
+        once.run(async |_| {
+            let _ = ended.await;
+            match fails {
+                true => Err(Error::InvalidArgument("no work".into())),
+                false => Ok(7),
+            }
+        })
+        .await
+    });
+    (end, task)
+}
+
+impl Stack {
+    fn is_held(&mut self) -> bool {
+        self.redis("EXISTS a")
+    }
+
+    fn kept(&mut self) -> Option<String> {
+        self.redis("GET {a}:result")
+    }
+}
+
+fn the_first_does_the_work_in_two_requests_and_the_next_has_its_result_in_one(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let done = Done::default();
+        assert_eq!(charge(&client, &done).await, Ok(Executed(1)));
+        assert_eq!(seen.sent(), 2);
+        assert!(!stack.is_held());
+        for requests in 3..=4 {
+            assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
+            assert_eq!(seen.sent(), requests);
+        }
+        assert_eq!(done.get(), 1);
+        assert_eq!(
+            seen.events(),
+            ["acquired", "released", "replayed", "replayed"]
+        );
+        let other = client.once("b").run(work(&done)).await;
+        assert_eq!(other, Ok(Executed(2)));
+    });
+}
+
+fn a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let once = client.once("a").fingerprint("sha 1").ttl(ms(30_000));
+        let outcome = once
+            .run(async |lease| {
+                let token: String = stack.redis("GET a");
+                assert_eq!(token, lease.token().expose());
+                assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL a")));
+                assert_eq!(stack.last_fence("a"), lease.fence());
+                Ok::<_, Error>(
+                    vec![Some("x"), None]
+                        .into_iter()
+                        .map(|x| x.map(str::to_owned))
+                        .collect::<Vec<_>>(),
+                )
+            })
+            .await
+            .unwrap();
+        assert_eq!(outcome.into_value(), [Some("x".to_owned()), None]);
+        assert_eq!(stack.kept().unwrap(), r#"once:sha%201 ["x",null]"#);
+        let day = 24 * 60 * 60 * 1_000;
+        assert!((day - 60_000..=day).contains(&stack.redis::<u64>("PTTL {a}:result")));
+        let brief = client.once("b").keep(ms(90_000));
+        let text = async |_: &_| Ok::<_, Error>("as it is".to_owned());
+        brief.run_text(text).await.unwrap();
+        assert_eq!(stack.redis::<String>("GET {b}:result"), " as it is");
+        assert!((60_000..=90_000).contains(&stack.redis::<u64>("PTTL {b}:result")));
+    });
+}
+
+fn once_it_is_kept_no_more_the_work_is_done_again(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let once = client.once("a").keep(ms(50));
+        assert_eq!(once.run(work(&done)).await, Ok(Executed(1)));
+        eventually(|| stack.kept().is_none()).await;
+        assert_eq!(charge(&client, &done).await, Ok(Executed(2)));
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(2)));
+    });
+}
+
+fn a_result_arrives_as_it_is(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let client = stack.client();
+        let texts = [
+            String::new(),
+            " ".into(),
+            "  two  words ".into(),
+            "line\r\nline\n\t%20%\\\"'/".into(),
+            "once:x y".into(),
+            "ü€😀\u{7f}\u{2028}".into(),
+            "é".repeat(32 * 1024),
+        ];
+        for (at, text) in texts.into_iter().enumerate() {
+            let once = client.once(&format!("t{at}"));
+            let first = once.run_text(async |_| Ok::<_, Error>(text.clone())).await;
+            assert_eq!(first, Ok(Executed(text.clone())));
+            let again = once.run_text(never).await;
+            assert_eq!(again, Ok(Replayed(text)));
+        }
+        let map = HashMap::from([("ü".to_owned(), vec![1.5, -2.0])]);
+        let once = client.once("json").fingerprint("x");
+        let first = once.run(async |_| Ok::<_, Error>(map.clone())).await;
+        assert_eq!(first, Ok(Executed(map.clone())));
+        assert_eq!(once.run(never).await, Ok(Replayed(map)));
+    });
+}
+
+/// Work that is not to be done.
+async fn never<V, L>(_: &L) -> Result<V, Error> {
+    panic!("the work is done again");
+}
+
+fn whoever_comes_meanwhile_waits_and_gets_the_result_and_not_the_lock(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (end, first) = begin(&stack.client(), false);
+        eventually(|| stack.is_held()).await;
+        let mut waiters = Vec::new();
+        for deaf in [false, true, false] {
+            let (client, seen) = match deaf {
+                true => crate::support::watched::watch(stack.route().push(false)),
+                false => stack.watched(),
+            };
+            let once = client.once("a").wait(LONG);
+            let waiter = meanwhile(async move { once.run(never::<u32, _>).await });
+            eventually(|| seen.events() == ["contended"]).await;
+            waiters.push((waiter, seen));
+        }
+        drop(end);
+        assert_eq!(first.await.unwrap(), Ok(Executed(7)));
+        for (waiter, seen) in waiters {
+            assert_eq!(waiter.await.unwrap(), Ok(Replayed(7)));
+            assert_eq!(seen.events(), ["contended", "replayed"]);
+            assert_eq!(seen.abandoned(), 0);
+        }
+        assert!(!stack.is_held());
+    });
+}
+
+fn of_twenty_at_once_one_does_the_work_and_all_have_its_result(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let done = Done::default();
+        let mut callers = JoinSet::new();
+        for _ in 0..20 {
+            let (client, done) = (stack.client(), done.clone());
+            callers.spawn_local(async move { charge(&client, &done).await });
+        }
+        let mut executed = 0;
+        while let Some(outcome) = callers.join_next().await {
+            let outcome = outcome.unwrap().unwrap();
+            executed += u32::from(!outcome.is_replayed());
+            assert_eq!(outcome.into_value(), 1);
+        }
+        assert_eq!((executed, done.get()), (1, 1));
+    });
+}
+
+fn work_that_fails_keeps_nothing_and_the_next_does_it(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let (end, failing) = begin(&client, true);
+        eventually(|| stack.is_held()).await;
+        let (next, seen) = stack.watched();
+        let (once, noted) = (next.once("a").wait(LONG), done.clone());
+        let waiter = meanwhile(async move { once.run(work(&noted)).await });
+        eventually(|| seen.events() == ["contended"]).await;
+        drop(end);
+        assert_eq!(code(failing.await.unwrap()), "invalid_argument");
+        assert_eq!(waiter.await.unwrap(), Ok(Executed(1)));
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
+    });
+}
+
+fn work_of_a_holder_that_died_is_done_by_the_next(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let _: () = stack.redis("SET a AAAAAAAAAAAAAAAAAAAAAA PX 700");
+        assert_eq!(charge(&client, &done).await, Ok(Executed(1)));
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
+    });
+}
+
+fn a_holder_that_lost_its_lease_keeps_nothing_and_is_told(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let once = client.once("a");
+        let late = once.run(async |_| {
+            let _: () = stack.redis("SET a AAAAAAAAAAAAAAAAAAAAAA PX 60000");
+            Ok::<_, Error>(9)
+        });
+        assert_eq!(code(late.await), "lost");
+        assert_eq!(stack.kept(), None);
+        let _: () = stack.redis("DEL a");
+        // The next one did it, and the late one is told so although a result is kept.
+        let late = once.run(async |_| {
+            let _: () = stack.redis("DEL a");
+            assert_eq!(charge(&stack.client(), &done).await, Ok(Executed(1)));
+            Ok::<_, Error>(9)
+        });
+        assert_eq!(code(late.await), "lost");
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
+    });
+}
+
+fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
+    run(async {
+        for fault in [LoseReply, Duplicate] {
+            for faults in [vec![fault], vec![Pass, fault], vec![fault, Pass, fault]] {
+                let stack = spawn();
+                let proxy = Proxy::before(&stack, faults).await;
+                let done = Done::default();
+                assert_eq!(charge(&proxy.client, &done).await, Ok(Executed(1)));
+                proxy.next(fault);
+                assert_eq!(charge(&proxy.client, &done).await, Ok(Replayed(1)));
+                assert_eq!(done.get(), 1);
+            }
+        }
+        // One whose reply is lost for good: nobody can say so, and who asks again learns it.
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
+        let done = Done::default();
+        let client = proxy.client.clone().max_attempts(1);
+        let unknown = charge(&client, &done).await.unwrap_err();
+        assert!(unknown.is_outcome_unknown(), "{unknown}");
+        assert!(stack.kept().is_some());
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
+    });
+}
+
+fn a_call_that_was_given_up_gives_the_lock_back(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let (_end, call) = begin(&client, false);
+        eventually(|| stack.is_held()).await;
+        call.abort();
+        eventually(|| !stack.is_held()).await;
+        assert_eq!(stack.kept(), None);
+        assert_eq!(charge(&client, &done).await, Ok(Executed(1)));
+    });
+}
+
+fn a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let of = |print: &str| client.once("a").fingerprint(print).wait(LONG);
+        let one = of("one");
+        let first = one.run(async |_| {
+            // Under way.
+            let error = of("other").run(work(&done)).await.unwrap_err();
+            assert_eq!(error.code(), "fingerprint_mismatch");
+            assert_eq!(error.lock(), Some("a"));
+            let same = of("one").wait(ms(0)).run(work(&done)).await;
+            assert_eq!(code(same), "held");
+            let none = client.once("a").wait(ms(0)).run(work(&done)).await;
+            assert_eq!(code(none), "held");
+            Ok::<_, Error>(5)
+        });
+        assert_eq!(first.await, Ok(Executed(5)));
+        assert_eq!(
+            code(of("other").run(work(&done)).await),
+            "fingerprint_mismatch"
+        );
+        assert_eq!(of("one").run(work(&done)).await, Ok(Replayed(5)));
+        // Without one there is nothing to compare.
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(5)));
+        assert_eq!(done.get(), 0);
+        let none = client.once("b").run(work(&done)).await;
+        assert_eq!(none, Ok(Executed(1)));
+        let later = client.once("b").fingerprint("x").run(work(&done)).await;
+        assert_eq!(later, Ok(Replayed(1)));
+    });
+}
+
+fn a_result_over_the_bound_is_refused_and_not_kept(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let text = |bytes: usize| async move |_: &_| Ok::<_, Error>("x".repeat(bytes));
+        let error = client.once("a").run_text(text(65_537)).await.unwrap_err();
+        let Error::ResultTooLarge { bytes, most, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!((bytes, most), (65_537, 65_536));
+        assert!(!error.is_outcome_unknown());
+        assert!(!stack.is_held() && stack.kept().is_none());
+        let small = client.once("a").max_bytes(3);
+        assert_eq!(code(small.run_text(text(4)).await), "result_too_large");
+        assert_eq!(small.run_text(text(3)).await, Ok(Executed("xxx".into())));
+        // It bounds what is stored.
+        assert_eq!(
+            client.once("a").max_bytes(1).run_text(never).await,
+            Ok(Replayed("xxx".into()))
+        );
+        let large = client.once("b").max_bytes(256 * 1024);
+        let most = large.run_text(text(256 * 1024)).await.unwrap();
+        assert_eq!(most.into_value().len(), 256 * 1024);
+        let again = large.run_text(never).await.unwrap();
+        assert_eq!(again.into_value().len(), 256 * 1024);
+    });
+}
+
+fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let number = client.once("a").run(async |_| Ok::<_, Error>(7)).await;
+        assert_eq!(number, Ok(Executed(7)));
+        let text = client.once("a").run(never::<String, _>).await;
+        assert_eq!(code(text), "result_unreadable");
+        // What cannot be written is not kept.
+        let keys = HashMap::from([(vec![1], 1)]);
+        let odd = client.once("b").run(async |_| Ok::<_, Error>(keys)).await;
+        assert_eq!(code(odd), "result_unreadable");
+        assert!(!stack.redis::<bool>("EXISTS b {b}:result"));
+    });
+}
+
+fn who_waits_in_vain_is_told_that_another_is_at_it(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (end, first) = begin(&stack.client(), false);
+        eventually(|| stack.is_held()).await;
+        for wait in [0, 300] {
+            let (client, seen) = stack.watched();
+            let once = client.once("a").wait(ms(wait));
+            let error = once.run(never::<u32, _>).await.unwrap_err();
+            assert_eq!(error.code(), "held");
+            assert!(error.retry_after().is_some());
+            assert_eq!(seen.abandoned(), 0);
+        }
+        drop(end);
+        assert_eq!(first.await.unwrap(), Ok(Executed(7)));
+    });
+}
+
+fn the_lease_is_kept_while_the_work_goes_on(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let (client, seen) = stack.watched();
+        let once = client.once("a").ttl(ms(2_000));
+        let is_renewal = |code: &&String| *code == "renewed";
+        let outcome = once.run(async |lease| {
+            eventually(|| seen.events().iter().filter(is_renewal).count() >= 4).await;
+            assert!(!lease.remaining().is_zero());
+            Ok::<_, Error>(7)
+        });
+        assert_eq!(outcome.await, Ok(Executed(7)));
+        let long = client.once("b").ttl(ms(2_000)).max_hold(ms(300));
+        let stuck = long.run(async |_| std::future::pending::<Result<u32, Error>>().await);
+        assert_eq!(code(stuck.await), "max_hold_exceeded");
+    });
+}
+
+fn work_that_gives_the_lock_back_itself_keeps_no_result(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let once = client.once("a");
+        let released = once.run(async |lease| {
+            lease.release().await?;
+            Ok::<_, Error>(7)
+        });
+        assert_eq!(code(released.await), "released");
+        assert_eq!(stack.kept(), None);
+        // What it writes under the lease stands.
+        let wrote = once.run(async |lease| {
+            lease.exec(&[Command::new("INCR").key("n")]).await?;
+            Ok::<_, Error>(lease.fence())
+        });
+        assert!(wrote.await.unwrap().into_value() > 0);
+        assert_eq!(stack.redis::<u32>("GET n"), 1);
+    });
+}
+
+fn every_key_of_it_expires(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let once = client.once("a").fingerprint("x");
+        let outcome = once.run(async |_| {
+            let waiting = client.once("a").wait(ms(100));
+            assert_eq!(code(waiting.run(never::<u32, _>).await), "held");
+            for key in stack.redis::<Vec<String>>("KEYS *") {
+                assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
+            }
+            Ok::<_, Error>(7)
+        });
+        assert_eq!(outcome.await, Ok(Executed(7)));
+        let keys: Vec<String> = stack.redis("KEYS *");
+        assert!(keys.contains(&"{a}:result".to_owned()), "{keys:?}");
+        for key in keys {
+            assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
+        }
+    });
+}
+
+fn it_excludes_a_lock_of_the_same_name_and_no_other_type(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, done) = (stack.client(), Done::default());
+        let lease = client.lock("a").label("x").try_acquire().await.unwrap();
+        let once = client.once("a").fingerprint("y").wait(ms(0));
+        assert_eq!(code(once.run(work(&done)).await), "held");
+        lease.release().await.unwrap();
+        let outcome = once.run(async |_| {
+            assert_eq!(code(client.lock("a").try_acquire().await), "held");
+            Ok::<_, Error>(7)
+        });
+        assert_eq!(outcome.await, Ok(Executed(7)));
+        for command in ["RPUSH b x", "RPUSH {c}:result x"] {
+            let _: () = stack.redis(command);
+        }
+        for key in ["b", "c"] {
+            let odd = client.once(key).run(work(&done)).await;
+            assert_eq!(code(odd), "wrong_type", "{key}");
+        }
+        assert_eq!(done.get(), 0);
+    });
+}
+
+fn all_who_wait_are_told_when_the_result_is_there(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (end, first) = begin(&stack.client(), false);
+        eventually(|| stack.is_held()).await;
+        let mut waiters = Vec::new();
+        for _ in 0..3 {
+            let (client, seen) = stack.watched();
+            let once = client.once("a").wait(LONG);
+            let waiter = meanwhile(async move { once.run(never::<u32, _>).await });
+            // Asked, listens, and asked again.
+            eventually(|| seen.waits_quietly(3)).await;
+            waiters.push((waiter, seen));
+        }
+        drop(end);
+        assert_eq!(first.await.unwrap(), Ok(Executed(7)));
+        for (waiter, seen) in waiters {
+            assert_eq!(waiter.await.unwrap(), Ok(Replayed(7)));
+            assert_eq!(seen.sent(), 4);
+        }
+    });
+}
+
+fn who_waits_is_told_when_the_work_failed(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let done = Done::default();
+        let (end, failing) = begin(&stack.client(), true);
+        eventually(|| stack.is_held()).await;
+        let (client, seen) = stack.watched();
+        let (once, noted) = (client.once("a").wait(LONG), done.clone());
+        let waiter = meanwhile(async move { once.run(work(&noted)).await });
+        eventually(|| seen.waits_quietly(3)).await;
+        drop(end);
+        assert_eq!(code(failing.await.unwrap()), "invalid_argument");
+        assert_eq!(waiter.await.unwrap(), Ok(Executed(1)));
+        assert_eq!(seen.sent(), 5);
+    });
+}
+
+#[test]
+fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
+    run(async {
+        let (client, noted) = noting();
+        let once = || client.once("a");
+        let wrong = [
+            (client.once("").keep(ms(0)), "a lock's name is empty"),
+            (once().keep(ms(0)).ttl(ms(0)), "kept for 1 ms to 366 days"),
+            (once().keep(LONG * 1_000_000), "kept for 1 ms to 366 days"),
+            (
+                once().keep(std::time::Duration::from_micros(1_500)),
+                "kept for 1 ms to 366 days",
+            ),
+            (once().fingerprint(""), "a fingerprint has 1 to 128 bytes"),
+            (
+                once().fingerprint(&"x".repeat(129)).keep(ms(0)),
+                "a fingerprint has 1 to 128 bytes",
+            ),
+            (once().max_bytes(0), "a result may have 1 to 262144 bytes"),
+            (
+                once().max_bytes(256 * 1024 + 1),
+                "a result may have 1 to 262144 bytes",
+            ),
+            (once().ttl(ms(3)).max_bytes(0), "ttl"),
+        ];
+        for (once, word) in wrong {
+            let once = once.keep(ms(1_000)).ttl(ms(1_000)).wait(ms(1)).clone();
+            let told = [
+                once.check().err(),
+                once.run(never::<u32, _>).await.err(),
+                once.run_text(never).await.err(),
+            ];
+            for error in told {
+                let error = error.expect("an error");
+                assert_eq!(error.code(), "invalid_argument", "{error}");
+                assert!(error.to_string().contains(word), "{word}: {error}");
+            }
+        }
+        assert_eq!(once().fingerprint(&"x".repeat(128)).check(), Ok(()));
+        assert!(!noted.was_asked());
+    });
+}
+
+#[test]
+fn several_bridges_that_vote_refuse_it_and_those_by_name_do_not() {
+    run(async {
+        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
+        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+        let (transport, runtime) = (Http::default(), Tokio::default());
+        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
+        let refused = quorum.once("a").run(never::<u32, _>).await.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        assert!(refused.to_string().contains("one bridge"), "{refused}");
+        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
+        let shards = Client::sharded(named, transport, Tokio::default()).unwrap();
+        let done = Done::default();
+        for key in ["a", "b", "c", "d"] {
+            let first = shards.once(key).run(work(&done)).await.unwrap();
+            let again = shards.once(key).run(never).await.unwrap();
+            assert_eq!(again, Replayed(first.into_value()), "{key}");
+        }
+        assert_eq!(done.get(), 4);
+    });
+}
+
+#[test]
+fn it_is_executed_once_whichever_node_of_a_cluster_has_it() {
+    run(async {
+        let cluster = RedisCluster::start();
+        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
+        let bridge = bridge.expect("a bridge");
+        let of = || client(bridge.url(), bridge.token());
+        for key in ["a", "b", "c"] {
+            let (end, ended) = tokio::sync::oneshot::channel::<()>();
+            let (once, waiting) = (of().once(key), of().once(key).wait(LONG));
+            let begun = Rc::new(Cell::new(false));
+            let noted = begun.clone();
+            let first = meanwhile(async move {
+                once.run(async |_| {
+                    noted.set(true);
+                    let _ = ended.await;
+                    Ok::<_, Error>(7)
+                })
+                .await
+            });
+            eventually(|| begun.get()).await;
+            let waiter = meanwhile(async move { waiting.run(never::<u32, _>).await });
+            drop(end);
+            assert_eq!(first.await.unwrap(), Ok(Executed(7)));
+            assert_eq!(waiter.await.unwrap(), Ok(Replayed(7)));
+        }
+    });
+}

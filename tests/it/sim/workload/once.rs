@@ -1,0 +1,64 @@
+//! One client that has work executed once: its work fails, lasts too long, is dropped, or dies with its machine.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use edgelock::Error;
+
+use super::client::{Asked, Client};
+use crate::check::Wanted;
+use crate::host::within;
+
+/// Soon over, or longer than any world.
+const KEEPS: [u64; 4] = [30, 300, 3_000, 86_400_000];
+
+/// What callers ask for.
+const PRINTS: [Option<&str>; 3] = [None, Some("x"), Some("y")];
+
+impl Client {
+    pub(super) async fn have_executed(&self, asked: &Asked, ttl: Duration, wait: Duration) {
+        let (case, rng, key) = (&self.case, &self.case.rng, asked.name.name);
+        let prints = if case.is_of_one_print.get() { 2 } else { 3 };
+        let print = rng.pick(&PRINTS[..prints]);
+        let keep = Duration::from_millis(rng.pick(&KEEPS));
+        let once = self.client.once(key).ttl(ttl).wait(wait).keep(keep);
+        let once = match print {
+            Some(print) => once.fingerprint(print),
+            None => once,
+        };
+        let own = format!("{} {}", rng.next(), print.unwrap_or_default());
+        let begun = case.world.now();
+        case.check.want(key, print);
+        let is_done = Cell::new(false);
+        let work = async |lease: &crate::host::SimLease| {
+            let _held = self.hold(asked, lease, lease.fence());
+            let time = match rng.between(0, 3) {
+                // To the last millisecond, as far as the lease is not renewed.
+                0 => lease.remaining().saturating_sub(self.ms(0, 2)),
+                1 => self.long(0, 1_500),
+                _ => self.ms(0, 40),
+            };
+            self.sleep(time).await;
+            if rng.chance(200) {
+                return Err(Error::InvalidArgument("the work failed".into()));
+            }
+            is_done.set(true);
+            Ok(own.clone())
+        };
+        let patience = match rng.chance(100) {
+            true => self.long(0, 800),
+            false => Duration::from_secs(600),
+        };
+        let told = within(self.sleep(patience), once.run_text(work)).await;
+        let wanted = Wanted {
+            key,
+            print,
+            begun,
+            is_done: is_done.get(),
+            own: own.clone(),
+        };
+        if let Some(told) = told {
+            case.check.told_result(&wanted, &told);
+        }
+    }
+}
