@@ -84,6 +84,9 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         Error::CommandFailed { index, command, .. } => plain
             .with("index", *index as f64)
             .with("command", command.as_str()),
+        Error::ResultTooLarge { bytes, most, .. } => plain
+            .with("bytes", *bytes as f64)
+            .with("most", *most as f64),
         Error::NotReplicated {
             asked,
             acknowledged,
@@ -166,7 +169,9 @@ pub(crate) fn event(event: &Event<'_>) -> Object {
         EventKind::Contended { remaining, ahead } => plain
             .with("remaining", perhaps_milliseconds(remaining))
             .with("ahead", ahead as f64),
-        EventKind::Acquired { waited, requests } | EventKind::GaveUp { waited, requests } => plain
+        EventKind::Acquired { waited, requests }
+        | EventKind::Replayed { waited, requests }
+        | EventKind::GaveUp { waited, requests } => plain
             .with("waited", milliseconds(waited))
             .with("requests", requests),
         EventKind::Renewed { took } => plain.with("took", milliseconds(took)),

@@ -17,6 +17,10 @@ impl Lease {
     pub(crate) fn held(held: Held) -> JsValue {
         Self(held).into()
     }
+
+    pub(crate) const fn inner(&self) -> &Held {
+        &self.0
+    }
 }
 
 #[wasm_bindgen]

@@ -1,4 +1,4 @@
-//! The client as JavaScript can hold it: four classes over those of the library, and plain data across the border.
+//! The client as JavaScript can hold it: five classes over those of the library, and plain data across the border.
 //!
 //! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it passes. Nothing here panics on
 //! what a caller passes, and no method keeps its object borrowed while it waits, so that calls may overlap.
@@ -8,6 +8,7 @@
 mod convert;
 mod lease;
 mod lock;
+mod once;
 
 use edgelock::Error;
 use edgelock::web::{self, Bridge, Fetch, Host, Steps};
@@ -16,6 +17,7 @@ use wasm_bindgen::prelude::*;
 
 pub use lease::Lease;
 pub use lock::{Acquisition, Lock, LockConfig};
+pub use once::{Keeping, Once};
 
 use convert::{commands, duration, event, failure, replies};
 use lease::told;
@@ -162,6 +164,14 @@ impl Client {
             false => read_write.write(),
         };
         Lock::new(lock, ttl_ms, patience.as_ref())
+    }
+
+    /// Work that is executed once for `key`, as `keeping` has it.
+    ///
+    /// # Errors
+    /// As for a lock, and `invalid_argument` for what cannot be kept so.
+    pub fn once(&self, key: &str, keeping: &Keeping) -> Result<Once, JsValue> {
+        Once::new(self.0.once(key), keeping)
     }
 
     /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives, if that is not one place for all.

@@ -4,14 +4,16 @@ import { deadlines } from "./deadlines.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { type Bridge, run } from "./harness.js";
+import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
 import { readWrites } from "./read_write.js";
+import { onces } from "./once.js";
 import { semaphores } from "./semaphore.js";
 import { waiting } from "./waiting.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [contract, semaphores, readWrites, javascript, fetches, limits, waiting, group], print, deadlines);
+    return run(bridge, [contract, semaphores, readWrites, onces, handlers, javascript, fetches, limits, waiting, group], print, deadlines);
   },
 });

@@ -5,9 +5,11 @@ import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { run } from "./harness.js";
+import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
 import { readWrites } from "./read_write.js";
+import { onces } from "./once.js";
 import { semaphores } from "./semaphore.js";
 import { waiting } from "./waiting.js";
 
@@ -19,7 +21,7 @@ addEventListener("fetch", (event) => {
   const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, credential }, [contract, semaphores, readWrites, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
+    const passed = await run({ url, credential }, [contract, semaphores, readWrites, onces, handlers, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

@@ -6,13 +6,15 @@ import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { run } from "./harness.js";
+import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { keys } from "./keys.js";
 import { limits } from "./limits.js";
 import { misuse } from "./misuse.js";
 import { readWrites } from "./read_write.js";
+import { onces } from "./once.js";
 import { semaphores } from "./semaphore.js";
 import { waiting } from "./waiting.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
-run({ url, credential }, [contract, semaphores, readWrites, javascript, connection, fetches, limits, misuse, keys, waiting, group, examples], console.log, deadlines).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential }, [contract, semaphores, readWrites, onces, handlers, javascript, connection, fetches, limits, misuse, keys, waiting, group, examples], console.log, deadlines).then((passed) => process.exit(passed ? 0 : 1));

@@ -3,6 +3,7 @@ import { Client } from "edgelock";
 import { contract } from "./contract.js";
 import { check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
 import { readWrites } from "./read_write.js";
+import { onces } from "./once.js";
 import { semaphores } from "./semaphore.js";
 
 const { env } = process;
@@ -37,4 +38,4 @@ const dialect: Suite = {
   },
 };
 
-run({ url, credential, webdis }, [promises, semaphores, readWrites, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential, webdis }, [promises, semaphores, readWrites, onces, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -5,9 +5,11 @@ import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { run } from "./harness.js";
+import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
 import { readWrites } from "./read_write.js";
+import { onces } from "./once.js";
 import { semaphores } from "./semaphore.js";
 import { waiting } from "./waiting.js";
 
@@ -19,6 +21,6 @@ interface Env {
 export default {
   async test(_controller: unknown, env: Env): Promise<void> {
     const bridge = { url: env.EDGELOCK_BRIDGE_URL, credential: env.EDGELOCK_BRIDGE_CREDENTIAL };
-    if (!(await run(bridge, [contract, semaphores, readWrites, javascript, fetches, limits, waiting, group, examples], console.log, deadlines))) throw new Error("some tests failed");
+    if (!(await run(bridge, [contract, semaphores, readWrites, onces, handlers, javascript, fetches, limits, waiting, group, examples], console.log, deadlines))) throw new Error("some tests failed");
   },
 };

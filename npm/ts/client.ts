@@ -7,6 +7,7 @@ import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
 import { instance, Revivable } from "./instance.js";
 import { Lock, type LockOptions, type Maker, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+import { Once, type OnceOptions } from "./once.js";
 import type { RawClient, RawLockConfig, RawBridgeConfig, RawSettings, Reply } from "./raw.js";
 
 /** What a `fetch` of the caller's own is called with. */
@@ -239,6 +240,30 @@ export class Client {
   }
 
   /**
+   * Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
+   * nothing.
+   *
+   * The key is the name of a lock, which whoever does the work holds. Give it a name of its own: a
+   * lock of the same name, taken inside the work, would wait for the work.
+   */
+  once(key: string, options: OnceOptions = {}): Once {
+    text(key, "a key");
+    known(options, OF_ONCE, "what is executed once");
+    milliseconds(options.maxHold, "maxHold");
+    abortSignal(options.signal, "signal");
+    const keeping = {
+      keepMs: milliseconds(options.keep, "keep"),
+      fingerprint: options.fingerprint === undefined ? undefined : text(options.fingerprint, "fingerprint"),
+      maxBytes: count(options.maxBytes, "maxBytes"),
+      ttlMs: milliseconds(options.ttl, "ttl"),
+      waitMs: milliseconds(options.wait, "wait"),
+      maxRequests: count(options.maxRequests, "maxRequests"),
+    };
+    const raw = new Revivable(() => this.#raw.get().value.once(key, keeping));
+    return Once.of(key, this.#prefix + key, raw, options, this.#settings);
+  }
+
+  /**
    * Runs commands that only read, together and without a lock, in one request. The replies may be
    * out of date when they arrive.
    */
@@ -318,6 +343,7 @@ const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
 const OF_A_READ_WRITE: Names<ReadWriteOptions> = OF_A_SEMAPHORE;
 const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
+const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, signal: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 

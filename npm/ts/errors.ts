@@ -17,6 +17,8 @@ export interface Failure {
   readonly cause?: unknown;
   readonly asked?: number;
   readonly acknowledged?: number;
+  readonly bytes?: number;
+  readonly most?: number;
 }
 
 /**
@@ -133,6 +135,33 @@ export class NotReplicatedError extends EdgelockError {
     super(failure);
     this.asked = failure.asked ?? 0;
     this.acknowledged = failure.acknowledged ?? 0;
+  }
+}
+
+/** The key of work that is executed {@link Once} was used for something else: its fingerprint differs. Nothing was executed. */
+export class FingerprintMismatchError extends EdgelockError {
+  override readonly name = "FingerprintMismatchError";
+  readonly code = "fingerprint_mismatch";
+}
+
+/**
+ * What work that is executed {@link Once} came to cannot be kept: it is larger than `maxBytes` (`result_too_large`), or no JSON
+ * (`result_unreadable`). The work was done, and the next call does it again. Or what is kept is no JSON; then nothing was executed.
+ */
+export class ResultError extends EdgelockError {
+  override readonly name = "ResultError";
+  readonly code: "result_too_large" | "result_unreadable";
+  /** How many bytes it has, of one that is too large. */
+  readonly bytes: number | null;
+  /** How many it may have. */
+  readonly most: number | null;
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.code = failure.code as ResultError["code"];
+    this.bytes = failure.bytes ?? null;
+    this.most = failure.most ?? null;
   }
 }
 
@@ -272,6 +301,8 @@ export type AnyEdgelockError =
   | HeldError
   | QuarantinedError
   | NotReplicatedError
+  | FingerprintMismatchError
+  | ResultError
   | LostError
   | ReleasedError
   | BusyError
@@ -290,6 +321,9 @@ export type ErrorCode =
   | "held"
   | "quarantined"
   | "not_replicated"
+  | "fingerprint_mismatch"
+  | "result_too_large"
+  | "result_unreadable"
   | "lost"
   | "expired"
   | "max_hold_exceeded"
@@ -319,6 +353,9 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   held: "Come back after `retryAfter` milliseconds, or wait longer.",
   quarantined: "Come back after `retryAfter` milliseconds.",
   not_replicated: "Come back once the replicas have caught up, or ask for fewer.",
+  fingerprint_mismatch: "Use another key for another request; the same call fails again.",
+  result_too_large: "Keep less, as the id of what was made, or raise `maxBytes`.",
+  result_unreadable: "Keep what is JSON, and read it by what wrote it.",
   lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
   expired: "Stop, and undo what was not written through the lease: another may hold the lock. If it was just acquired, its ttl is too short: 10_000 is 10 s.",
   max_hold_exceeded: "Stop, and do less under one lease, or raise `maxHold`.",
@@ -366,6 +403,11 @@ export function toError(failure: Failure): AnyEdgelockError {
       return new QuarantinedError(failure);
     case "not_replicated":
       return new NotReplicatedError(failure);
+    case "fingerprint_mismatch":
+      return new FingerprintMismatchError(failure);
+    case "result_too_large":
+    case "result_unreadable":
+      return new ResultError(failure);
     case "lost":
     case "expired":
     case "max_hold_exceeded":
@@ -410,6 +452,10 @@ export function busy(lock: string): BusyError {
 
 export function expired(lock: string): LostError {
   return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isOutcomeUnknown: false, lock });
+}
+
+export function resultUnreadable(lock: string, message: string, cause: unknown): ResultError {
+  return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)} cannot be converted: ${message}`, isOutcomeUnknown: false, lock, cause });
 }
 
 /**

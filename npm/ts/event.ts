@@ -32,6 +32,14 @@ export type LockEvent = { readonly lock: string } & (
       readonly requests: number;
     }
   | {
+      /** What the lock was wanted for was executed {@link Once} already: its result was given in place of the lock. */
+      readonly type: "replayed";
+      /** From the call to the result. */
+      readonly waited: number;
+      /** How many requests were sent for it. */
+      readonly requests: number;
+    }
+  | {
       /** The lease has its full ttl again. */
       readonly type: "renewed";
       /** How long the request took. */

@@ -227,6 +227,11 @@ export class Lease implements Disposable, AsyncDisposable {
     return this.#finish(() => this.#raw.commit(raw), signalOf(options, "a call"));
   }
 
+  /** @internal Gives the lock back by a commit of the module's own. */
+  async store(commit: (lease: RawLease) => RawSteps<void>): Promise<void> {
+    await this.#finish(() => commit(this.#raw));
+  }
+
   /**
    * Gives the lock back. After an error that is neither `lost` nor `released`, it is safe, and
    * worth trying, to release again.

@@ -27,9 +27,11 @@ export {
   InvalidArgumentError,
   LostError,
   EntropyUnavailableError,
+  FingerprintMismatchError,
   QuarantinedError,
   RefusedError,
   ReleasedError,
+  ResultError,
   TimedOutError,
   UnavailableError,
   NotReplicatedError,
@@ -39,4 +41,6 @@ export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
 export { type KeepAliveOptions, type RunOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
 export { Lock, type LockOptions, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.js";
+export { Once, type OnceOptions, type OnceOutcome } from "./once.js";
 export type { Holder, Inspection, Reply } from "./raw.js";

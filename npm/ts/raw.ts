@@ -92,7 +92,24 @@ export interface RawClient {
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
   semaphore(name: string, permits: number, ttlMs?: number, patience?: RawLockConfig): RawLock;
   readWrite(name: string, reads: boolean, ttlMs?: number, patience?: RawLockConfig): RawLock;
+  once(key: string, keeping: RawKeeping): RawOnce;
   read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
+}
+
+export interface RawKeeping {
+  readonly keepMs?: number | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly ttlMs?: number | undefined;
+  readonly waitMs?: number | undefined;
+  readonly maxRequests?: number | undefined;
+}
+
+export interface RawOnce {
+  /** Comes to the lease under which the work is to be done, or to the text that is kept of it. */
+  begin(): RawSteps<RawLease | string>;
+  store(lease: RawLease, result: string): RawSteps<void>;
+  free(): void;
 }
 
 /** An operation, as {@link Driver} drives it to its outcome. */

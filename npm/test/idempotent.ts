@@ -1,0 +1,79 @@
+// Handlers that are executed once for each key, and signals: what only JavaScript has of work that is executed once.
+import { idempotent, type IdempotentOptions } from "edgelock";
+import { equal, eventually, type Stack, type Suite, thrown } from "./harness.js";
+
+const LONG = 40_000;
+const never = (): never => {
+  throw new Error("the work is done again");
+};
+const isHeld = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a")) === 1;
+
+export const handlers: Suite = {
+  async a_signal_ends_the_wait_and_tells_the_work(stack) {
+    const once = stack.client().once("a", { wait: LONG });
+    const [stop, reason] = [new AbortController(), new Error("enough")];
+    const work = once.run((lease) => new Promise((_, reject) => lease.signal.addEventListener("abort", () => reject(lease.signal.reason))), { signal: stop.signal });
+    await eventually(() => isHeld(stack));
+    const waiter = once.run(never, { signal: stop.signal });
+    const ends = Promise.all([thrown(work), thrown(waiter)]);
+    stop.abort(reason);
+    equal((await ends).map((why) => why === reason), [true, true]);
+    await eventually(async () => !(await isHeld(stack)));
+  },
+
+  async a_handler_is_executed_once_for_each_key_and_its_response_is_given_again(stack) {
+    const { handle, count } = counting(stack, () => new Response("é", { status: 201, headers: { "content-type": "text/x", "x-own": "1" } }));
+    const [first, again] = [await handle(post("one")), await handle(post("one"))];
+    equal([first.status, first.headers.get("content-type"), first.headers.get("x-own"), await first.text()], [201, "text/x", "1", "é"]);
+    equal([again.status, again.headers.get("content-type"), again.headers.get("idempotent-replayed"), await again.text()], [201, "text/x", "true", "é"]);
+    equal([(await handle(post("other"))).status, first.headers.get("idempotent-replayed"), count()], [201, null, 2]);
+    // Without a key it is as it was.
+    await handle(post(null));
+    await handle(post(null));
+    equal(count(), 4);
+  },
+
+  async a_response_with_bytes_or_without_a_body_is_given_again(stack) {
+    const bytes = new Uint8Array([0xff, 0x00, 0xfe]);
+    const { handle } = counting(stack, (request) => new Response(request.headers.get("idempotency-key") === "bytes" ? bytes : null, { status: request.headers.get("idempotency-key") === "bytes" ? 200 : 204 }));
+    for (const _ of [1, 2]) equal([...new Uint8Array(await (await handle(post("bytes"))).arrayBuffer())], [...bytes]);
+    for (const _ of [1, 2]) equal([(await handle(post("none"))).status, await (await handle(post("none"))).text()], [204, ""]);
+  },
+
+  async a_handler_that_fails_is_executed_again(stack) {
+    const why = new Error("no handler");
+    const outcomes = [() => new Response("no", { status: 503 }), () => Promise.reject(why), () => new Response("yes")];
+    const { handle, count } = counting(stack, () => outcomes.shift()!());
+    const failed = await handle(post("one"));
+    equal([failed.status, await failed.text()], [503, "no"]);
+    equal((await thrown(handle(post("one")))) === why, true);
+    for (const _ of [1, 2]) equal(await (await handle(post("one"))).text(), "yes");
+    equal(count(), 3);
+  },
+
+  async a_handler_under_way_is_a_conflict_and_another_request_with_its_key_is_told(stack) {
+    let end!: (response: Response) => void;
+    const { handle } = counting(stack, () => new Promise((resolve) => (end = resolve)), { wait: 0, fingerprint: (request) => request.clone().text() });
+    const first = handle(post("one", "body"));
+    await eventually(async () => (await stack.redis("EXISTS ~one")) === 1 && end !== undefined);
+    const [same, other] = [await handle(post("one", "body")), await handle(post("one", "other"))];
+    equal([same.status, Number(same.headers.get("retry-after")) > 0, other.status], [409, true, 422]);
+    end(new Response("done"));
+    equal([await (await first).text(), await (await handle(post("one", "body"))).text()], ["done", "done"]);
+    equal((await handle(post("one", "other"))).status, 422);
+  },
+};
+
+function post(key: string | null, body = ""): Request {
+  return new Request("http://shop/", { method: "POST", body, headers: key === null ? {} : { "idempotency-key": key } });
+}
+
+function counting(stack: Stack, answer: (request: Request) => Response | Promise<Response>, options: Partial<IdempotentOptions<[]>> = {}) {
+  let count = 0;
+  const handler = (request: Request) => {
+    count++;
+    return answer(request);
+  };
+  const key = (request: Request) => request.headers.get("idempotency-key");
+  return { handle: idempotent(handler, { client: stack.client(), key, ...options }), count: () => count };
+}

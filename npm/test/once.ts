@@ -1,0 +1,209 @@
+// The promises of work that is executed once: those of tests/it/once.rs, by the same names.
+import { FingerprintMismatchError, HeldError, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
+import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
+
+const LONG = 40_000;
+const DAY = 24 * 60 * 60 * 1_000;
+
+/** Work that counts how often it was done, and comes to that. */
+class Work {
+  count = 0;
+  readonly done = async (): Promise<number> => ++this.count;
+}
+
+const charge = (stack: Stack, work: Work): Promise<OnceOutcome<number>> => stack.client().once("a", { wait: LONG }).run(work.done);
+const never = (): never => {
+  throw new Error("the work is done again");
+};
+const kept = (stack: Stack): Promise<unknown> => stack.redis(`GET {${stack.mark}a}:result`);
+const isHeld = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a")) === 1;
+
+/** Work that is under way until `end` is called. */
+function begin(stack: Stack): { readonly end: (error?: Error) => void; readonly first: Promise<OnceOutcome<number>> } {
+  let end!: (error?: Error) => void;
+  const ended = new Promise<number>((resolve, reject) => (end = (error) => (error ? reject(error) : resolve(7))));
+  return { end, first: stack.client().once("a").run(() => ended) };
+}
+
+export const onces: Suite = {
+  async the_first_does_the_work_in_two_requests_and_the_next_has_its_result_in_one(stack) {
+    const [network, work, events] = [new Network(), new Work(), [] as string[]];
+    const client = stack.client({ ...network, onEvent: ({ type }: LockEvent) => void events.push(type) });
+    equal(await client.once("a").run(work.done), { value: 1, replayed: false });
+    equal([network.seen.length, await isHeld(stack)], [2, false]);
+    for (const requests of [3, 4]) {
+      equal(await client.once("a").run(never), { value: 1, replayed: true });
+      equal(network.seen.length, requests);
+    }
+    equal([work.count, events], [1, ["acquired", "released", "replayed", "replayed"]]);
+    equal(await client.once("b").run(work.done), { value: 2, replayed: false });
+  },
+
+  async a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept(stack) {
+    const once = stack.client().once("a", { fingerprint: "sha 1", ttl: 30_000 });
+    await once.run(async (lease) => {
+      equal(await stack.redis("GET ~a"), lease.token);
+      check(Number(await stack.redis("PTTL ~a")) > 20_000 && lease.remaining > 20_000, "for the ttl");
+      return ["x", null];
+    });
+    equal(await kept(stack), `once:sha%201 ["x",null]`);
+    const left = Number(await stack.redis(`PTTL {${stack.mark}a}:result`));
+    check(left > DAY - 60_000 && left <= DAY, `${left} are left`);
+    await stack.client().once("b", { keep: 90_000 }).run(() => 1);
+    const brief = Number(await stack.redis(`PTTL {${stack.mark}b}:result`));
+    check(brief > 60_000 && brief <= 90_000, `${brief} are left`);
+  },
+
+  async once_it_is_kept_no_more_the_work_is_done_again(stack) {
+    const work = new Work();
+    await stack.client().once("a", { keep: 50 }).run(work.done);
+    await eventually(async () => (await kept(stack)) === null);
+    equal([await charge(stack, work), await charge(stack, work)], [{ value: 2, replayed: false }, { value: 2, replayed: true }]);
+  },
+
+  async a_result_arrives_as_it_is(stack) {
+    const values: unknown[] = [undefined, null, 0, "", " two  words ", "line\r\n\t%20%\\\"'/\u0000", "ü€😀\u007f\u2028", "\ud800", { a: [1.5, { b: false }] }, "é".repeat(32_000)];
+    for (const [at, value] of values.entries()) {
+      const once = stack.client().once(`v${at}`);
+      equal(await once.run(() => value), { value, replayed: false });
+      equal(await once.run(never), { value, replayed: true });
+    }
+  },
+
+  async whoever_comes_meanwhile_waits_and_gets_the_result_and_not_the_lock(stack) {
+    const { end, first } = begin(stack);
+    await eventually(() => isHeld(stack));
+    const events: string[] = [];
+    const waiters = [true, false].map((push) => stack.client({ push, onEvent: ({ type }) => void events.push(type) }).once("a", { wait: LONG }).run(never));
+    await eventually(() => events.length === 2);
+    end();
+    equal([await first, ...(await Promise.all(waiters))], [false, true, true].map((replayed) => ({ value: 7, replayed })));
+    await eventually(() => events.length === 4);
+    equal(events, ["contended", "contended", "replayed", "replayed"]);
+  },
+
+  async of_twenty_at_once_one_does_the_work_and_all_have_its_result(stack) {
+    const work = new Work();
+    const client = stack.client({ push: false });
+    const all = await Promise.all(Array.from({ length: 20 }, () => client.once("a", { wait: LONG }).run(work.done)));
+    equal([work.count, all.filter(({ replayed }) => !replayed).length, new Set(all.map(({ value }) => value)).size], [1, 1, 1]);
+  },
+
+  async work_that_fails_keeps_nothing_and_the_next_does_it(stack) {
+    const { end, first } = begin(stack);
+    await eventually(() => isHeld(stack));
+    const work = new Work();
+    const waiter = charge(stack, work);
+    const why = new Error("no work");
+    end(why);
+    equal((await thrown(first)) === why, true);
+    equal([await waiter, await charge(stack, work)], [{ value: 1, replayed: false }, { value: 1, replayed: true }]);
+  },
+
+  async work_of_a_holder_that_died_is_done_by_the_next(stack) {
+    await stack.redis("SET ~a AAAAAAAAAAAAAAAAAAAAAA PX 700");
+    equal(await charge(stack, new Work()), { value: 1, replayed: false });
+  },
+
+  async a_holder_that_lost_its_lease_keeps_nothing_and_is_told(stack) {
+    const work = new Work();
+    const late = stack.client().once("a").run(async () => {
+      await stack.redis("DEL ~a");
+      await charge(stack, work);
+      return 9;
+    });
+    await fails("lost", late);
+    equal(await charge(stack, work), { value: 1, replayed: true });
+  },
+
+  async a_lost_reply_or_a_repeat_counts_once(stack) {
+    const network = new Network("lose the answer", "pass", "lose the answer", "pass", "lose the answer");
+    const [client, work] = [stack.client(network), new Work()];
+    equal(await client.once("a").run(work.done), { value: 1, replayed: false });
+    equal(await client.once("a").run(work.done), { value: 1, replayed: true });
+    const given = stack.client({ ...new Network("pass", "lose the answer"), maxAttempts: 1 });
+    equal((await fails("unavailable", given.once("b").run(work.done))).isOutcomeUnknown, true);
+    equal(await given.once("b").run(work.done), { value: 2, replayed: true });
+  },
+
+  async a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(stack) {
+    const of = (fingerprint: string, wait = LONG) => stack.client().once("a", { fingerprint, wait });
+    await of("one").run(async () => {
+      const error = await fails("fingerprint_mismatch", of("other").run(never));
+      check(error instanceof FingerprintMismatchError && error.lock === `${stack.mark}a`, "it says which");
+      await fails("held", of("one", 0).run(never));
+      await fails("held", stack.client().once("a", { wait: 0 }).run(never));
+      return 5;
+    });
+    await fails("fingerprint_mismatch", of("other").run(never));
+    equal(await of("one").run(never), { value: 5, replayed: true });
+    equal(await stack.client().once("a").run(never), { value: 5, replayed: true });
+  },
+
+  async a_result_over_the_bound_is_refused_and_not_kept(stack) {
+    const text = (bytes: number) => () => "x".repeat(bytes - 2);
+    const error = await fails("result_too_large", stack.client().once("a").run(text(65_537)));
+    check(error instanceof ResultError && !error.isOutcomeUnknown, "it has its class");
+    equal([error.bytes, error.most, error.lock], [65_537, 65_536, `${stack.mark}a`]);
+    equal([await isHeld(stack), await kept(stack)], [false, null]);
+    await fails("result_too_large", stack.client().once("a", { maxBytes: 4 }).run(text(5)));
+    // In bytes.
+    await fails("result_too_large", stack.client().once("a", { maxBytes: 3 }).run(() => "ü"));
+    equal(await stack.client().once("a", { maxBytes: 4 }).run(() => "ü"), { value: "ü", replayed: false });
+    const large = stack.client().once("b", { maxBytes: 262_144 });
+    await large.run(text(262_144));
+    equal((await large.run(never) as OnceOutcome<string>).value.length, 262_142);
+  },
+
+  async a_result_that_is_something_else_is_told_and_the_work_is_not_done(stack) {
+    const text = ["SET", `{${stack.mark}a}:result`, " no JSON"];
+    await stack.client().lock("other").acquire().then((lease) => lease.commit([["SET", { key: text[1]! }, text[2]!]]));
+    check(await fails("result_unreadable", stack.client().once("a").run(never)) instanceof ResultError, "it has its class");
+    const round: { self?: unknown } = {};
+    round.self = round;
+    for (const value of [round, 7n]) await fails("result_unreadable", stack.client().once("b").run(() => value));
+    equal(await stack.redis("EXISTS ~b"), 0);
+  },
+
+  async who_waits_in_vain_is_told_that_another_is_at_it(stack) {
+    const { end, first } = begin(stack);
+    await eventually(() => isHeld(stack));
+    for (const wait of [0, 200]) {
+      const error = await fails("held", stack.client().once("a", { wait }).run(never));
+      check(error instanceof HeldError && error.retryAfter > 0, "it says when to come back");
+    }
+    end();
+    equal(await first, { value: 7, replayed: false });
+  },
+
+  async the_lease_is_kept_while_the_work_goes_on(stack) {
+    const events: string[] = [];
+    const client = stack.client({ onEvent: ({ type }) => void events.push(type) });
+    const once = client.once("a", { ttl: 1_500 });
+    await once.run(() => eventually(() => events.filter((type) => type === "renewed").length >= 4));
+    equal(await once.run(never), { value: undefined, replayed: true });
+    await fails("max_hold_exceeded", client.once("b", { maxHold: 200 }).run(() => new Promise(() => {})));
+  },
+
+  async work_that_gives_the_lock_back_itself_keeps_no_result(stack) {
+    await fails("released", stack.client().once("a").run((lease) => lease.release()));
+    equal(await kept(stack), null);
+    const { value } = await stack.client().once("a").run(async (lease) => {
+      await lease.exec([["INCR", { key: `${stack.mark}n` }]]);
+      return lease.fence;
+    });
+    equal([value > 0, await stack.redis("GET ~n")], [true, "1"]);
+  },
+
+  async the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent(stack) {
+    const client = stack.client(new Network());
+    await fails("invalid_argument", () => stack.client({ prefix: "" }).once(""));
+    for (const keep of [0, 1.5, -1, NaN, Infinity, "1" as never]) await fails("invalid_argument", () => client.once("a", { keep }));
+    for (const fingerprint of ["", "x".repeat(129), 7 as never, "\ud800"]) await fails("invalid_argument", () => client.once("a", { fingerprint }));
+    for (const maxBytes of [0, 262_145, Infinity, 0.5]) await fails("invalid_argument", () => client.once("a", { maxBytes }));
+    for (const ttl of [0, 3]) await fails("invalid_argument", () => client.once("a", { ttl }));
+    const error = await fails("invalid_argument", () => client.once("a", { fingerprnt: "x" } as never));
+    check(error.message.includes("did you mean fingerprint?"), error.message);
+    client.once("a", { keep: 1, fingerprint: "x".repeat(128), maxBytes: 262_144 });
+  },
+};
