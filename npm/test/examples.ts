@@ -7,7 +7,9 @@ import { GET, POST } from "../examples/edge_route.js";
 import firstLock from "../examples/first_lock.js";
 import flashSale from "../examples/flash_sale.js";
 import hono from "../examples/hono_route.js";
-import { check, equal, type Stack, type Suite, take } from "./harness.js";
+import webhook from "../examples/payment_webhook.js";
+import consumer from "../examples/queue_consumer.js";
+import { check, equal, eventually, type Stack, type Suite, take, thrown } from "./harness.js";
 
 const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
@@ -22,6 +24,68 @@ function place(stack: Stack, sku: string, order: string, buyer: string, quantity
   const url = `http://shop/sales/${sku}/orders?order=${order}&buyer=${buyer}&quantity=${quantity}`;
   return flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context);
 }
+
+/** The ledger behind the webhook: it has a booking for each id, however often it is told. */
+class Ledger {
+  readonly bookings = new Map<string, unknown>();
+  asked = 0;
+  /** What becomes of the first. */
+  first: () => Promise<unknown> = async () => undefined;
+
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const isFirst = this.asked++ === 0;
+    this.bookings.set(new URL(request.url).pathname, await request.json());
+    const failed = isFirst ? await this.first() : undefined;
+    return new Response(null, { status: failed === undefined ? 204 : 500 });
+  };
+}
+
+/** The provider sends an event. */
+const notify = (stack: Stack, ledger: Ledger, cents = 700): Promise<Response> => {
+  const body = JSON.stringify({ id: stack.mark, account: "ann", cents });
+  return webhook.fetch(new Request("http://shop/payments", { method: "POST", body }), { ...env(stack), LEDGER: ledger });
+};
+
+/** The post office behind the queue's consumer. */
+class Mail {
+  sent = 0;
+  first: () => Promise<unknown> = async () => undefined;
+
+  readonly send = async (): Promise<{ id: string }> => {
+    const isFirst = this.sent++ === 0;
+    if (isFirst) await this.first();
+    return { id: `mail-${this.sent}` };
+  };
+}
+
+/** The queue delivers a message; what became of it. */
+async function deliver(stack: Stack, mail: Mail): Promise<string> {
+  let outcome = "";
+  const message = { body: { id: stack.mark, to: "ann@example.com" }, ack: () => void (outcome = "done"), retry: () => void (outcome = "again") };
+  await consumer.queue({ messages: [message] }, { ...env(stack), MAIL: mail });
+  return outcome;
+}
+
+/** The answer to the next request that stores a result is lost. */
+async function losingAnswer(work: () => Promise<unknown>): Promise<void> {
+  const real = globalThis.fetch;
+  let isLost = false;
+  globalThis.fetch = async (input, init) => {
+    const response = await real(input, init);
+    if (isLost || !String(init?.body).includes(":result") || !String(init?.body).includes('"SET"')) return response;
+    isLost = true;
+    await response.text();
+    throw new TypeError("lost");
+  };
+  try {
+    await work();
+  } finally {
+    globalThis.fetch = real;
+  }
+  check(isLost, "an answer was lost");
+}
+
+const forEver = (): Promise<never> => new Promise(() => {});
 
 export const examples: Suite = {
   async a_first_lock_sells_five_and_no_more(stack) {
@@ -108,6 +172,66 @@ export const examples: Suite = {
     const outcomes = await times(4, () => cron.scheduled({ scheduledTime }, env(stack)));
     equal(outcomes.filter((outcome) => outcome === "done").length, 1);
     equal(await cron.scheduled({ scheduledTime }, env(stack)), "done before");
+  },
+
+  async a_payment_that_is_notified_twenty_times_at_once_is_booked_once(stack) {
+    const ledger = new Ledger();
+    const answers = await times(20, async () => notify(stack, ledger));
+    for (const answer of answers) equal([answer.status, await answer.text()], [201, `{"booked":700}`]);
+    equal([ledger.asked, answers.filter(({ headers }) => headers.has("idempotent-replayed")).length], [1, 19]);
+    // The same id with another sum is no repeat.
+    equal((await notify(stack, ledger, 900)).status, 422);
+    equal([...ledger.bookings.values()], [{ account: "ann", cents: 700 }]);
+  },
+
+  async a_payment_whose_handler_dies_or_fails_half_way_is_booked_by_the_next(stack) {
+    const ledger = new Ledger();
+    ledger.first = forEver;
+    const dead = thrown(notify(stack, ledger));
+    await eventually(() => ledger.asked === 1);
+    const next = notify(stack, ledger);
+    // As Redis has it of a handler whose ttl is over.
+    await stack.redis(`DEL payment:${stack.mark}`);
+    equal([(await next).status, (await notify(stack, ledger)).status], [201, 201]);
+    equal([ledger.asked, ledger.bookings.size, ((await dead) as { code?: string }).code], [2, 1, "lost"]);
+    const away = new Ledger();
+    away.first = async () => "away";
+    const other = { ...stack, mark: `${stack.mark}other` } as Stack;
+    equal([(await notify(other, away)).status, (await notify(other, away)).status, away.asked], [503, 201, 2]);
+  },
+
+  async a_payment_whose_answer_is_lost_is_booked_once(stack) {
+    const ledger = new Ledger();
+    await losingAnswer(async () => equal((await notify(stack, ledger)).status, 201));
+    // The provider did not hear it either.
+    equal((await notify(stack, ledger)).headers.get("idempotent-replayed"), "true");
+    equal(ledger.asked, 1);
+  },
+
+  async an_order_that_is_delivered_twenty_times_at_once_is_confirmed_once(stack) {
+    const mail = new Mail();
+    equal([...new Set(await times(20, () => deliver(stack, mail)))], ["done"]);
+    equal(mail.sent, 1);
+  },
+
+  async an_order_whose_consumer_dies_or_fails_half_way_is_confirmed_by_the_next(stack) {
+    const mail = new Mail();
+    mail.first = forEver;
+    const dead = deliver(stack, mail);
+    await eventually(() => mail.sent === 1);
+    const next = deliver(stack, mail);
+    await stack.redis(`DEL confirmation:${stack.mark}`);
+    equal([await next, await dead, await deliver(stack, mail), mail.sent], ["done", "again", "done", 2]);
+    const failing = new Mail();
+    failing.first = () => Promise.reject(new Error("no post"));
+    const other = { ...stack, mark: `${stack.mark}other` } as Stack;
+    equal([await deliver(other, failing), await deliver(other, failing), failing.sent], ["again", "done", 2]);
+  },
+
+  async an_order_whose_answer_is_lost_is_confirmed_once(stack) {
+    const mail = new Mail();
+    await losingAnswer(async () => equal(await deliver(stack, mail), "done"));
+    equal([await deliver(stack, mail), mail.sent], ["done", 1]);
   },
 
   async a_lock_of_upstash_lock_excludes_and_is_excluded(stack) {
