@@ -1,5 +1,5 @@
 // Locks over several bridges, in Node: by their majority, and one by name.
-import { type BridgeOptions, Client, type ClientSettings, type Command, type Lock, QuarantinedError } from "edgelock";
+import { type BridgeOptions, Client, type ClientSettings, type Command, type FetchInit, type FetchResponse, type Lock, QuarantinedError } from "edgelock";
 import { check, equal, eventually, fails, runTests, take } from "./harness.js";
 
 const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly credential: string }>;
@@ -65,6 +65,26 @@ const tests: Record<string, () => Promise<void>> = {
       await fails("invalid_argument", async () => new Client({ quorum: quorum as never }).lock("a").tryAcquire());
     }
     await fails("invalid_argument", () => new Client({ quorum: bridges, restartQuarantine: "odd" as never }));
+  },
+
+  async an_answer_that_is_too_late_to_count_is_heard_out_and_its_request_not_broken_off() {
+    let answer!: () => void;
+    const late = new Promise<void>((resolve) => (answer = resolve));
+    const [signals, answered] = [[] as AbortSignal[], [] as AbortSignal[]];
+    const hold = async (url: string, init: FetchInit): Promise<FetchResponse> => {
+      if (!url.startsWith(bridges[2]!.url)) return fetch(url, init);
+      signals.push(init.signal);
+      await late;
+      const response = await fetch(url, init);
+      answered.push(init.signal);
+      return response;
+    };
+    const client = new Client({ quorum: bridges, prefix: mark(), fetch: hold, requestTimeout: 30_000 });
+    const lease = await client.lock("a", { ttl: 3_000, wait: 20_000 }).acquire();
+    check(signals.length > 0 && signals.every(({ aborted }) => !aborted), "none is broken off");
+    answer();
+    await eventually(() => answered.length === signals.length);
+    await lease.release();
   },
 
   async names_are_spread_and_each_lock_lives_behind_one_bridge() {
