@@ -95,7 +95,7 @@ pub enum Error {
         lock: String,
     },
 
-    /// The result of the work of [`crate::Once::run`] is larger than [`crate::Once::max_bytes`]. The
+    /// The result of the work of a [`crate::Once`] is larger than [`crate::Once::max_bytes`]. The
     /// work was done, and its result is not kept: the next call does it again.
     #[error("the result of {} has {bytes} bytes, and may have {most}", Named(lock))]
     #[non_exhaustive]
@@ -108,7 +108,7 @@ pub enum Error {
         most: usize,
     },
 
-    /// The result of the work of [`crate::Once::run`] cannot be written as JSON: the work was done,
+    /// The result of the work of a [`crate::Once`] cannot be written as JSON: the work was done,
     /// and its result is not kept. Or the kept result cannot be read as what the caller asks for, as
     /// after a new version of a program: nothing was executed.
     #[error("the result of {} cannot be converted: {message}", Named(lock))]

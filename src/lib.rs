@@ -81,6 +81,10 @@ pub mod native;
 #[cfg(target_family = "wasm")]
 pub mod web;
 
+#[cfg(all(doctest, feature = "native-no-tls"))]
+#[doc = include_str!("../docs/kinds.md")]
+struct Kinds;
+
 mod acquisition;
 mod bridge;
 mod client;

@@ -22,18 +22,22 @@ const MAX_FINGERPRINT: usize = 128;
 /// On its way here a byte can take three, and an answer has up to 1 MiB.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Work that is executed once for a key: an idempotency key. Queues, webhooks and people send everything twice; the first that comes does
-/// the work, and what it comes to is kept. Made by [`Client::once`](crate::Client::once).
+/// Work that is executed once for an idempotency key. Made by [`Client::once`](crate::Client::once).
 ///
-/// Whoever comes later gets the result in one request, and does nothing. Whoever comes meanwhile waits, and gets it too. The first one
-/// needs two requests: the result is stored in the one that gives the lock back. Work that fails stores nothing, and that of a holder that
-/// died is done by the next, once its [`ttl`](Once::ttl) is over.
+/// Queues, webhooks and people send everything twice. The first call does the work, and its result
+/// is kept. A later call gets that in one request, and does nothing. A call that comes meanwhile
+/// waits, and gets the result too. The first call needs two requests: the result is stored in the one
+/// that releases the lock.
 ///
-/// Executed once is what is *kept* once: of two that do the work, since the first was taken for dead, one stores its result at most, and the
-/// other is told that it lost its lease. What the work does elsewhere must stand that: by its own commands under the lease
-/// ([`Lease::exec`]), or by the [fence](Lease::fence).
+/// Work that fails stores nothing. If the process that does the work dies, the next call does it,
+/// once the [`ttl`](Once::ttl) is over.
 ///
-/// As with a [`Lock`], what cannot work is the error of the first call.
+/// Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
+/// most one of the two stores its result, and the other learns that it lost its lease. What the work
+/// does elsewhere must allow for that: use commands under the lease ([`Lease::exec`]), or the
+/// [fence](Lease::fence).
+///
+/// As with a [`Lock`], an invalid option is the error of the first call.
 ///
 /// ```
 /// # #[cfg(feature = "native-no-tls")]
@@ -63,7 +67,7 @@ pub struct Once<T, R> {
 pub enum OnceOutcome<V> {
     /// This call did the work, and its result is kept.
     Executed(V),
-    /// Another did it, or an earlier call.
+    /// Another call did the work.
     Replayed(V),
 }
 
@@ -75,7 +79,7 @@ impl<V> OnceOutcome<V> {
         }
     }
 
-    /// Whether this call did nothing.
+    /// Whether another call did the work.
     pub const fn is_replayed(&self) -> bool {
         matches!(self, Self::Replayed(_))
     }
@@ -96,7 +100,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self
     }
 
-    /// How long the result is kept: 1 ms to 366 days, in whole milliseconds. 24 h by default. Who comes later does the work again.
+    /// How long the result is kept: 1 ms to 366 days, in whole milliseconds. Default 24 h. A call after
+    /// that does the work again.
     #[must_use]
     pub fn keep(self, keep: Duration) -> Self {
         self.with(|once| {
@@ -111,9 +116,10 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         })
     }
 
-    /// What tells one request from another that comes with the same key by mistake: a digest of the payload, of 1 to 128 bytes. A call with
-    /// another fingerprint than that of what was executed, or is being, is [`Error::FingerprintMismatch`]. It is looked at where
-    /// both have one. It can be read as the [label](Lock::label) of whoever does the work, so it is no place for a secret.
+    /// A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has the
+    /// same key by mistake: a call whose fingerprint differs from that of the work that was executed,
+    /// or is being executed, is [`Error::FingerprintMismatch`]. Calls without one are not compared.
+    /// Others can read it as the holder's [label](Lock::label), so it is no place for a secret.
     #[must_use]
     pub fn fingerprint(self, fingerprint: &str) -> Self {
         self.with(|once| {
@@ -127,7 +133,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         })
     }
 
-    /// How large a result may be as it is stored, in bytes: up to 256 KiB, and 64 KiB by default.
+    /// How large a result may be as it is stored, in bytes: 256 KiB at most. Default 64 KiB.
     #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.with(|once| {
@@ -141,54 +147,67 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         })
     }
 
-    /// For how long the others wait if whoever does the work dies, as [`Lock::ttl`]. The work may last longer: the lease is kept for it.
+    /// How long the others wait if the process that does the work dies, as [`Lock::ttl`]. The work may
+    /// take longer: the lease is renewed for it.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.lock = self.lock.ttl(ttl);
         self
     }
 
-    /// How long to wait for another that is at it, as [`Lock::wait`]. Then it is [`Error::Held`]: come back later.
+    /// How long to wait while another call does the work, as [`Lock::wait`]. After that it is
+    /// [`Error::Held`]: come back later.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.lock = self.lock.wait(wait);
         self
     }
 
-    /// How many requests a call may send until it has the result or may do the work, as [`Lock::max_requests`].
+    /// How many requests a call may send until it has the result, or begins the work, as
+    /// [`Lock::max_requests`].
     #[must_use]
     pub fn max_requests(mut self, requests: u32) -> Self {
         self.lock = self.lock.max_requests(requests);
         self
     }
 
-    /// How long the work may last, as [`Lock::max_hold`].
+    /// How long the work may take, as [`Lock::max_hold`].
     #[must_use]
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.lock = self.lock.max_hold(max_hold);
         self
     }
 
-    /// Whether it can be asked for, as [`Lock::check`]. Sends nothing.
+    /// Whether the key and all options are valid, as [`Lock::check`]. Sends nothing.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: the first that cannot work.
+    /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
         self.lock.check()
     }
 
-    /// Does `work` unless it was done before; its result, which is kept as JSON. The lease is kept while the work lasts, and stopped as by
-    /// [`Lock::run`].
+    /// Does `work`, unless that was done before, and returns its result. The result is kept as JSON.
+    /// While the work runs the lease is renewed, and the work is stopped, as by [`Lock::run`].
     ///
     /// # Errors
-    /// Those of the work: nothing is kept then. [`Error::FingerprintMismatch`]. [`Error::Held`] if another was at it for all of the
-    /// [`wait`](Once::wait); those of [`Lock::run`] otherwise. Where the work was done, and nothing is kept: [`Error::ResultTooLarge`],
-    /// [`Error::ResultUnreadable`], which is also said of a result that is kept and is no `V`; [`Error::Released`] if the work gave the lease
-    /// back itself; those of [`Lease::commit`], by which it is stored. Where such an error [`Error::is_outcome_unknown`], it may be kept: ask again.
+    /// Before the work is begun:
+    ///
+    /// - [`Error::FingerprintMismatch`];
+    /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait);
+    /// - [`Error::ResultUnreadable`] if the kept result is no `V`.
+    ///
+    /// Those of the work: nothing is kept then. Those of [`Lock::run`].
+    ///
+    /// After the work was done, with nothing kept:
+    ///
+    /// - [`Error::ResultTooLarge`], and [`Error::ResultUnreadable`] if it cannot be written as JSON;
+    /// - [`Error::Released`] if the work itself released the lease;
+    /// - those of [`Lease::commit`], which stores the result. If the outcome is
+    ///   [unknown](Error::is_outcome_unknown), the result may be kept: call again.
     ///
     /// # Cancel safety
-    /// Dropping the future drops the work, and gives the lock back in the background. While the result is being stored, it may be stored or
-    /// not.
+    /// Dropping the future drops the work, and releases the lock in the background. If the result was
+    /// just being stored, it may be stored or not.
     #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
     pub async fn run<V, E>(
         &self,
@@ -211,13 +230,13 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self.perform(work, write, read).await
     }
 
-    /// As [`Once::run`], with a result that is kept as the text that it is.
+    /// As `run`, with a text as the result, which is kept as it is.
     ///
     /// # Errors
-    /// As there.
+    /// As `run`.
     ///
     /// # Cancel safety
-    /// As there.
+    /// As `run`.
     pub async fn run_text<E: From<Error>>(
         &self,
         work: impl AsyncFnOnce(&Lease<T, R>) -> Result<String, E>,

@@ -7,6 +7,7 @@ import { GET, POST } from "../examples/edge_route.js";
 import firstLock from "../examples/first_lock.js";
 import flashSale from "../examples/flash_sale.js";
 import hono from "../examples/hono_route.js";
+import * as kinds from "../examples/kinds.js";
 import webhook from "../examples/payment_webhook.js";
 import consumer from "../examples/queue_consumer.js";
 import { check, equal, eventually, type Stack, type Suite, take, thrown } from "./harness.js";
@@ -210,7 +211,11 @@ export const examples: Suite = {
 
   async an_order_that_is_delivered_twenty_times_at_once_is_confirmed_once(stack) {
     const mail = new Mail();
-    equal([...new Set(await times(20, () => deliver(stack, mail)))], ["done"]);
+    // As a queue does it.
+    const untilDone = async () => {
+      while ((await deliver(stack, mail)) === "again");
+    };
+    await times(20, untilDone);
     equal(mail.sent, 1);
   },
 
@@ -243,5 +248,37 @@ export const examples: Suite = {
     await using lease = await take(stack.lock("a"));
     equal(await theirs.acquire(), false);
     check(lease.remaining > 0, "it is ours");
+  },
+
+  async each_kind_does_what_its_example_says(stack) {
+    const client = stack.client();
+    const lamp = `${stack.mark}lamp`;
+    await stack.redis(`SET {${lamp}}:stock 2`);
+    const sell = () => kinds.sellOne(client, lamp);
+    equal([await sell(), await sell(), await sell()], [true, true, false]);
+    equal(await kinds.rebuildIndex(client, async ({ fence }) => (fence > 0 ? 7 : 0)), 7);
+    let [begun, inside, most] = [0, 0, 0];
+    const call = async () => {
+      begun++;
+      most = Math.max(most, ++inside);
+      await eventually(() => begun >= 3);
+      inside--;
+      return "called";
+    };
+    await times(6, () => kinds.callPartner(client, call));
+    check(most === 3, `${most} at once`);
+    equal(await kinds.price(client, async () => 42), 42);
+    const seen: string[] = [];
+    await kinds.reprice(
+      client,
+      async () => void seen.push("written"),
+      async () => void seen.push(`read ${await kinds.price(client, async () => 43)} meanwhile`),
+    );
+    equal(seen, ["written", "read 43 meanwhile"]);
+    const paid = () => kinds.charge(client, stack.mark, async () => "ch-1");
+    equal([await paid(), await paid()], ["ch-1", "ch-1, as before"]);
+    equal(await kinds.inOneSaga(client, "saga-1", () => kinds.inOneSaga(client, "saga-1", async () => "inside")), "inside");
+    const page = `${stack.mark}page`;
+    equal(await times(3, () => kinds.visits.submit(client.lock(page), page)), [1, 2, 3]);
   },
 };

@@ -81,7 +81,7 @@ const tests = {
   async types_are_called_in_the_declarations_as_they_are_imported() {
     const declarations = read("index.d.ts");
     check(!declarations.includes("$"), "none has a name that the bundler made");
-    const declared = [...declarations.matchAll(/^export declare (?:abstract )?class (\w+)/gm)].map(([, name]) => name);
+    const declared = [...declarations.matchAll(/^export declare (?:(?:abstract )?class|function) (\w+)/gm)].map(([, name]) => name);
     equal(declared.sort(), Object.keys(await import(join(installed, "index.js"))).sort());
     // What linters say of a class that an interface adds to.
     for (const name of declared) check(!declarations.includes(`interface ${name} `), `${name} is one thing`);

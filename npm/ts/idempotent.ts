@@ -4,19 +4,20 @@ import type { Client } from "./client.js";
 import { FingerprintMismatchError, HeldError, invalidArgument } from "./errors.js";
 import type { OnceOptions } from "./once.js";
 
-/** What a handler as those of Workers, Deno and Bun is called with: a request, and whatever its host adds. */
+/** A handler as in Workers, Deno and Bun: it gets a request, and whatever its host adds. */
 export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | PromiseLike<Response>;
 
 /** How a handler is executed once. */
 export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOptions, "fingerprint" | "signal"> {
-  /** Where results are kept; or what makes the client of what the handler is called with, as of a Worker's `env`. */
+  /** The client, or a function that makes one of the handler's arguments, such as a Worker's `env`. */
   readonly client: Client | ((request: Request, ...rest: Rest) => Client);
   /**
-   * The key of a request: as the header `Idempotency-Key`, or the id of an event. It should say whose it is and what for, since a key
-   * is one for all that are behind the same Redis and prefix. A request without one, `null`, is handled as if there were none of this.
+   * The key of a request, such as its header `Idempotency-Key`, or the id of an event. It should say
+   * whose it is and what for, since all who share a Redis and a prefix share keys. A request whose
+   * key is `null` goes straight to the handler.
    */
   readonly key: (request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>;
-  /** What tells a request from another with the same key, as `fingerprint` of {@link OnceOptions}. To read the body, `clone` the request. */
+  /** A digest of the request, as `fingerprint` of {@link OnceOptions}. To read the body, `clone` it. */
   readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
 }
 
@@ -32,11 +33,13 @@ interface Kept {
 }
 
 /**
- * `handler`, executed once for each key: its response is kept, by status, content type and body, and given to whoever sends the same again,
- * with the header `idempotent-replayed: true`. Who sends it meanwhile waits for it.
+ * `handler`, executed once for each key. The status, content type and body of its response are kept.
+ * A repeat gets them, with the header `idempotent-replayed: true`. A request that comes while the
+ * first is handled waits for its response.
  *
- * A response of 500 and more is a failure, and so is what the handler throws: it is passed on, and not kept. Where another is at it for
- * longer than `wait`, the response is 409 with `Retry-After`; where the key came with something else before, 422. Any other error of
+ * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and not
+ * kept. If another request is handled for longer than `wait`, the response is a 409 with
+ * `Retry-After`. If the key came with another fingerprint before, it is a 422. Any other error of
  * {@link Once.run} is thrown.
  */
 export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, options: IdempotentOptions<Rest>): (request: Request, ...rest: Rest) => Promise<Response> {

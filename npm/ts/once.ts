@@ -9,38 +9,46 @@ import type { RawOnce } from "./raw.js";
 
 /** How work is executed once. Durations are milliseconds. */
 export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests" | "signal"> {
-  /** How long the result is kept: 1 ms to 366 days, whole ones. 24 hours by default. Who comes later does the work again. */
+  /** How long the result is kept: 1 ms to 366 days, in whole milliseconds. Default 24 hours. */
   readonly keep?: number | undefined;
   /**
-   * What tells one request from another that comes with the same key by mistake: a digest of the payload, of 1 to 128 bytes. A call with
-   * another than that of what was executed, or is being, is a {@link FingerprintMismatchError}. It is looked at where both have
-   * one. Whoever looks at the lock can read it, so it is no place for a secret.
+   * A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has the
+   * same key by mistake, which is a {@link FingerprintMismatchError}. Calls without one are not
+   * compared. Others can read it as the holder's label, so it is no place for a secret.
    */
   readonly fingerprint?: string | undefined;
-  /** How large a result may be as JSON, in bytes of UTF-8: up to 262,144, and 65,536 by default. */
+  /** How large a result may be as JSON, in bytes of UTF-8: 262,144 at most. Default 65,536. */
   readonly maxBytes?: number | undefined;
-  /** For how long the others wait if whoever does the work dies. 10,000 by default. The work may last longer: the lease is kept for it. */
+  /**
+   * How long the others wait if the process that does the work dies. Default 10,000. The work may
+   * take longer: the lease is renewed for it.
+   */
   readonly ttl?: number | undefined;
-  /** How long to wait for another that is at it: then a {@link HeldError} says when to come back. 5,000 by default. */
+  /**
+   * How long to wait while another call does the work. After that a {@link HeldError} says when to
+   * come back. Default 5,000.
+   */
   readonly wait?: number | undefined;
 }
 
 /** What came of work that is executed once. */
 export interface OnceOutcome<T> {
   readonly value: T;
-  /** Another did the work, or an earlier call: `value` is what JSON made of it. */
+  /** Whether another call did the work. Then `value` is what JSON made of it. */
   readonly replayed: boolean;
 }
 
 /**
- * Work that is executed once for a key: an idempotency key. Queues, webhooks and people send everything twice; the first that comes does the
- * work, and what it comes to is kept. Made by {@link Client.once}.
+ * Work that is executed once for an idempotency key. Made by {@link Client.once}.
  *
- * Whoever comes later gets the result in one request, and does nothing; whoever comes meanwhile waits, and gets it too. The first needs two
- * requests. Work that fails keeps nothing, and that of a holder that died is done by the next, once its `ttl` is over.
+ * Queues, webhooks and people send everything twice. The first call does the work, and its result is
+ * kept. A later call gets that in one request, and does nothing. A call that comes meanwhile waits,
+ * and gets the result too. The first call needs two requests. Work that fails keeps nothing. If the
+ * process that does the work dies, the next call does it, once the `ttl` is over.
  *
- * Executed once is what is *kept* once: of two that do the work, since the first was taken for dead, one stores its result at most, and
- * the other is told that it lost its lease. What the work does elsewhere must stand that: by the lease's `exec`, or by its `fence`.
+ * Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
+ * most one of the two stores its result, and the other learns that it lost its lease. What the work
+ * does elsewhere must allow for that: use the lease's `exec`, or its `fence`.
  */
 export class Once {
   /** The key that was asked for. */

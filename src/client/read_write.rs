@@ -1,4 +1,4 @@
-//! A lock to read under, or to write.
+//! The two locks of a name: to read, and to write.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 
-/// A name that one may have to write, or many to read. Made by [`Client::read_write`].
+/// A name that many can hold to read, or one to write. Made by [`Client::read_write`].
 ///
 /// ```
 /// # #[cfg(feature = "native-no-tls")]
@@ -19,7 +19,7 @@ use crate::transport::Transport;
 /// async fn reprice(client: &Client) -> Result<(), Error> {
 ///     let prices = client.read_write("prices");
 ///     let lease = prices.write().acquire().await?;
-///     // Whatever changes them; then others may read, and this one goes on to.
+///     // Write the new prices. Then let others read, and go on as a reader.
 ///     lease.downgrade().await?;
 ///     lease.release().await
 /// }
@@ -36,25 +36,28 @@ impl<T: Transport, R: Runtime> ReadWrite<T, R> {
         Self { client, name }
     }
 
-    /// The lock to read under: many may have it at once, and no writer then. Each has a lease, with a token, a ttl, a fence and a deadline of
-    /// its own. Sends nothing.
+    /// The lock to read under. Many can hold it at once, and no writer then. Each reader has a lease
+    /// with a token, a ttl, a fence and a deadline of its own. Sends nothing.
     ///
-    /// Who comes when a writer waits, waits behind it, so that no stream of readers keeps it out; [`fair(false)`](Lock::fair) goes ahead of it.
-    /// [`Lock::inspect`] lists the readers; [`Lock::force_release`] frees it of whoever has it, all readers too. It is no lock for a
-    /// [`GroupCommit`](crate::GroupCommit).
+    /// A reader that comes while a writer waits, waits behind it, so that no stream of readers keeps
+    /// a writer out. With [`fair(false)`](Lock::fair) it goes ahead of the writer.
+    /// [`Lock::inspect`] lists the readers. [`Lock::force_release`] frees the name of all holders.
+    /// A [`GroupCommit`](crate::GroupCommit) refuses this lock.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the name cannot be one, or this
-    /// is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call is
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the name is invalid, or this is a
+    /// [quorum](Client::quorum).
     pub fn read(&self) -> Lock<T, R> {
         self.lock(Kind::reader()).fair(true)
     }
 
-    /// The lock to write under: one may have it, and nobody else then. What holds for [`Client::lock`] holds for it: it is that lock, as others
-    /// see it. [`Lease::downgrade`](crate::Lease::downgrade) makes a reader of it. Sends nothing.
+    /// The lock to write under. One can hold it, and nobody else then. To others it is the
+    /// [lock](Client::lock) of that name. [`Lease::downgrade`](crate::Lease::downgrade) makes a reader
+    /// of a writer. Sends nothing.
     ///
     /// A release hands it to the next writer, or to all readers up to the next writer at once.
     ///
-    /// The first call may fail as that of [`ReadWrite::read`].
+    /// The first call fails as that of [`ReadWrite::read`].
     pub fn write(&self) -> Lock<T, R> {
         self.lock(Kind::writer())
     }

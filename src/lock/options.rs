@@ -152,7 +152,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// held. Such a lock survives the loss of the primary if one of these replicas takes over.
     /// Default none: Redis answers before it replicates.
     ///
-    /// Each acquisition, renewal and [`exec`](Lease::exec) waits for the replicas in the same
+    /// Each acquisition, renewal and [`exec`](crate::Lease::exec) waits for the replicas in the same
     /// request (`WAIT`). If fewer acknowledge, it fails with [`Error::NotReplicated`].
     ///
     /// The request may last that much longer, and its reply must come within the ttl. A waiter that

@@ -314,6 +314,18 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_kinds_shows_the_examples_that_are_run() {
+        let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
+        let (page, examples) = (text("docs/kinds.md"), text("npm/examples/kinds.ts"));
+        let shown: Vec<_> = page.split("```ts\n").skip(1).collect();
+        assert_eq!(shown.len(), examples.matches("\nexport ").count());
+        for example in shown {
+            let (example, _) = example.split_once("```").expect("an end");
+            assert!(examples.contains(example), "{example}");
+        }
+    }
+
+    #[test]
     fn the_guide_shows_the_example_that_is_run() {
         let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
         let example = text("npm/examples/first_lock.ts");

@@ -1,0 +1,53 @@
+// A short example of each kind of lock: docs/kinds.md shows them.
+import { type Client, GroupCommit, type Lease } from "edgelock";
+
+export async function sellOne(client: Client, sku: string): Promise<boolean> {
+  const stock = { key: `{${sku}}:stock` };
+  const lock = client.lock(sku, { wait: 3_000 });
+  const [lease, [left]] = await lock.acquireAndRead([["GET", stock]]);
+  if (Number(left) > 0) await lease.commit([["DECR", stock]]);
+  else await lease.release();
+  return Number(left) > 0;
+}
+
+export function rebuildIndex(client: Client, rebuild: (lease: Lease) => Promise<number>): Promise<number> {
+  // Renewed for as long as it takes. If the lock is lost, `lease.signal` is aborted.
+  return client.lock("index", { ttl: 30_000, wait: 0 }).run(rebuild);
+}
+
+export function callPartner(client: Client, call: () => Promise<string>): Promise<string> {
+  // At most three calls at once, in all processes together.
+  return client.semaphore("partner", 3, { wait: 10_000 }).run(call);
+}
+
+export function price(client: Client, look: () => Promise<number>): Promise<number> {
+  return client.readWrite("prices").read().run(look);
+}
+
+export async function reprice(client: Client, write: () => Promise<void>, publish: () => Promise<void>): Promise<void> {
+  const lease = await client.readWrite("prices").write().acquire();
+  await write();
+  // From here on others may read, and nobody else writes yet.
+  await lease.downgrade();
+  await publish();
+  await lease.release();
+}
+
+export async function charge(client: Client, order: string, pay: () => Promise<string>): Promise<string> {
+  const { value, replayed } = await client.once(`charge:${order}`).run(pay);
+  return replayed ? `${value}, as before` : value;
+}
+
+export function inOneSaga<T>(client: Client, saga: string, step: () => Promise<T>): Promise<T> {
+  // Each handler of the same saga may enter. All others wait until it has left as often.
+  return client.reentrant("account:7", saga).run(step);
+}
+
+export const visits = new GroupCommit({
+  reads: (page: string) => [["GET", { key: `{${page}}:visits` }]],
+  begin: () => ({ count: undefined as number | undefined }),
+  decide: (page, [before], turn) => {
+    turn.count = (turn.count ?? Number(before ?? 0)) + 1;
+    return { answer: turn.count, writes: [["INCR", { key: `{${page}}:visits` }]] };
+  },
+});
