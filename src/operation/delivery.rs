@@ -1,7 +1,7 @@
 //! One call to one bridge, sent again while that makes sense: the only operation that sends commands.
 //!
 //! ```text
-//! New ── Started ──▶ AskOutcome ── Answered ──▶ settled
+//! New ── Started ──▶ Asked ── Answered ──▶ settled
 //!                    ▲  │ ▲                   ▲
 //!                    │  │ └ script unknown    │ too late
 //!                    │  ▼ lost                │
@@ -41,14 +41,14 @@ pub(super) struct Delivery {
 
 enum Phase {
     New,
-    AskOutcome(AskOutcome),
+    Asked(Asked),
     /// Until it is sent again, after it got lost like this.
     Pausing(Id, Error),
     Completed,
 }
 
 /// A request under way.
-struct AskOutcome {
+struct Asked {
     id: Id,
     nonce: String,
     /// It names a script that Redis may not know.
@@ -88,7 +88,7 @@ impl Delivery {
     /// What it waits for.
     pub(super) const fn waits_for(&self) -> Option<Id> {
         match &self.phase {
-            Phase::AskOutcome(AskOutcome { id, .. }) | Phase::Pausing(id, _) => Some(*id),
+            Phase::Asked(Asked { id, .. }) | Phase::Pausing(id, _) => Some(*id),
             Phase::New | Phase::Completed => None,
         }
     }
@@ -121,7 +121,7 @@ impl Delivery {
                 Err(error) => return self.came_to(cx, Err(error)),
             },
         };
-        self.phase = Phase::AskOutcome(AskOutcome {
+        self.phase = Phase::Asked(Asked {
             id: cx.send(&self.topology, self.node, post),
             nonce,
             names_script,
@@ -134,7 +134,7 @@ impl Delivery {
     fn answered(
         &mut self,
         cx: &mut Cx<'_>,
-        asked: AskOutcome,
+        asked: Asked,
         response: Result<Response, TransportError>,
     ) -> Option<Completed<ScriptReply>> {
         let reply = response
@@ -236,7 +236,7 @@ impl Operation for Delivery {
                 self.begun_at = cx.now;
                 self.ask(cx)
             }
-            (Phase::AskOutcome(asked), Input::Answered(id, response)) if asked.id == id => {
+            (Phase::Asked(asked), Input::Answered(id, response)) if asked.id == id => {
                 self.answered(cx, asked, response)
             }
             // The host may have stood still meanwhile, and what comes too late must not leave.
