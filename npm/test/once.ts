@@ -22,6 +22,8 @@ const isHeld = async (stack: Stack): Promise<boolean> => (await stack.redis("EXI
 function begin(stack: Stack): { readonly end: (error?: Error) => void; readonly first: Promise<OnceOutcome<number>> } {
   let end!: (error?: Error) => void;
   const ended = new Promise<number>((resolve, reject) => (end = (error) => (error ? reject(error) : resolve(7))));
+  // The work may not have begun when it is told to fail.
+  ended.catch(() => {});
   return { end, first: stack.client().once("a").run(() => ended) };
 }
 
