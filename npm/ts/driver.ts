@@ -107,9 +107,7 @@ export class Driver {
     });
   }
 
-  detach(steps: RawSteps<void>, view: Uint32Array): void {
-    // It is of the module's memory, where something else stands once the module has come back.
-    const ids = [...view];
+  detach(steps: RawSteps<void>, ids: Uint32Array): void {
     this.#wishes.push(() => {
       const { driver, outcome } = drive(this.#instance, steps, this.#host);
       for (const id of ids) {

@@ -56,9 +56,10 @@ extern "C" {
     fn wake(this: &Driver, id: u32, ms: f64);
     #[wasm_bindgen(method)]
     fn stop(this: &Driver, id: u32);
-    /// Has others go on in the background with what has these ids, or from their beginning.
+    /// Has others go on in the background with what has these ids, or from their beginning. The ids are given away: a slice would be a
+    /// view of this module's memory there, and be read when something else stands in it.
     #[wasm_bindgen(method)]
-    fn detach(this: &Driver, steps: Steps, ids: &[u32]);
+    fn detach(this: &Driver, steps: Steps, ids: Vec<u32>);
     #[wasm_bindgen(method)]
     fn done(this: &Driver, value: JsValue);
     #[wasm_bindgen(method)]
@@ -192,7 +193,7 @@ impl Steps {
             Wish::Detach(operation, ids) => {
                 let ids: Vec<u32> = ids.into_iter().map(Id::number).collect();
                 let silent = Telling(Ok(operation), Some(|_| Ok(JsValue::UNDEFINED)));
-                driver.detach(Self::of(&self.place, self.ids, Box::new(silent)), &ids);
+                driver.detach(Self::of(&self.place, self.ids, Box::new(silent)), ids);
             }
         }
     }
