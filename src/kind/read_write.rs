@@ -2,8 +2,8 @@
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, FORCE_RELEASE, HAND_ON, HEARING, KEYS, LINE, LISTED,
-    LOST, PROLONG, QUEUE, RECEIPT, RELEASE, RENEW, RESP,
+    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, KEYS, LINE,
+    LISTED, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, RENEW, RESP,
 };
 use super::{Refusals, Row, Waking};
 
@@ -39,7 +39,7 @@ pub(super) static READER: Row = row(
 const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
     Row {
         scripts: Scripts {
-            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, BURY, QUEUE, LINE, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, ACQUIRE]),
+            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, BURY, QUEUE, LINE, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, HAD, ACQUIRE]),
             renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, EXTEND, RENEW]),
             release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, BURY, QUEUE, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
             abandon: Script::of(&[KEYS, FENCE, BURY, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),

@@ -36,4 +36,5 @@ pub(super) const LEAVE: &str = part!("shared/leave.lua");
 pub(super) const HAND_ON: &str = part!("shared/hand_on.lua");
 pub(super) const EMPTY: &str = part!("shared/empty.lua");
 pub(super) const LISTED: &str = part!("shared/listed.lua");
+pub(super) const HAD: &str = part!("shared/had.lua");
 pub(super) const SHARE: &str = part!("shared/share.lua");

@@ -13,7 +13,7 @@
 -- Asking again with the same token is harmless, as with a mutex. Who asks to read and was handed the lock as its writer, by the release of a
 -- mutex, goes on as a reader; none who reads becomes the writer. The next reader in line is told to ask.
 --
--- needs     GONE RECEIPT WAITER acquired ahead alive_for bury extend grant head in_the_way is_full is_held refuse run says
+-- needs     GONE RECEIPT acquired ahead alive_for extend grant had in_the_way is_full is_held refuse says
 local reads = ARGV[8] == 'r'
 local held, writes = is_held(), says(ARGV[2])
 -- Nor does it stand in line to be, should its lease have been the writer's before.
@@ -30,7 +30,4 @@ if fence then
 else
   fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
 end
-if WAITER ~= '' then bury(WAITER) end
-local want, channel = string.match(head() or '', '^%S+ %d+ %l(%S*) %d+ %S* (.+)$')
-if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end
-return { 1, ARGV[1], fence, run(9) }
+return had(fence)

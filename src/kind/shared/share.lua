@@ -11,10 +11,9 @@
 --       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
 -- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
--- that it counted as dead: then the last one. Where there is room for another, the next in the queue is told to ask, as it may have begun to listen
--- after that was left free.
+-- that it counted as dead: then the last one.
 --
--- needs     GONE RECEIPT WAITER acquired alive_for bury extend grant head is_full in_the_way is_held refuse run
+-- needs     GONE RECEIPT WAITER acquired alive_for extend grant had head is_full in_the_way is_held refuse
 local fence = is_held() and acquired()
 if fence then
   extend(ARGV[3])
@@ -25,7 +24,4 @@ else
   if first and first ~= WAITER then return refuse(alive_for(first)) end
   fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
 end
-if WAITER ~= '' then bury(WAITER) end
-local want, channel = string.match(head() or '', '^%S+ %d+ %l(%S*) %d+ %S* (.+)$')
-if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end
-return { 1, ARGV[1], fence, run(9) }
+return had(fence)
