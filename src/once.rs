@@ -18,6 +18,7 @@ use crate::transport::Transport;
 use crate::ttl;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const SHORTEST_KEEP: Duration = Duration::from_millis(1);
 const MAX_FINGERPRINT: usize = 128;
 /// On its way here a byte can take three, and an answer has up to 1 MiB.
 const MAX_BYTES: usize = 256 * 1024;
@@ -105,8 +106,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     #[must_use]
     pub fn keep(self, keep: Duration) -> Self {
         self.with(|once| {
-            let is_whole = keep.subsec_nanos().is_multiple_of(1_000_000);
-            if keep.is_zero() || keep > ttl::MAX || !is_whole {
+            if !ttl::is_from(SHORTEST_KEEP, keep) {
                 return Err(Error::InvalidArgument(
                     "a result is kept for 1 ms to 366 days, in whole milliseconds".into(),
                 ));

@@ -9,11 +9,16 @@ pub(crate) const DEFAULT: Duration = Duration::from_secs(10);
 const MIN: Duration = Duration::from_millis(4);
 pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
+/// Whether something can be stored for `time`: in whole milliseconds, and no longer than anything is.
+pub(crate) fn is_from(shortest: Duration, time: Duration) -> bool {
+    let is_whole = time.subsec_nanos().is_multiple_of(1_000_000);
+    (shortest..=MAX).contains(&time) && is_whole
+}
+
 /// # Errors
 /// [`Error::InvalidArgument`] if it is no ttl.
 pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
-    let is_whole = ttl.subsec_nanos().is_multiple_of(1_000_000);
-    if (MIN..=MAX).contains(&ttl) && is_whole {
+    if is_from(MIN, ttl) {
         return Ok(());
     }
     Err(Error::InvalidArgument(

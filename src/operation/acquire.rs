@@ -105,7 +105,7 @@ impl Acquire {
         let outcome = self.next(cx, input)?;
         match &outcome {
             Ok(Taken::Lock(_)) => {}
-            Ok(Taken::Result(_)) => self.candidate.is_served(cx),
+            Ok(Taken::Result(_)) => self.candidate.served(cx),
             Err(_) => self.candidate.give_up(cx),
         }
         Some(outcome)

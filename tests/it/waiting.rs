@@ -49,6 +49,19 @@ impl Stack {
         eventually(|| self.listeners() == count).await;
     }
 
+    /// The keys that Redis has. Each of them expires, a while after 7 days at the latest.
+    pub(crate) fn keys_that_all_expire(&mut self) -> Vec<String> {
+        let keys: Vec<String> = self.redis("KEYS *");
+        for key in &keys {
+            let left: i64 = self.redis(&format!("PTTL {key}"));
+            assert!(
+                left > 0 && left <= 7 * 24 * 60 * 60 * 1_000 + 10_000,
+                "{key} {left}"
+            );
+        }
+        keys
+    }
+
     pub(crate) async fn has_waiters(&mut self, count: usize) {
         eventually(|| self.waiters() == count).await;
     }
@@ -92,18 +105,11 @@ fn all_that_a_wait_leaves_in_redis_expires(spawn: Spawn) {
         let (client, _) = stack.watched();
         let waiter = acquire(&client);
         stack.has_waiters(1).await;
-        let keys: Vec<String> = stack.redis("KEYS *");
+        let keys = stack.keys_that_all_expire();
         assert!(
             keys.contains(&"{a}:alive".to_owned()) && keys.len() >= 4,
             "{keys:?}"
         );
-        for key in keys {
-            let left: i64 = stack.redis(&format!("PTTL {key}"));
-            assert!(
-                left > 0 && left <= 7 * 24 * 60 * 60 * 1_000 + 10_000,
-                "{key} {left}"
-            );
-        }
         waiter.abort();
     });
 }

@@ -285,9 +285,13 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
+    fn text(file: &str) -> String {
+        fs::read_to_string(paths::root().join(file)).expect("a file")
+    }
+
     /// The names of the tests in a file, by what stands before and behind them.
     fn names(file: &str, before: &str, behind: char) -> Vec<String> {
-        let text = fs::read_to_string(paths::root().join(file)).expect("a file");
+        let text = text(file);
         let names = text
             .lines()
             .filter_map(|line| line.strip_prefix(before)?.split_once(behind));
@@ -315,7 +319,6 @@ mod tests {
 
     #[test]
     fn the_page_of_kinds_shows_the_examples_that_are_run() {
-        let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
         let (page, examples) = (text("docs/kinds.md"), text("npm/examples/kinds.ts"));
         let shown: Vec<_> = page.split("```ts\n").skip(1).collect();
         assert_eq!(shown.len(), examples.matches("\nexport ").count());
@@ -327,7 +330,6 @@ mod tests {
 
     #[test]
     fn the_guide_shows_the_example_that_is_run() {
-        let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect("a file");
         let example = text("npm/examples/first_lock.ts");
         assert!(text("docs/guide.md").contains(&format!("```ts\n{example}```")));
     }

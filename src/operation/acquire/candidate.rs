@@ -153,11 +153,9 @@ impl Candidate {
     }
 
     /// What it wanted the lock for was executed before.
-    pub(super) fn is_served(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn served(&mut self, cx: &mut Cx<'_>) {
         // A request that is still on its way could take the lock when the result is kept no more.
-        if self.abandon(cx) {
-            self.requests = self.requests.saturating_add(1);
-        }
+        self.leave(cx);
         self.waits = false;
         let waited = cx.now.since(self.claim.since);
         let requests = self.requests;
@@ -168,14 +166,19 @@ impl Candidate {
     /// Abandons its token, so that a request which is still on its way cannot take the lock for nobody, and leaves the queue: before
     /// anybody learns that it came to nothing, and goes on as if this one did not wait any more.
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>) {
-        if self.abandon(cx) {
-            self.requests = self.requests.saturating_add(1);
-        }
+        self.leave(cx);
         if std::mem::take(&mut self.waits) {
             let waited = cx.now.since(self.claim.since);
             let requests = self.requests;
             let kind = EventKind::GaveUp { waited, requests };
             self.claim.observe(cx.host(), kind);
+        }
+    }
+
+    /// Abandons its token, by one more request of its own.
+    fn leave(&mut self, cx: &mut Cx<'_>) {
+        if self.abandon(cx) {
+            self.requests = self.requests.saturating_add(1);
         }
     }
 
