@@ -5,14 +5,14 @@ use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
 
-/// What a credential allows.
+/// What the holder of a credential may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Standard,
     ReadOnly,
 }
 
-/// Why nobody is let in.
+/// Why a request is not let in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// No credential was sent.
@@ -20,7 +20,7 @@ pub(crate) enum Denied {
     Wrong,
 }
 
-/// Digests, because two digests have one length: a comparison tells nothing about the length of the secret either.
+/// Digests have one length. So a comparison tells nothing about the length of the secret either.
 pub(crate) struct Credentials {
     standard: [u8; 32],
     read_only: Option<[u8; 32]>,
@@ -34,7 +34,8 @@ impl Credentials {
         }
     }
 
-    /// Looks at `Authorization: Bearer …`, or, where that header is absent, at `_token=…` in the query.
+    /// Looks at `Authorization: Bearer …`, or, if that header is absent, at `_token=…` in the
+    /// query.
     pub(crate) fn check(&self, headers: &HeaderMap, query: &str) -> Result<Access, Denied> {
         let given = match headers.get(header::AUTHORIZATION) {
             Some(value) => bearer(value.as_bytes()).map(digest),
@@ -64,7 +65,7 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
 }
 
 impl Denied {
-    /// `WRONGPASS`, as Upstash begins it: clients look for that.
+    /// Begins with `WRONGPASS`, as Upstash's does: clients look for that.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Missing => {

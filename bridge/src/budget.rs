@@ -1,25 +1,26 @@
-//! What the bridge holds of requests and answers, bounded in all.
+//! The bound on all requests and answers that the bridge holds at once.
 
 use std::sync::Arc;
 
 use hyper::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What is smaller does not count, so that small requests are served whatever others do: there is one for each connection at most.
+/// Anything smaller does not count. So small requests are served whatever others do. There is at
+/// most one for each connection.
 const SMALL: usize = 64 * 1024;
 
 /// A bound that all requests and answers share.
 #[derive(Clone)]
 pub(crate) struct Budget(Arc<Semaphore>);
 
-/// A part of it, given back when it is dropped.
+/// A part of the bound. Dropping it gives the part back.
 pub(crate) struct Share {
     budget: Budget,
     bytes: usize,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-/// There is no place.
+/// The bound is reached.
 pub(crate) struct Full;
 
 struct Carried {
@@ -41,7 +42,7 @@ impl Budget {
         }
     }
 
-    /// The same bytes, which have their share until they have left.
+    /// The same bytes, which keep their share until they have left.
     pub(crate) fn carry(&self, bytes: Vec<u8>) -> Result<Bytes, Full> {
         if bytes.len() <= SMALL {
             return Ok(bytes.into());
@@ -56,7 +57,7 @@ impl Budget {
 }
 
 impl Share {
-    /// To so many bytes.
+    /// Grows the share to that many bytes.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         if bytes <= SMALL || bytes <= self.bytes {
             return Ok(());

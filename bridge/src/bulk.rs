@@ -1,9 +1,17 @@
-//! What is large: requests, and answers.
+//! Large requests and answers.
 //!
-//! On the connection that all share, answers come in the order of the commands: whoever asks behind a large one waits for all of it.
-//! So what is large goes over a connection of its own, a few at a time. Whether an answer will be large is not known before it comes;
-//! but what a command read of a key is expected to be as large for a while, and so is all that is read of a key that was written with
-//! so much. Of another key, or by another command, nothing is expected: else who may only read could have others' keys taken for large.
+//! On the shared connection, answers come in the order of the commands. A command behind a large
+//! answer would wait for all of it. So large requests and answers use a connection of their own, a
+//! few at a time.
+//!
+//! Nobody knows before an answer comes whether it will be large. So the bridge expects, for a
+//! while:
+//!
+//! - the same size again, from a command that read so much of a key;
+//! - the same size from every command that reads a key that was written with so much.
+//!
+//! It expects nothing of other keys or other commands. Otherwise a client that may only read could
+//! have others' keys taken for large.
 
 mod keys;
 
@@ -20,20 +28,22 @@ use crate::pace::{name, words};
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;
 
-/// What a single command took or brought is too little to take its key for large, though there were many of them in a request: whoever
-/// reads a small key often enough would have it read apart from then on, by all. A piece of a pipeline has not enough of these to be large.
+/// If a single command took or brought no more than this, its key is not taken for large, though
+/// the whole request was. Otherwise a client that reads a small key often in one request would send
+/// everybody's reads of that key apart. A piece of a pipeline has too few commands to be large by
+/// them.
 const LITTLE: usize = LARGE / 64;
 
-/// What an argument costs besides its bytes.
+/// What an argument counts for, in bytes, besides its own bytes.
 const ARGUMENT: usize = 16;
 
-/// For how long a key is expected to be large.
+/// How long a key is expected to be large.
 const EXPECTED: Duration = Duration::from_secs(60);
 
-/// Beyond so many keys all are forgotten, and found out anew.
+/// With more keys than this, all are forgotten, and learned anew.
 const REMEMBERED: usize = 4096;
 
-/// So many keys are learned of one command at most.
+/// At most this many keys are learned from one command.
 const LIKELY: usize = 64;
 
 #[derive(Default)]
@@ -92,7 +102,7 @@ impl Bulk {
         })
     }
 
-    /// The keys of which a command wrote much, as they are remembered.
+    /// The keys of which the command wrote much, in the form in which they are remembered.
     fn written(&self, command: &Cmd) -> Vec<u64> {
         let name = name(command);
         let amounts = match name.as_slice() {
@@ -103,7 +113,8 @@ impl Bulk {
         keys.into_iter().map(|key| self.hash(key)).collect()
     }
 
-    /// Those of which it read much. Only this command is expected to do so again.
+    /// The keys of which the command read much. Only this command is expected to read as much
+    /// again.
     fn read(&self, command: &Cmd, reply: &Value) -> Vec<u64> {
         let name = name(command);
         let keys = keys(&name, command);
@@ -122,7 +133,8 @@ impl Bulk {
     }
 }
 
-/// Those of which there was much by the `amounts`. All that are likely to be, where nobody knows, and the first where it was little of each.
+/// The keys that were large by the `amounts`. Without amounts, all keys that may have been. The
+/// first key, if all were small.
 fn of_most<'c>(keys: Vec<Key<'c>>, amounts: &[usize]) -> Vec<Key<'c>> {
     if amounts.len() != keys.len() {
         return keys.into_iter().take(LIKELY).collect();
@@ -137,7 +149,7 @@ fn of_most<'c>(keys: Vec<Key<'c>>, amounts: &[usize]) -> Vec<Key<'c>> {
     }
 }
 
-/// Of a request, about.
+/// The approximate size of a request.
 pub(crate) fn size(commands: &Pipeline) -> usize {
     commands.cmd_iter().map(size_of).sum()
 }

@@ -1,8 +1,10 @@
-//! A Redis Cluster: each key has a slot, each slot a node that owns it, and slots move between nodes at any time.
+//! A Redis Cluster. Each key has a slot, each slot a node that owns it. Slots move between nodes at
+//! any time.
 //!
-//! A command goes to where the last one for its slot was answered. A node that does not own the slot says who does
-//! (`MOVED`), or who has the key while the slot is on its way (`ASK`), and the command is sent there: a node that redirects
-//! has executed nothing, so that this is not a second time.
+//! A command goes to the node that answered the last one for its slot. A node that does not own the
+//! slot says which one does (`MOVED`), or which one has the key while the slot moves (`ASK`). The
+//! command is then sent there. A node that redirects has executed nothing, so the command is still
+//! sent only once.
 
 mod routing;
 
@@ -35,7 +37,8 @@ impl Cluster {
         })
     }
 
-    /// One command after the other, since each may go to another node; only what waits for replicas goes along with the write before it.
+    /// Runs one command after the other, since each may go to another node. A command that waits
+    /// for replicas goes along with the write before it.
     pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, NoReply> {
         let mut replies = Vec::with_capacity(commands.len());
         let mut commands = commands.cmd_iter().peekable();
@@ -49,14 +52,14 @@ impl Cluster {
             let answered = self.piece(&Arc::new(piece), slot(first)).await;
             replies.extend(answered.map_err(|lost| match replies.is_empty() {
                 true => lost,
-                // Those before it were executed.
+                // The commands before it were executed.
                 false => lost.of_a_part(),
             })?);
         }
         Ok(replies)
     }
 
-    /// A command and what follows it on its connection.
+    /// Runs a command, with what follows it on its connection.
     async fn piece(
         &self,
         commands: &Arc<Pipeline>,
@@ -88,7 +91,7 @@ impl Cluster {
         }
     }
 
-    /// All of it at one node, or nothing.
+    /// Runs all of it at one node, or nothing.
     pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let slot = commands.cmd_iter().find_map(slot);
         let mut way = self.way(slot);
@@ -110,7 +113,8 @@ impl Cluster {
                     moved = Some(slot);
                     Redirect::Moved(slot, place)
                 }
-                // Each command would have to ask for itself. Either the keys arrive soon, or they cannot be had together now.
+                // Each command would need an `ASKING` of its own. Either the keys arrive soon, or
+                // they cannot be reached together now.
                 Redirect::Ask(_) => Redirect::Again,
                 told => told,
             };
@@ -120,13 +124,13 @@ impl Cluster {
         }
     }
 
-    /// At the node that owns the channel's slot: what `PUBLISH` counts in a script are those who listen at the script's node.
-    /// A pattern has no slot, and each node hears all messages.
+    /// Subscribes at the node that owns the channel's slot: `PUBLISH` in a script counts the
+    /// listeners at the script's node. A pattern has no slot, and each node hears all messages.
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
         let slot = match &topic {
             Topic::Channel(channel) => {
                 let slot = Slot::for_key(channel);
-                // A stale memory is corrected by the answer, whatever else it says.
+                // The answer corrects an outdated slot map, whatever else it says.
                 let mut question = Pipeline::new();
                 question.cmd("EXISTS").arg(channel);
                 let _ = self.piece(&Arc::new(question), Some(slot)).await;
@@ -161,7 +165,8 @@ impl Cluster {
         .await;
     }
 
-    /// Learns which nodes there are, so that the loss of one is not the loss of the way to the others.
+    /// Learns which nodes there are. So the loss of one node does not cut the bridge off from the
+    /// others.
     pub(crate) async fn keep_watch(&self) {
         self.look_around(&self.slot_map.owner(None)).await;
     }
@@ -175,8 +180,9 @@ impl Cluster {
         }
     }
 
-    /// Whether a redirect may be followed. A script can answer with any error, and whoever is asked is told Redis' password
-    /// first: so only to a node that others of the cluster know.
+    /// Whether a redirect may be followed. A script can answer with any error, and a node that is
+    /// asked is sent Redis' password first. So the bridge follows only to nodes that others of the
+    /// cluster know.
     async fn is_ours(&self, place: &NodeAddr, said_by: &NodeAddr) -> bool {
         if !self.slot_map.knows(place) {
             self.look_around(said_by).await;
@@ -189,7 +195,8 @@ impl Cluster {
     }
 }
 
-/// That of the key by which a command is most likely routed. Where this is wrong, a node says so.
+/// The slot of the key by which the command is most likely routed. If this is wrong, a node says
+/// so.
 fn slot(command: &Cmd) -> Option<Slot> {
     let key = match name(command).as_slice() {
         b"EVAL" | b"EVAL_RO" | b"EVALSHA" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" => {

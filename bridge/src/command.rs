@@ -14,7 +14,7 @@ impl<'a> Command<'a> {
         Some(Self { name, parts })
     }
 
-    /// In capitals, because Redis does not mind the case.
+    /// In capitals, since Redis ignores the case.
     pub(crate) fn name(&self) -> &[u8] {
         &self.name
     }

@@ -1,7 +1,7 @@
 //! Opens connections to Redis: TCP, TLS or a unix socket.
 //!
-//! The library could do this too. Here a connection knows when it has ended, and the trusted certificates are read once rather
-//! than for each.
+//! The library could do this too. Here a connection knows when it has ended, and the trusted
+//! certificates are read once, not for each connection.
 
 mod enter;
 
@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::link::{Link, Message, Terms, Unanswered};
 
-/// Where Redis is, and what to tell it first.
+/// Where Redis is, and what a connection sends first.
 pub(crate) struct Server {
     address: Address,
     settings: RedisConnectionInfo,
@@ -38,9 +38,9 @@ enum Address {
 
 /// Why there is no connection.
 pub(crate) enum NoConnection {
-    /// Redis wants a password, and was given none.
+    /// Redis wants a password, and none was configured.
     NoPassword,
-    /// Redis does not accept the password, or the user, that it was given.
+    /// Redis does not accept the configured password or user.
     WrongPassword,
     Other(String),
 }
@@ -49,7 +49,7 @@ trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
 
 impl Server {
-    /// The errors name no part of the URL, which may hold a password.
+    /// The errors name no part of the URL, since it may hold a password.
     pub(crate) fn at(url: &str, authority: Option<&Path>) -> Result<Self, String> {
         let info = with_scheme(url).into_connection_info().map_err(|error| {
             format!(
@@ -85,7 +85,7 @@ impl Server {
         self
     }
 
-    /// Another server, to be spoken to in the same way.
+    /// Another server, with the same settings.
     pub(crate) fn elsewhere(&self, host: &str, port: u16) -> Self {
         let address = match &self.address {
             Address::Tls(_, _, tls) => Address::Tls(host.to_owned(), port, tls.clone()),
@@ -98,7 +98,7 @@ impl Server {
         }
     }
 
-    /// Host and port, unless it is on this machine's file system.
+    /// Host and port; `None` for a unix socket.
     pub(crate) fn place(&self) -> Option<(&str, u16)> {
         match &self.address {
             Address::Tcp(host, port) | Address::Tls(host, port, _) => Some((host, *port)),
@@ -106,7 +106,7 @@ impl Server {
         }
     }
 
-    /// As `user`, with a password, or as whoever is let in without.
+    /// With a user and a password, or without.
     pub(crate) fn on_socket(path: PathBuf, user: Option<(&str, &str)>) -> Self {
         let settings = RedisConnectionInfo::default();
         let settings = match user {

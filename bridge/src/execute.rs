@@ -1,4 +1,4 @@
-//! Carries out commands: which are let through, and what each gets for an answer.
+//! Executes commands: which ones pass, and what each gets as an answer.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use crate::refuse;
 use crate::reply::{self, Encoding, Failure};
 use crate::server::Bridge;
 
-/// What becomes of one command of a request.
+/// What happens to one command of a request.
 enum Verdict {
     Refused(String),
-    /// It goes to Redis. Holds the result to give where Redis' own would mean nothing to the client.
+    /// It goes to Redis. Holds the result to answer with, if Redis' own would mean nothing to the
+    /// client.
     Sent(Option<String>),
 }
 
@@ -44,7 +45,7 @@ impl Bridge {
         Ok((status, out))
     }
 
-    /// Each command for itself: a refused one takes its place among the answers, the others run.
+    /// Each command for itself: a refused one has its error in its place, and the others run.
     pub(crate) async fn pipeline(
         &self,
         access: Access,
@@ -63,7 +64,7 @@ impl Bridge {
         Ok(list(verdicts, replies, encoding))
     }
 
-    /// All or none: one command that is refused, here or by Redis when it is queued, refuses them all.
+    /// All or none. If one command is refused, here or by Redis when it is queued, all are.
     pub(crate) async fn transaction(
         &self,
         access: Access,
@@ -123,8 +124,9 @@ impl Bridge {
         Ok(Verdict::Sent(answer))
     }
 
-    /// As Upstash has it: a credential that may only read must not make Redis walk through all keys either. Nor run scripts, unless
-    /// the operator says so: nothing else is done while one runs.
+    /// As at Upstash, a credential that may only read must not make Redis walk through all keys
+    /// either. Nor may it run scripts, unless the operator allows that: Redis does nothing else
+    /// while one runs.
     async fn readable(&self, command: &Command<'_>) -> Result<bool, Failure> {
         let name = command.name();
         Ok(!matches!(name, b"KEYS" | b"SCAN")
@@ -133,8 +135,8 @@ impl Bridge {
     }
 }
 
-/// Redis says only that there was an error; the answer it gave when the command was queued says which. Nothing ran: so no script
-/// speaks here.
+/// Redis says only that there was an error. Its answer when the command was queued says which one.
+/// Nothing ran, so this error is not a script's.
 fn discarded(queued: &[Value], aborted: &ServerError) -> Failure {
     let cause = queued.iter().find_map(|reply| match reply {
         Value::ServerError(refused) => Some(refused),
@@ -159,7 +161,7 @@ fn list(verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<
     out
 }
 
-/// The answers in the order of the commands; `replies` are those of the commands that were sent.
+/// The answers in the order of the commands. `replies` are those to the commands that were sent.
 fn slots(
     out: &mut Vec<u8>,
     verdicts: impl IntoIterator<Item = Verdict>,

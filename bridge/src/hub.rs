@@ -1,7 +1,8 @@
-//! One connection to Redis for all who listen to messages.
+//! One connection to Redis for all subscriptions.
 //!
-//! Redis is told of a channel once its first listener comes, and of its end as soon as the last one goes: so Redis knows whether
-//! anybody listens, though not how many. A listener that reads too slowly is let go, rather than kept messages for.
+//! The hub subscribes when a channel's first listener comes, and unsubscribes as soon as the last
+//! one goes. So Redis knows whether anybody listens, but not how many do. A listener that reads too
+//! slowly is dropped: messages are not stored for it.
 
 mod listener;
 
@@ -27,7 +28,8 @@ use crate::rarely::Rarely;
 use crate::reused::Reusable;
 use crate::subscribe::Topic;
 
-/// How often Redis is asked whether it is there. Shorter than the patience of the proxies on the way to clients.
+/// How often Redis is asked whether it is there. It is less than proxies between the bridge and its
+/// clients wait.
 pub(crate) const PING_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
@@ -48,13 +50,13 @@ enum Request {
     Leave(Topic, u64),
 }
 
-/// What is known of a topic.
+/// What the hub knows of a topic.
 #[derive(Default)]
 struct Subscribed {
     ears: Vec<Ear>,
-    /// As Redis said last.
+    /// What Redis said last.
     is_confirmed: bool,
-    /// Redis was asked for a change, and has not answered.
+    /// Redis was asked for a change, and has not answered yet.
     is_changing: bool,
 }
 
@@ -71,7 +73,7 @@ struct Switchboard {
     budget: Budget,
 }
 
-/// There is no connection any more.
+/// The connection has ended.
 struct Ended;
 
 impl Hub {
@@ -90,7 +92,7 @@ impl Hub {
         }
     }
 
-    /// Returns once Redis has confirmed that it passes messages on.
+    /// Returns once Redis has confirmed the subscription.
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         let (messages, heard) = mpsc::unbounded_channel();
         let (waits, joined) = oneshot::channel();
@@ -123,7 +125,7 @@ impl Reusable for Hub {
 }
 
 impl Switchboard {
-    /// Until the connection is lost, or nobody needs it. Then all streams end.
+    /// Runs until the connection is lost, or nobody needs it. Then all streams end.
     async fn run(
         mut self,
         messages: UnboundedReceiver<Message>,
@@ -184,7 +186,7 @@ impl Switchboard {
         self.settle(topic);
     }
 
-    /// Asks Redis for what the listeners of a topic need, one thing at a time.
+    /// Subscribes to a topic or unsubscribes, as its listeners need, one request at a time.
     fn settle(&mut self, topic: Topic) {
         let Some(subscribed) = self.topics.get_mut(&topic) else {
             return;
@@ -243,7 +245,8 @@ impl Switchboard {
                 }
                 self.settle(topic);
             }
-            // The comment tells a client that the whole way is open, not only the way to the bridge.
+            // The comment tells a client that the whole way to Redis is open, not only the way to
+            // the bridge.
             Done::Pinged(Ok(_)) => {
                 let comment = Bytes::from_static(b": ping\n\n");
                 for ear in self.ears() {
@@ -257,7 +260,7 @@ impl Switchboard {
         Ok(())
     }
 
-    /// An account need not be allowed every channel.
+    /// An acl may forbid the bridge's user a channel.
     fn refused(&mut self, topic: &Topic, refused: &ServerError) {
         if let Some(subscribed) = self.topics.remove(topic) {
             for waits in subscribed.ears.into_iter().filter_map(|ear| ear.waits) {
@@ -278,7 +281,7 @@ impl Switchboard {
         if before == 0 {
             return;
         }
-        // What was too large to be read has no payload.
+        // A message that was too large to be read has no payload.
         let event = topic.heard(message).map(|event| self.budget.carry(event));
         match event {
             Some(Ok(event)) => subscribed.ears.retain(|ear| ear.hear(&event)),

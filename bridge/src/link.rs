@@ -1,7 +1,8 @@
-//! One connection to Redis that many share.
+//! One connection to Redis that many requests share.
 //!
-//! Requests leave in the order in which they were asked for, all that wait in one piece, and Redis answers them in that order. One
-//! that was asked for is sent, also if nobody waits for its answer any more: it might be on its way already.
+//! Requests leave in the order in which they were made, all that wait in one piece. Redis answers
+//! them in that order. A request that was made is sent, even if nobody waits for its answer any
+//! more: it may be on its way already.
 
 mod driver;
 mod message;
@@ -27,7 +28,7 @@ pub(crate) use self::reader::cost;
 use crate::bulk;
 use crate::reused::Reusable;
 
-/// How much of requests that are not answered is held, in bytes, when there may be no more.
+/// At this many bytes of unanswered requests the connection takes no more.
 const UNANSWERED: usize = 32 * 1024 * 1024;
 
 /// Each user has a clone. The connection closes when the last one is dropped.
@@ -38,9 +39,9 @@ pub(crate) struct Link {
     unanswered: Arc<AtomicUsize>,
 }
 
-/// What must be known of the other end.
+/// How to treat the other end.
 pub(crate) struct Terms {
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     pub(crate) timeout: Duration,
     /// The largest answer that passes, in bytes.
     pub(crate) largest: usize,
@@ -58,16 +59,16 @@ struct Request {
     awaited: Awaited,
 }
 
-/// A request that is on its way, or with Redis.
+/// A request that was sent, or is about to be.
 struct Awaited {
     replies: usize,
     came: Vec<Value>,
-    /// What the replies cost so far, those to earlier pieces of it included.
+    /// What the replies cost so far, with those to earlier pieces of the request.
     cost: usize,
     bytes: usize,
-    /// When it was asked for, or Redis was last heard of.
+    /// When the request was made, or Redis was last heard of.
     since: Instant,
-    /// `None` once that was too late.
+    /// `None` once the answer is too late.
     answer: Option<oneshot::Sender<Result<Vec<Value>, Unanswered>>>,
 }
 
@@ -79,7 +80,7 @@ impl Link {
         Self::driven(wire, terms, None)
     }
 
-    /// One on which Redis sends messages, besides answers.
+    /// A connection on which Redis sends messages, besides answers.
     pub(crate) fn of_messages<S>(wire: S, terms: &Terms) -> (Self, UnboundedReceiver<Message>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -102,19 +103,20 @@ impl Link {
         }
     }
 
-    /// Whether as much of requests is unanswered as may be held, also of clients that are gone.
+    /// Whether the unanswered requests have reached the bound. Those of clients that are gone count
+    /// too.
     pub(crate) fn is_full(&self) -> bool {
         self.unanswered.load(Ordering::Relaxed) > UNANSWERED
     }
 
     /// Sends the commands in one piece, and returns a reply for each.
     ///
-    /// Dropped, it is sent all the same once it was polled.
+    /// Once this was polled, the commands are sent even if it is dropped.
     pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> Result<Vec<Value>, Unanswered> {
         self.go_on(commands, 0).await
     }
 
-    /// The same for a piece of a request: the replies to those before it cost `spent`.
+    /// The same for a piece of a request. The replies to the pieces before it cost `spent`.
     pub(crate) async fn go_on(
         &self,
         commands: Arc<Pipeline>,

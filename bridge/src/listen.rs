@@ -1,6 +1,6 @@
-//! Connections of clients: how many, and what they come for.
+//! Connections of clients: how many, and what they may ask for.
 //!
-//! Descriptors are kept for Redis, however many clients come, and a few connections for whoever asks for `/health`.
+//! However many clients come, descriptors are kept for Redis, and a few connections for `/health`.
 
 use std::convert::Infallible;
 use std::io;
@@ -30,19 +30,20 @@ use crate::silence::{Patience, Silence, UnderWay};
 /// The head of a request, in bytes.
 const HEAD: usize = 32 * 1024;
 
-/// What is read of a connection before it is dealt with, in bytes.
+/// How much of a connection is read before it is processed, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// How many connections may wait to be accepted, as far as the system lets us: as many as there may be by default.
+/// How many connections may wait to be accepted, as far as the system allows: as many as there may
+/// be connections by default.
 const BACKLOG: i32 = 4096;
 
-/// How many connections beyond the most are told so, and how many of one address.
+/// How many connections beyond the bound are told so: in all, and from one address.
 const CROWD: (usize, usize) = (32, 8);
 
-/// For how long such a connection may be silent.
+/// How long such a connection may be silent.
 const CROWD_IDLE: Duration = Duration::from_secs(2);
 
-/// Descriptors for files, for the listener, for transactions and for what else goes to Redis.
+/// Descriptors for files, the listener, transactions, and the other connections to Redis.
 const OWN: usize = 64;
 
 /// Where clients come in.
@@ -57,7 +58,8 @@ enum To {
     BeTurnedAway,
 }
 
-/// Serves whom `door` has a place for, and turns away those beyond, until the bridge stops and all that was begun is answered.
+/// Serves clients while `door` has a place for them, and turns away the others. Ends when the
+/// bridge stops and all requests are answered.
 pub(crate) async fn serve(
     listener: TcpListener,
     door: Door,
@@ -119,7 +121,7 @@ impl Door {
             }
         });
         let served = http1::Builder::new()
-            // It would take a timer for each request.
+            // It would need a timer for each request.
             .header_read_timeout(None)
             .max_header_size(HEAD)
             .max_buf_size(BUFFER)
@@ -129,7 +131,7 @@ impl Door {
         tokio::spawn(async move {
             tokio::select! {
                 biased;
-                // Clients break off as they like.
+                // Clients may break off at any time.
                 _ = served => {}
                 () = silence.outlasts(patience) => {}
             }
@@ -138,7 +140,8 @@ impl Door {
     }
 }
 
-/// A stream is under way until its end. Any other answer is complete, and what is not written of it is known to be unread.
+/// A stream is under way until it ends. Any other answer is complete here. Whether the system takes
+/// its bytes is noted when they are written.
 fn until_complete(response: Response<Body>, under_way: UnderWay) -> Response<Body> {
     response.map(|body| match body {
         Either::Left(whole) => Either::Left(whole),
@@ -152,19 +155,21 @@ fn until_complete(response: Response<Body>, under_way: UnderWay) -> Response<Bod
     })
 }
 
-/// Whoever comes when the system keeps no more connections for a listener is not refused, but tries again after a second.
+/// If the system keeps no more connections for a listener, a client is not refused: it tries again
+/// after a second.
 pub(crate) fn let_many_come_at_once(listener: &TcpListener) -> io::Result<()> {
     socket2::SockRef::from(listener).listen(BACKLOG)
 }
 
-/// How many clients may be connected, so that `for_redis` more descriptors and the bridge's own are left.
+/// How many clients may be connected, so that `for_redis` descriptors and the bridge's own are
+/// left.
 pub(crate) fn most_connections(asked: usize, for_redis: usize) -> Result<usize, String> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
         maximum,
     };
-    // Some systems have no unlimited number of files, but say so.
+    // Some systems claim an unlimited number of files, but refuse it.
     let _ = setrlimit(Resource::Nofile, raised);
     let Some(files) = getrlimit(Resource::Nofile).current else {
         return Ok(asked);
@@ -179,7 +184,7 @@ pub(crate) fn most_connections(asked: usize, for_redis: usize) -> Result<usize, 
     }
 }
 
-/// Answers leave at once, and a client that vanished without a word, or reads nothing, is found out.
+/// Answers leave at once. A client that vanished without a word, or reads nothing, is detected.
 fn tune(stream: &TcpStream) {
     let socket = socket2::SockRef::from(stream);
     let probes = socket2::TcpKeepalive::new()
@@ -208,7 +213,7 @@ async fn not_accepted(error: &io::Error) {
     if let Some(left_out) = SAID.due() {
         tracing::warn!(%error, left_out, "a connection was not accepted");
     }
-    // Where descriptors have run out, it would fail again at once.
+    // If descriptors have run out, it would fail again at once.
     let of_client = [
         io::ErrorKind::ConnectionAborted,
         io::ErrorKind::ConnectionReset,

@@ -1,8 +1,9 @@
-//! `edgelock-bridge`: Upstash's REST dialect in front of any Redis, for clients that can speak HTTP but not TCP.
+//! `edgelock-bridge`: Upstash's REST dialect in front of any Redis, for clients that can use HTTP
+//! but not TCP.
 //!
-//! A request takes one way: [`server`] → [`auth`] → [`request`] (HTTP to commands) → [`execute`] ([`refuse`],
-//! [`script`]) → [`upstream`] (a [`node`] that is Redis, or a [`cluster`] of them) → [`reply`] (Redis' answer to JSON).
-//! [`subscribe`] is the one that stays open.
+//! A request goes through [`server`] → [`auth`] → [`request`] (HTTP to commands) → [`execute`]
+//! ([`refuse`], [`script`]) → [`upstream`] (a [`node`] that is Redis, or a [`cluster`] of them) →
+//! [`reply`] (Redis' answer to JSON). Only [`subscribe`] keeps its connection open.
 
 mod auth;
 mod budget;
@@ -63,12 +64,14 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 type Error = Box<dyn std::error::Error>;
 
-/// How many connections are heard before what they asked for goes to Redis, which works on that while the next ones are heard: with
+/// How many connections are read before their requests go to Redis. Redis then works on these while
+/// the next connections are read. If all were read at once, Redis and the bridge would wait for
+/// each other by turns.
 /// all at once the two would wait for each other by turns.
 const EVENTS: usize = 8;
 
-// One thread: Redis has but one too, and a request that moves between threads waits for each of them
-// to wake. Measured: the same throughput for half the processor time.
+// One thread. Redis has one too, and a request that moves between threads waits for each of them to
+// wake. Measured: the same throughput for half the processor time.
 fn main() -> ExitCode {
     let options = Options::parse();
     log_as_json(options.log);
@@ -137,7 +140,8 @@ async fn run(options: Options) -> Result<(), Error> {
     };
     tracing::info!("stopping");
     drop(stop);
-    // Requests under way are bounded by the time-out; a connection that never finishes its request is not waited for.
+    // The time-out bounds requests under way. A connection that never finishes its request is not
+    // waited for.
     let _ = tokio::time::timeout(options.timeout() + Duration::from_secs(1), serving).await;
     if let Some(redis) = private {
         redis.stop().await;
@@ -145,7 +149,7 @@ async fn run(options: Options) -> Result<(), Error> {
     outcome
 }
 
-/// Notices a lost Redis, and its return, also while nobody asks.
+/// Notices the loss and the return of Redis, also when there are no requests.
 async fn keep_watch(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.keep_watch().await;
@@ -153,7 +157,7 @@ async fn keep_watch(bridge: Arc<Bridge>) {
     }
 }
 
-/// A script that keeps Redis busy is found out soon after Redis says so.
+/// Detects a script that keeps Redis busy, soon after Redis says so.
 async fn mind_scripts(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.end_overdue_scripts().await;
@@ -161,7 +165,7 @@ async fn mind_scripts(bridge: Arc<Bridge>) {
     }
 }
 
-/// Waits for an end of the private Redis that nobody asked for.
+/// Waits for an unexpected end of the private Redis.
 async fn ended(private: &mut Option<PrivateRedis>) -> String {
     match private {
         Some(redis) => redis.ended().await,
@@ -169,7 +173,7 @@ async fn ended(private: &mut Option<PrivateRedis>) -> String {
     }
 }
 
-/// Harnesses read these lines: they are an interface.
+/// Programs read these lines, so they are an interface.
 fn announce(listener: &TcpListener, private: Option<&PrivateRedis>) -> io::Result<()> {
     let mut lines = format!(
         "edgelock-bridge listening on http://{}\n",
@@ -178,7 +182,7 @@ fn announce(listener: &TcpListener, private: Option<&PrivateRedis>) -> io::Resul
     if let Some(redis) = private {
         lines += &format!("redis unix socket {}\n", redis.socket().display());
     }
-    // In one piece: whoever reads the first line only may close the pipe after it.
+    // In one piece: a program that reads only the first line may close the pipe after it.
     let mut stdout = io::stdout().lock();
     stdout.write_all(lines.as_bytes())?;
     stdout.flush()
@@ -195,7 +199,7 @@ fn warn_if_exposed(listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Only this program's own events: those of its libraries may hold headers, commands or values.
+/// Only this program's own events. Those of its libraries may hold headers, commands or values.
 fn log_as_json(level: tracing::Level) {
     let lines = tracing_subscriber::fmt::layer()
         .json()

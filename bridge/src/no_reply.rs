@@ -8,20 +8,20 @@ use crate::reply::Failure;
 pub(crate) enum NoReply {
     /// No connection: nothing was sent.
     Unreachable,
-    /// Redis does not let the bridge in: nothing was sent.
+    /// Redis refused the bridge's password or user: nothing was sent.
     NotLetIn,
-    /// Others were before it for as long as a request may wait: nothing was sent.
+    /// Other requests took the whole time that a request may wait: nothing was sent.
     NoTurn,
-    /// As many as may wait for replicas already do: nothing was sent.
+    /// As many requests as may wait for replicas already do: nothing was sent.
     TooManyWaits,
-    /// The connection broke: Redis may have carried out what was sent.
+    /// The connection broke: Redis may have executed the commands.
     Broken,
-    /// The answer did not come in time: Redis may have carried out what was sent, or may yet.
+    /// The answer did not come in time: Redis may have executed the commands, or may still do so.
     Late,
 }
 
 impl NoReply {
-    /// Of a request whose other part was executed.
+    /// For a request of which another part was executed.
     pub(crate) fn of_a_part(self) -> Self {
         match self.was_sent() {
             true => self,

@@ -1,12 +1,15 @@
 //! One Redis server.
 //!
-//! One connection carries the commands of all requests, pipelined. Scripts that are not known to be
-//! quick take turns on another, and what is large on a third. Commands that make Redis hold back what
-//! follows travel on a connection that is theirs alone while they run; there is one for all who listen
-//! to messages, and one for questions about Redis' health.
+//! One connection carries the commands of all requests, pipelined. Other connections carry:
 //!
-//! A command is sent once. When its outcome was not learned, that is the answer: to send it again
-//! might do it twice.
+//! - scripts that are not known to be quick, one at a time;
+//! - large requests and answers;
+//! - commands that make Redis hold back what follows, each alone while it runs;
+//! - all subscriptions;
+//! - questions about Redis' health.
+//!
+//! A command is sent once. If its outcome could not be learned, that is the answer: sending it
+//! again might execute it twice.
 
 mod alone;
 mod health;
@@ -39,13 +42,15 @@ use crate::subscribe::Topic;
 /// How many transactions run at once. Others wait for their turn.
 const TRANSACTIONS: usize = 16;
 
-/// How many large requests, or requests for large answers, are with Redis at once. Others wait for their turn.
+/// How many large requests, or requests for large answers, are with Redis at once. Others wait for
+/// their turn.
 const LARGE_AT_ONCE: usize = 4;
 
-/// Scripts that were not answered for so much longer than Redis is away go apart until they show that they are quick. Others' may have been in their way.
+/// If an answer takes this much longer than Redis is away, the request's scripts run apart until
+/// they show that they are quick. Scripts of other requests may have been the cause.
 const DOUBTFUL: Duration = Duration::from_millis(250);
 
-/// Whether a request's scripts have to show how long they last.
+/// Whether a request's scripts must show how long they take.
 #[derive(Clone, Copy)]
 enum Scripts {
     AreTimed,
@@ -54,11 +59,11 @@ enum Scripts {
 
 #[derive(Clone)]
 pub(crate) struct Limits {
-    /// Of the wait for an answer.
+    /// How long to wait for an answer.
     pub(crate) timeout: Duration,
     /// How many requests may wait for replicas at once.
     pub(crate) waits: usize,
-    /// What messages share with all requests and answers.
+    /// Shared by messages and all requests and answers.
     pub(crate) budget: Budget,
 }
 
@@ -73,7 +78,7 @@ pub(crate) struct Node {
     spares: Mutex<Vec<Link>>,
     /// For the script that runs apart from other commands.
     turn: Semaphore,
-    /// For what is large.
+    /// For large requests and answers.
     large_turns: Semaphore,
     waits: Semaphore,
     transactions: Semaphore,
@@ -114,7 +119,7 @@ impl Node {
     /// Sends the commands, and returns a reply for each.
     pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, NoReply> {
         let load = self.pace.load(commands);
-        // Most are of the second kind, and what the others keep is kept elsewhere.
+        // Most requests take the second arm. What the other arms need is allocated only for them.
         match load {
             Load { waits: true, .. } => {
                 Box::pin(self.wait_for_replicas(commands, load.is_quick)).await
@@ -124,7 +129,7 @@ impl Node {
         }
     }
 
-    /// With everybody else's, or with what is as large.
+    /// Runs the commands with those of all other clients, or with other large ones.
     async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
         let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
@@ -182,7 +187,7 @@ impl Node {
         })
     }
 
-    /// Piece by piece, for as long as a request may take; `load` is that of the request.
+    /// Sends piece by piece, for as long as a request may take. `load` is that of the request.
     async fn ask(
         &self,
         connection: &Link,
@@ -229,14 +234,14 @@ impl Node {
         Ok(replies)
     }
 
-    /// How far away Redis is, by the shortest time in which it answered so far, `took` included.
+    /// How far away Redis is: the shortest time to an answer so far, `took` included.
     fn distance(&self, took: Duration) -> Duration {
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let shortest = self.shortest_us.fetch_min(took, Ordering::Relaxed);
         Duration::from_micros(shortest.min(took))
     }
 
-    /// A connection that fails at this is let go, and the next one to ask opens a new one.
+    /// A connection that fails at this is dropped, and the next request opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, NoReply> {
         self.run(&of_one("PING")).await
     }

@@ -1,4 +1,4 @@
-//! What the bridge is told by flags and environment.
+//! The bridge's options, from flags and the environment.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,18 +13,19 @@ use crate::server::Settings;
 use crate::silence::Patience;
 use crate::spawn;
 
-/// 16 hexadecimal digits are 64 random bits, too many to try over a network.
+/// 16 hexadecimal digits are 64 random bits, too many to guess over a network.
 const SHORTEST_CREDENTIAL: usize = 16;
 
-// No `Debug`, and no parsed types for what may hold a secret: clap shows a value that it cannot parse.
+// No `Debug`, and no parsed types for options that may hold a secret: clap shows a value that it
+// cannot parse.
 /// Serves Upstash's REST dialect in front of any Redis.
 ///
-/// Every option can be set by its environment variable; prefer that for secrets, because arguments are visible to every
-/// user of the machine.
+/// Every option can be set by its environment variable. Prefer that for secrets, since every user
+/// of the machine can see arguments.
 #[derive(Parser)]
 #[command(version)]
 pub(crate) struct Options {
-    /// Address to listen on, by default for this machine only; port 0 lets the system choose
+    /// Address to listen on. The default serves only this machine; port 0 lets the system choose
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -33,8 +34,8 @@ pub(crate) struct Options {
     )]
     pub(crate) listen: String,
 
-    /// redis://user:password@host:port/db, rediss://… (TLS), unix:///path, host:port, or `spawn` for a private
-    /// redis-server
+    /// redis://user:password@host:port/db, rediss://… (TLS), unix:///path, host:port, or `spawn`
+    /// for a private redis-server
     #[arg(
         long,
         value_name = "URL",
@@ -44,12 +45,13 @@ pub(crate) struct Options {
     )]
     redis: String,
 
-    /// `--redis` is a node of a Redis Cluster; the others are found by it
+    /// `--redis` is a node of a Redis Cluster; the bridge finds the other nodes by it
     #[arg(long, env = "EDGELOCK_BRIDGE_CLUSTER", value_name = "YES", num_args = 0..=1, require_equals = true,
         default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) cluster: bool,
 
-    /// PEM file of the authority that signed Redis' certificate, instead of those that this machine trusts
+    /// PEM file of the authority that signed Redis' certificate, instead of those that this machine
+    /// trusts
     #[arg(long, value_name = "PATH", env = "EDGELOCK_BRIDGE_REDIS_CA")]
     redis_ca: Option<PathBuf>,
 
@@ -62,7 +64,7 @@ pub(crate) struct Options {
     )]
     pub(crate) redis_server: PathBuf,
 
-    /// Credential that clients present, at least 16 characters; make one with: openssl rand -hex 32
+    /// Credential of the clients, at least 16 characters; make one with: openssl rand -hex 32
     #[arg(
         long,
         value_name = "SECRET",
@@ -80,12 +82,14 @@ pub(crate) struct Options {
     )]
     read_only_credential: Option<String>,
 
-    /// Lets the read-only credential run scripts that only read, too: one can keep Redis from everybody while it runs
+    /// Lets the read-only credential also run scripts that only read. Redis does nothing else while
+    /// one runs
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_SCRIPTS", value_name = "YES", num_args = 0..=1, require_equals = true,
         default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     read_only_scripts: bool,
 
-    /// Serves commands that throw away what others have (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT FLUSH, …), too
+    /// Also serves commands that throw away others' data (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT
+    /// FLUSH, …)
     #[arg(long, env = "EDGELOCK_BRIDGE_DANGEROUS_COMMANDS", value_name = "YES", num_args = 0..=1, require_equals = true,
         default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     dangerous_commands: bool,
@@ -94,7 +98,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
     max_body: usize,
 
-    /// Most commands in a pipeline
+    /// Commands in a pipeline, at most
     #[arg(
         long,
         value_name = "COUNT",
@@ -103,7 +107,7 @@ pub(crate) struct Options {
     )]
     max_commands: usize,
 
-    /// Most commands in a transaction: Redis serves nobody else between them
+    /// Commands in a transaction, at most. Redis serves nobody else between them
     #[arg(
         long,
         value_name = "COUNT",
@@ -112,17 +116,17 @@ pub(crate) struct Options {
     )]
     max_transaction: usize,
 
-    /// Largest answer of Redis to a request that is passed on, in bytes; each element of a list, and each command, counts for 64
-    /// more
+    /// Largest answer of Redis to one request, in bytes. Each element of a list, and each command,
+    /// counts for 64 bytes more
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_reply: usize,
 
-    /// Most bytes of requests and answers that are held at once; others get a 503. A request counts four times, for it is held so
-    /// often until Redis has it; what is smaller than 64 KiB does not count
+    /// Bytes of requests and answers held at once, at most. Others get a 503. A request counts four
+    /// times, since that many copies exist until Redis has it. Those under 64 KiB do not count
     #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_IN_FLIGHT", default_value_t = 128 * 1024 * 1024)]
     pub(crate) max_in_flight: usize,
 
-    /// How many requests may wait for replicas at once (`WAIT`); others get a 503
+    /// Requests that may wait for replicas (`WAIT`) at once. Others get a 503
     #[arg(
         long,
         value_name = "COUNT",
@@ -131,8 +135,8 @@ pub(crate) struct Options {
     )]
     pub(crate) max_waits: usize,
 
-    /// Most connections of clients at once; fewer if the system allows too few open files. Those beyond are told, and served
-    /// `/health` only
+    /// Connections of clients at once, at most. Fewer if the system allows too few open files.
+    /// Others get a 503, and may ask only for `/health`
     #[arg(
         long,
         value_name = "COUNT",
@@ -141,7 +145,8 @@ pub(crate) struct Options {
     )]
     max_connections: usize,
 
-    /// Most of them from one address, by default half of them; a proxy in front is one address
+    /// Connections from one address, at most; by default half of them all. A proxy in front is one
+    /// address
     #[arg(
         long,
         value_name = "COUNT",
@@ -233,7 +238,8 @@ impl Options {
         }
     }
 
-    /// White space around a secret comes from files and consoles, never from the one who chose it.
+    /// White space around a secret comes from files and consoles, never from the person who chose
+    /// it.
     pub(crate) fn credentials(&self) -> Result<Credentials, String> {
         let standard = self.credential.trim();
         let read_only = self.read_only_credential.as_deref().map(str::trim);
@@ -255,7 +261,7 @@ impl Options {
         Ok(Credentials::new(standard, read_only))
     }
 
-    /// As whom the private Redis is spoken to: the user for locks, unless more is asked for than that one may.
+    /// The user of the private Redis: that for locks, unless options need more than it may do.
     pub(crate) fn user(&self) -> Option<(&'static str, &'static str)> {
         (!self.dangerous_commands).then_some(spawn::USER)
     }

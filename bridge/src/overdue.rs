@@ -1,4 +1,4 @@
-//! Scripts that keep Redis from everybody.
+//! Ends scripts that keep Redis busy for too long.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,11 +15,15 @@ use crate::reply;
 /// How often Redis is asked whether a script keeps it busy.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// A script that was not answered is not suspected if Redis had not answered for so long before it was sent.
+/// An unanswered script is not suspected if Redis had not answered for this long before it was
+/// sent.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// Whether a script that keeps Redis busy is one of the bridge's. Redis tells all that it was sent meanwhile that it is busy, but for
-/// what stands behind that script: so what was sent before Redis was found busy, and is unanswered when it is found busy again, is it.
+/// Decides whether a script that keeps Redis busy is one of the bridge's.
+///
+/// Meanwhile Redis answers "busy" to every command, except to those behind that script on its
+/// connection. So the script is one of ours if it was sent before Redis was first found busy, and
+/// has no answer when Redis is found busy again.
 #[derive(Default)]
 pub(crate) struct Overdue {
     state: Mutex<State>,
@@ -29,17 +33,18 @@ pub(crate) struct Overdue {
 struct State {
     next: u64,
     under_way: BTreeSet<u64>,
-    /// When one was last given up that had no answer: it may run yet, or be about to.
+    /// When the bridge last gave up on a script without an answer. It may still run, or be about
+    /// to.
     late_at: Option<Instant>,
-    /// When Redis last answered as it should.
+    /// When Redis last answered normally.
     well_at: Option<Instant>,
-    /// Which one was next when Redis was first found busy.
+    /// The number of the next script when Redis was first found busy.
     busy_from: Option<u64>,
-    /// Said already that the script cannot be ended.
+    /// It was logged that the script cannot be ended.
     is_told: bool,
 }
 
-/// Scripts that Redis was sent and has not answered.
+/// Scripts that were sent to Redis and have no answer.
 pub(crate) struct UnderWay<'a> {
     overdue: &'a Overdue,
     number: Option<u64>,
@@ -48,7 +53,7 @@ pub(crate) struct UnderWay<'a> {
 }
 
 impl Overdue {
-    /// To be called right before they are sent.
+    /// Call this right before they are sent.
     pub(crate) fn under_way(&self, load: &Load, now: Instant) -> UnderWay<'_> {
         if load.scripts.is_empty() {
             return UnderWay {
@@ -70,7 +75,8 @@ impl Overdue {
         }
     }
 
-    /// The command that ends the script, if `answer`, to a `PING`, says once more that one keeps Redis busy, and that is ours.
+    /// The command that ends the script, if `answer`, to a `PING`, says again that a script keeps
+    /// Redis busy, and the script is ours.
     pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Pipeline> {
         let mut state = self.state();
         let busy = match answer {
@@ -96,7 +102,7 @@ impl Overdue {
         Some(kill)
     }
 
-    /// What Redis said to that, for the log.
+    /// Redis' reply to that, for the log.
     pub(crate) fn told(&self, said: Result<&[Value], &Unanswered>) {
         match said {
             Ok([Value::Okay]) => {
@@ -127,7 +133,7 @@ impl Overdue {
 impl State {
     fn is_well(&mut self) {
         self.well_at = Some(Instant::now());
-        // A script may arrive behind what was sent later on another connection.
+        // A script may arrive after commands that were sent later on another connection.
         self.late_at = self.late_at.filter(|at| at.elapsed() < SILENT);
         self.busy_from = None;
         self.is_told = false;
@@ -143,7 +149,7 @@ impl UnderWay<'_> {
 }
 
 impl Drop for UnderWay<'_> {
-    /// Without an answer, in time or as long as the client waited, it may run yet.
+    /// Without an answer in time, or while the client waited, the script may still run.
     fn drop(&mut self) {
         if let Some(number) = self.number {
             let mut state = self.overdue.state();

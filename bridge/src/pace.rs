@@ -1,7 +1,8 @@
 //! Which scripts are quick.
 //!
-//! Redis does nothing else while a script runs. Those that are known to be quick travel with all other commands; any other runs
-//! apart from them, one at a time, so that whoever waits is served between two of them.
+//! Redis does nothing else while a script runs. Scripts that are known to be quick travel with all
+//! other commands. The others run apart, one at a time, so that Redis serves everybody else between
+//! two of them.
 
 mod timed;
 
@@ -16,13 +17,13 @@ use tokio::time::Instant;
 pub(crate) use self::timed::timed;
 use crate::refuse;
 
-/// By the clock of Redis. The scripts of a lock take less than a hundredth of it.
+/// By Redis' clock. The scripts of a lock take less than a hundredth of it.
 const QUICK: Duration = Duration::from_millis(10);
 
-/// Far more scripts than an application has; twice as many are kept at most.
+/// Far more scripts than an application has. At most twice as many are kept.
 const REMEMBERED: usize = 4096;
 
-/// A script that is used as often is not forgotten, however many others are tried.
+/// A script that is used within this time is not forgotten, however many others are tried.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A script by what runs it: its SHA-1, or the name of a function.
@@ -33,7 +34,7 @@ pub(crate) struct Pace {
     quick: Mutex<Quick>,
 }
 
-/// The scripts that were quick, those of which forgotten that were not used for a while.
+/// The scripts that were quick. Those that were not used for a while are forgotten.
 #[derive(Default)]
 struct Quick {
     used: HashSet<Script>,
@@ -42,7 +43,7 @@ struct Quick {
     turned_at: Option<Instant>,
 }
 
-/// What the commands of one request have to do with others'.
+/// How the commands of one request affect those of others.
 #[derive(Default)]
 pub(crate) struct Load {
     pub(crate) scripts: Vec<Script>,
@@ -60,7 +61,7 @@ impl Pace {
             waits: false,
         };
         for command in commands.cmd_iter() {
-            // Most commands are neither, and this is asked of each.
+            // Most commands are neither, and this runs for each.
             let initial = word(command, 0).and_then(|name| name.first());
             match initial.map(u8::to_ascii_uppercase) {
                 Some(b'E' | b'F') => load.scripts.extend(script(command)),
@@ -77,8 +78,9 @@ impl Pace {
         load
     }
 
-    /// Takes the times off the replies to the `timed` commands, and learns from them. `scripts` are those of the request that are
-    /// not judged yet: these commands' are taken of them.
+    /// Removes the times from the replies to the `timed` commands, and learns from them. `scripts`
+    /// are the scripts of the request that are not judged yet. Those of these commands are taken
+    /// from it.
     pub(crate) fn judge<'s>(
         &self,
         commands: &Pipeline,
@@ -90,7 +92,8 @@ impl Pace {
         theirs
     }
 
-    /// Each ran for as long as `lasted` says. What was refused did not run, and was not quick.
+    /// Each script ran for as long as `lasted` says. One that was refused did not run, and does not
+    /// count as quick.
     fn ran<'s>(&self, scripts: impl IntoIterator<Item = &'s Script>, lasted: &[Option<Duration>]) {
         let mut quick = self.quick();
         let (fast, slow): (Vec<_>, Vec<_>) = (lasted.iter().zip(scripts))
@@ -101,7 +104,7 @@ impl Pace {
             .for_each(|(script, _)| quick.forget(script));
     }
 
-    /// One of them may be why others waited: they prove themselves anew.
+    /// One of them may be why others waited. Each must show again that it is quick.
     pub(crate) fn doubt(&self, scripts: &[Script]) {
         let mut quick = self.quick();
         scripts.iter().for_each(|script| quick.forget(script));
@@ -121,7 +124,7 @@ impl Quick {
         is_known.is_some_and(|script| self.used.insert(script))
     }
 
-    /// Unless there is no place before others have been unused for long enough.
+    /// Unless there is no place until others have been unused for long enough.
     fn learn(&mut self, script: &Script) {
         if self.knows(script) {
             return;
@@ -178,7 +181,7 @@ pub(crate) fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
 pub(crate) fn words(command: &Cmd) -> impl Iterator<Item = &[u8]> {
     command.args_iter().map(|word| match word {
         Arg::Simple(word) => word,
-        // Only of those that the library itself goes on with.
+        // Only those arguments that the library itself continues with.
         _ => &[],
     })
 }
@@ -214,7 +217,7 @@ mod tests {
         let both = [script(0), script(1)];
         pace.ran(&both, &[Some(QUICK), Some(2 * QUICK)]);
         assert!(pace.quick().knows(&both[0]) && !pace.quick().knows(&both[1]));
-        // One slow run counts, whatever came behind it.
+        // One slow run counts, whatever came after it.
         let twice = [script(0), script(0)];
         pace.ran(&twice, &[Some(2 * QUICK), Some(QUICK)]);
         assert!(!pace.quick().knows(&both[0]));

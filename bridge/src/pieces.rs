@@ -1,18 +1,19 @@
 //! A long pipeline goes to Redis piece by piece, each once the one before it is answered.
 //!
-//! Redis serves nobody else while it carries out what arrived in one piece. A command that takes a tenth of a second would, ten thousand
-//! times in one request, keep all others waiting for a quarter of an hour, also when its client is long gone.
+//! Redis serves nobody else while it executes what arrived in one piece. Ten thousand commands of a
+//! tenth of a second each would keep all others waiting for a quarter of an hour, even if their
+//! client is long gone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Pipeline;
 
-/// The commands of the first piece, and of the largest.
+/// How many commands the first piece has, and the largest.
 const FIRST: usize = 8;
 const MOST: usize = 32;
 
-/// A piece that took longer is followed by a single command.
+/// After a piece that took longer, the next one is a single command.
 const SLOW: Duration = Duration::from_millis(100);
 
 pub(crate) struct Pieces<'a> {
@@ -52,7 +53,7 @@ impl<'a> Pieces<'a> {
         self.taken < self.commands.len()
     }
 
-    /// The last piece was answered after so long.
+    /// The last piece was answered after this time.
     pub(crate) fn answered(&mut self, after: Duration) {
         self.size = match after > SLOW {
             true => 1,

@@ -57,7 +57,7 @@ impl Drop for Place {
     }
 }
 
-/// The addresses of a subnet are one party's: whoever has one of version 6 has 2^64 of them.
+/// The addresses of a subnet belong to one party: with IPv6 it has 2^64 of them.
 fn whose(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),

@@ -1,4 +1,4 @@
-//! Log lines that an attack would write by the thousand.
+//! Limits log lines that an attack would write by the thousand.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ impl Rarely {
         }))
     }
 
-    /// How many lines were left out since the last one, if this one is due.
+    /// How many lines were left out since the last one, if a line is due.
     pub(crate) fn due(&self) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.last.is_some_and(|last| last.elapsed() < EVERY) {

@@ -1,19 +1,19 @@
-//! What a node of a cluster says instead of an answer.
+//! What a node of a cluster replies instead of an answer.
 
 use redis::cluster_routing::Slot;
 use redis::{RedisError, ServerErrorKind, Value, parse_redis_value};
 
 use crate::slot_map::NodeAddr;
 
-/// What became of a command.
+/// What happened to a command.
 pub(crate) enum Redirect {
     /// It was executed, or refused for good.
     Answer,
-    /// The slot is there for good.
+    /// The slot belongs to that node.
     Moved(Slot, NodeAddr),
-    /// The slot is on its way to there, and the key is not here any more.
+    /// The slot is moving to that node, and the key is not here any more.
     Ask(NodeAddr),
-    /// Its keys are in two places just now.
+    /// Its keys are at two nodes at the moment.
     Again,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn told(reply: &Value) -> Redirect {
     }
 }
 
-/// As Redis says it of one command.
+/// As Redis reports it for one command.
 pub(crate) fn cross_slot() -> Value {
     parse_redis_value(b"-CROSSSLOT Keys in request don't hash to the same slot\r\n")
         .expect("an error in RESP")

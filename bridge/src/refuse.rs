@@ -1,14 +1,14 @@
 //! Commands that the bridge does not pass on.
 //!
-//! Its connections to Redis are shared: a command that changes the state of one would change the meaning of other
-//! clients' commands, one that blocks would hold them up, and one that administers the server would harm whoever else
-//! uses it.
+//! Its connections to Redis are shared. A command that changes the state of one would change the
+//! meaning of other clients' commands. One that blocks would hold them up. One that administers the
+//! server would harm everybody else who uses it.
 
 use std::time::Duration;
 
 use crate::command::Command;
 
-/// The reason why `command` is refused, if it is. `timeout` bounds the commands that may wait for replicas.
+/// Why `command` is refused, if it is. `timeout` bounds the commands that may wait for replicas.
 pub(crate) fn check(command: &Command<'_>, timeout: Duration) -> Result<(), String> {
     let name = command.name();
     let reason = match name {
@@ -43,8 +43,8 @@ pub(crate) fn check(command: &Command<'_>, timeout: Duration) -> Result<(), Stri
     Err(refusal(name, reason))
 }
 
-/// Why `command` is refused unless the operator says otherwise, if it is: it throws away what others have, their data, their
-/// scripts or what was recorded of the server, or lets scripts of its own stay.
+/// Why `command` is refused unless the operator allows it, if it is. Such a command throws away
+/// others' data, scripts, or the server's records, or it stores functions.
 pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
     let name = command.name();
     let harmless: &[&[u8]] = match name {
@@ -63,7 +63,8 @@ pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
     }
 }
 
-/// Why `command` is refused in front of a cluster, if it is: one node's answer to it would be taken for that of all. `is_first` in
+/// Why `command` is refused in front of a cluster, if it is: clients would take one node's answer
+/// for that of all. `is_first` says whether it is the first of its request.
 /// its request.
 pub(crate) fn check_in_cluster(command: &Command<'_>, is_first: bool) -> Result<(), String> {
     let name = command.name();
@@ -76,7 +77,8 @@ pub(crate) fn check_in_cluster(command: &Command<'_>, is_first: bool) -> Result<
     Err(refusal(name, reason))
 }
 
-/// Whether the command called `name` makes Redis hold back all that follows on its connection, and is about what went before on it.
+/// Whether the command called `name` makes Redis hold back all that follows on its connection, and
+/// is about the writes before it there.
 pub(crate) fn waits_for_replicas(name: &[u8]) -> bool {
     matches!(name, b"WAIT" | b"WAITAOF")
 }
@@ -111,8 +113,8 @@ fn harmless_client(command: &Command<'_>) -> bool {
     })
 }
 
-/// Options are read as Redis reads them: in any order up to `STREAMS`, and what stands behind some of them is a name or a number,
-/// whatever it looks like.
+/// Reads options as Redis does: in any order up to `STREAMS`. The word behind some of them is a
+/// name or a number, whatever it looks like.
 fn blocks(command: &Command<'_>) -> bool {
     let mut args = command.args_from(1);
     while let Some(arg) = args.next() {
@@ -129,9 +131,10 @@ fn blocks(command: &Command<'_>) -> bool {
     false
 }
 
-/// Redis takes 0 for "for ever". What is no number is left for Redis to refuse.
+/// For Redis 0 means "for ever". Anything that is not a number is left to Redis to refuse.
 ///
-/// A tenth of the time-out is left for the answer: who waits as long as Redis may take never hears of it.
+/// A tenth of the time-out is left for the answer: a client that waits as long as Redis may take
+/// would never get it.
 fn bounded(command: &Command<'_>, index: usize, timeout: Duration) -> Result<(), String> {
     let longest = timeout * 9 / 10;
     let given = command

@@ -1,4 +1,4 @@
-//! From Redis' answers to JSON, and every other answer that the bridge gives.
+//! From Redis' answers to JSON, and all other answers that the bridge gives.
 
 use std::convert::Infallible;
 
@@ -25,7 +25,8 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// A client that asked for another format would misread this one, so that is an error.
+    /// A client that asked for another format would misread this one, so another format is an
+    /// error.
     pub(crate) fn asked_by(headers: &HeaderMap) -> Result<Self, Failure> {
         let is = |name, value: &[u8]| {
             headers
@@ -50,7 +51,7 @@ pub(crate) struct Failure {
     status: StatusCode,
     text: String,
     is_known_not_executed: bool,
-    /// It is worth asking again soon.
+    /// The client should ask again soon.
     is_passing: bool,
 }
 
@@ -64,13 +65,14 @@ impl Failure {
         }
     }
 
-    /// Says so in a way that a program can rely on: to a status of 500 or more, words are no proof.
+    /// Says so in a form that a program can rely on. With a status of 500 or more, words prove
+    /// nothing.
     pub(crate) fn not_executed(mut self) -> Self {
         self.is_known_not_executed = true;
         self
     }
 
-    /// Redis carried nothing out, and may when asked again soon.
+    /// Redis executed nothing, and may if it is asked again soon.
     pub(crate) fn refused_for_now(text: &str) -> Self {
         Self {
             is_passing: true,
@@ -78,7 +80,7 @@ impl Failure {
         }
     }
 
-    /// The command was not carried out, and will not be when sent again.
+    /// The command was not executed, and will not be if it is sent again.
     pub(crate) fn bad_request(text: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, text)
     }
@@ -112,8 +114,8 @@ pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body>
 
 /// `{"result":…}` or `{"error":…}`.
 ///
-/// `OK` alone stays as it is in either encoding, as Upstash has it. Within an array it is encoded: npm's
-/// `@upstash/redis` decodes every string there.
+/// `OK` alone is not encoded in either encoding, as at Upstash. Within an array it is encoded:
+/// npm's `@upstash/redis` decodes every string there.
 pub(crate) fn outcome(out: &mut Vec<u8>, value: &Value, encoding: Encoding) {
     if let Value::ServerError(refused) = value {
         return error(out, &raw(refused));
@@ -132,14 +134,15 @@ pub(crate) fn error(out: &mut Vec<u8>, text: &str) {
     out.push(b'}');
 }
 
-/// Whether Redis refused a command because of the state that it is in, before it began with it. What a script says in these words,
-/// or was told inside of it, is its own: then `script:` and where it was follow, unless it caught the error and returned it.
+/// Whether Redis refused a command because of its own state, before it began with it. A script may
+/// say the same words, or be told them inside. Then `script:` and the place follow, unless the
+/// script caught the error and returned it.
 pub(crate) fn is_passing(refused: &ServerError, runs_script: bool) -> bool {
     let details = refused.details().unwrap_or_default();
     let is_of_script = details.contains("script:") || details.contains("user_script");
     let passes = match refused.code() {
         "BUSY" => details.starts_with("Redis is busy running a script"),
-        // Scripts run all the same: it is for what they call.
+        // Scripts run nevertheless: the error is about a command inside.
         "OOM" => !runs_script && details.starts_with("command not allowed when used memory"),
         "LOADING" => details.starts_with("Redis is loading"),
         "NOAUTH" => details.starts_with("Authentication required"),
@@ -155,7 +158,7 @@ pub(crate) fn is_full(refused: &ServerError) -> bool {
         && (refused.details()).is_some_and(|said| said.starts_with("max number of clients reached"))
 }
 
-/// The line as Redis sent it: the library split it at its first blank.
+/// The line as Redis sent it. The library split it at its first blank.
 pub(crate) fn raw(refused: &ServerError) -> String {
     match refused.details() {
         Some(details) => format!("{} {details}", refused.code()),

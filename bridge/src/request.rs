@@ -16,10 +16,11 @@ use crate::budget::{Full, Share};
 use crate::command::Command;
 use crate::reply::Failure;
 
-/// The most arguments of all commands of a request.
+/// The most arguments of all commands of a request together.
 const ARGUMENTS: usize = 128 * 1024;
 
-/// So often is a body held until Redis has it: as it arrived, as commands, and as it is sent.
+/// How many copies of a body exist until Redis has it: as it arrived, as commands, and as it is
+/// sent.
 const COPIES: usize = 4;
 
 const TOO_MANY: &str = "ERR too many commands, or arguments, in one request";
@@ -58,8 +59,8 @@ pub(crate) async fn body(
     Ok((bytes, share))
 }
 
-/// Reads on and throws away, within bounds: a connection that is closed on a client that still writes is reset, and the
-/// answer lost.
+/// Reads the rest and throws it away, within bounds. If the bridge closed a connection on which the
+/// client still writes, the system would reset it, and the client would lose the answer.
 pub(crate) async fn drain(mut body: Incoming, limit: usize) {
     let mut dropped = 0;
     while let Some(Ok(frame)) = body.frame().await {
@@ -88,7 +89,7 @@ pub(crate) fn commands(body: &[u8], most: usize) -> Result<Vec<Command<'_>>, Fai
     lists.iter().map(|elements| one(elements)).collect()
 }
 
-/// `/SET/key/value?EX=100`; a body is the last argument before the query's.
+/// `/SET/key/value?EX=100`. A body is the last argument before those of the query.
 pub(crate) fn from_path<'a>(
     path: &'a str,
     query: &'a str,
@@ -105,7 +106,7 @@ pub(crate) fn from_path<'a>(
             continue;
         }
         parts.push(decoded(name));
-        // `?NX` and `?NX=`: tools that build queries cannot leave the sign away.
+        // `?NX` and `?NX=` mean the same: tools that build queries always write the sign.
         if !value.is_empty() {
             parts.push(decoded(value));
         }
@@ -113,7 +114,7 @@ pub(crate) fn from_path<'a>(
     Command::new(parts).ok_or_else(empty_command)
 }
 
-/// The bytes that a percent-encoded piece of a path or a query stands for; `+` is a plus.
+/// The bytes for which a percent-encoded piece of a path or a query stands. `+` is a plus.
 pub(crate) fn decoded(text: &str) -> Cow<'_, [u8]> {
     percent_decode_str(text).into()
 }
@@ -122,7 +123,7 @@ pub(crate) fn empty_command() -> Failure {
     Failure::bad_request("ERR empty command")
 }
 
-/// A list of as many elements as are left, each read by `element`.
+/// A list of up to so many elements, each read by `element`.
 #[derive(Clone, Copy)]
 struct AtMost<'l, S> {
     left: &'l Cell<usize>,
@@ -185,7 +186,7 @@ fn one<'a>(elements: &[&'a RawValue]) -> Result<Command<'a>, Failure> {
     Command::new(parts).ok_or_else(empty_command)
 }
 
-/// Strings by value; numbers and booleans as they are written, so that no digit is lost.
+/// Strings by value. Numbers and booleans as they are written, so that no digit is lost.
 fn argument(json: &str) -> Result<Cow<'_, [u8]>, Failure> {
     match json.as_bytes() {
         [b'"', plain @ .., b'"'] if !plain.contains(&b'\\') => Ok(Cow::Borrowed(plain)),

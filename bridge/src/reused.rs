@@ -1,4 +1,4 @@
-//! A connection that many use: opened when it is first needed, and again when it was lost.
+//! A shared connection: it is opened when it is first needed, and again when it was lost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -8,16 +8,16 @@ use tokio::sync::Mutex;
 
 use crate::no_reply::NoReply;
 
-/// What can be used by many at once, each through its own clone.
+/// A connection that many can use at once, each through its own clone.
 pub(crate) trait Reusable: Clone {
-    /// As far as this side has heard.
+    /// As far as this side knows.
     fn is_open(&self) -> bool;
 }
 
 pub(crate) struct Reused<T> {
     current: RwLock<Option<Numbered<T>>>,
     number: AtomicU64,
-    /// Held while opening; knows when the last attempt failed, and how.
+    /// Locked while a connection is opened. Holds when the last attempt failed, and how.
     opening: Mutex<Option<(Instant, NoReply)>>,
 }
 
@@ -38,14 +38,14 @@ impl<T> Default for Reused<T> {
 }
 
 impl<T: Reusable> Reused<T> {
-    /// The one that is open, or what `open` makes.
+    /// The open connection, or the one that `open` makes.
     pub(crate) async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Numbered<T>, NoReply>
     where
         F: Future<Output = Result<T, NoReply>>,
     {
         match self.current() {
             Some(current) => Ok(current),
-            // What it takes to open one is more than all else that is kept of a request.
+            // Opening takes more memory than all else that is kept of a request.
             None => Box::pin(self.opened(open)).await,
         }
     }
@@ -59,7 +59,7 @@ impl<T: Reusable> Reused<T> {
         if let Some(current) = self.current() {
             return Ok(current);
         }
-        // Whoever queued behind an attempt shares its outcome: a thousand requests must not dial
+        // Requests that waited for an attempt share its outcome: a thousand requests must not dial
         // one after the other.
         if let Some((_, lost)) = failed.filter(|(at, _)| *at > asked) {
             return Err(lost);
@@ -73,8 +73,8 @@ impl<T: Reusable> Reused<T> {
         Ok(opened)
     }
 
-    /// Lets it go, unless a newer one took its place. Says whether it did. Whoever still uses it may
-    /// yet be answered.
+    /// Drops it, unless a newer one has replaced it, and says whether it did. Requests that still
+    /// use it may yet be answered.
     pub(crate) fn forget(&self, used: &Numbered<T>) -> bool {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let is_current = (current.as_ref()).is_some_and(|current| current.number == used.number);

@@ -1,8 +1,8 @@
 //! Scripts written for Upstash, made to run on Redis.
 //!
-//! Upstash knows a flag on a script's first line, `#!lua flags=allow-key-locking`, that Redis refuses. The bridge
-//! takes it off. That changes the script's SHA-1, which the client computed from its own text: the bridge remembers
-//! which is which.
+//! Upstash knows a flag on a script's first line, `#!lua flags=allow-key-locking`, that Redis
+//! refuses. The bridge removes it. That changes the script's SHA-1, which the client computed from
+//! its own text. So the bridge remembers which SHA-1 stands for which.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use crate::command::Command;
 
 const FLAG: &str = "allow-key-locking";
 
-/// Far more scripts than an application has. Beyond it all are forgotten, and clients fall back to `EVAL`, which
-/// teaches anew.
+/// Far more scripts than an application has. With more, all are forgotten, and clients fall back to
+/// `EVAL`, from which the bridge learns again.
 const REMEMBERED: usize = 4096;
 
 /// The SHA-1 that a client knows to the SHA-1 that Redis knows.
@@ -25,8 +25,8 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    /// Makes `command` fit for Redis. Returns the answer to give where Redis' own would name a script that the client
-    /// does not know.
+    /// Makes `command` fit for Redis. Returns the answer to give if Redis' own would name a script
+    /// that the client does not know.
     pub(crate) fn adapt(&self, command: &mut Command<'_>) -> Option<String> {
         let is = |sub: &[u8]| {
             let given = command.arg(1);
@@ -59,7 +59,7 @@ impl Scripts {
         }
     }
 
-    /// Returns the SHA-1 of the client's text if that was changed.
+    /// Returns the SHA-1 of the client's text if the text was changed.
     fn strip(&self, script: &mut Cow<'_, [u8]>) -> Option<String> {
         let stripped = without_flag(script)?;
         let original = sha1(script);
@@ -84,8 +84,9 @@ impl Scripts {
     }
 }
 
-/// Other flags survive. A line that says nothing more becomes empty rather than vanish, so that the numbers of lines in
-/// error messages stay right and Redis 6, which knows no such line, runs the script too.
+/// Other flags stay. A line without any other flag becomes empty and does not vanish. So the line
+/// numbers in error messages stay right, and Redis 6, which knows no such line, runs the script
+/// too.
 fn without_flag(script: &[u8]) -> Option<Vec<u8>> {
     let end = script
         .iter()

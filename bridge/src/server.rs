@@ -1,4 +1,4 @@
-//! The HTTP face: who asks for what, in which form, and the frame of every answer.
+//! The HTTP side: which request may ask for what, in which form, and the frame of every answer.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -27,7 +27,7 @@ pub(crate) struct Bridge {
     pub(crate) scripts: Scripts,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
-    /// Its other end is dropped when the bridge stops.
+    /// The other end is dropped when the bridge stops.
     pub(crate) stopping: watch::Receiver<()>,
     credentials: Credentials,
     sync_tokens: SyncTokens,
@@ -36,9 +36,9 @@ pub(crate) struct Bridge {
 pub(crate) struct Settings {
     /// Whether the read-only credential may run scripts.
     pub(crate) read_only_scripts: bool,
-    /// Whether commands are served that throw away what others have.
+    /// Whether commands are served that throw away others' data.
     pub(crate) dangerous_commands: bool,
-    /// Bounds the wait for a body, for Redis, and for replicas.
+    /// Bounds the wait for a body, for Redis and for replicas.
     pub(crate) timeout: Duration,
     /// In bytes.
     pub(crate) max_body: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Settings {
     pub(crate) max_transaction: usize,
 }
 
-// Names made here, not anew for each answer.
+// Header names are made once, not for each answer.
 const SYNC_TOKEN: HeaderName = HeaderName::from_static("upstash-sync-token");
 const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge");
 
@@ -82,7 +82,7 @@ impl Bridge {
         let status = response.status();
         let headers = response.headers_mut();
         headers.insert(SYNC_TOKEN, self.sync_tokens.next());
-        // For clients that subscribe only where they are told that it harms nobody.
+        // For clients that subscribe only if a bridge says that it does no harm.
         headers.insert(PUSH, HeaderValue::from_static("push"));
         if status == StatusCode::METHOD_NOT_ALLOWED {
             let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
@@ -100,7 +100,7 @@ impl Bridge {
         response
     }
 
-    /// For those for whom there is no place.
+    /// For connections beyond the bound.
     pub(crate) async fn turn_away(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let answer = match parts.uri.path() {
@@ -179,13 +179,13 @@ impl Bridge {
         Ok(json(status, body))
     }
 
-    /// Or the client, still writing, would find its connection reset instead of an answer.
+    /// Otherwise a client that still writes would find its connection reset instead of an answer.
     async fn read_off(&self, body: Incoming) {
         let rest = request::drain(body, self.settings.max_body);
         let _ = timeout(self.settings.timeout, rest).await;
     }
 
-    /// What can be told from the head of a request: first of all, who asks.
+    /// What the head of a request says: first of all, whose credential it has.
     fn enter(&self, parts: &Parts) -> Result<(Access, Encoding), Failure> {
         let query = parts.uri.query().unwrap_or_default();
         let access = (self.credentials.check(&parts.headers, query))
@@ -206,7 +206,8 @@ impl Bridge {
     }
 }
 
-/// The same as `timeout`, but for what is ready at once it takes no timer: most bodies come with their heads.
+/// The same as `timeout`, but without a timer for work that is ready at once: most bodies come with
+/// their heads.
 async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
     let mut work = pin!(work);
     match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
@@ -215,8 +216,8 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, 
     }
 }
 
-/// Clients send the last one back, to read what they wrote. One Redis always shows that, so nothing is read from
-/// them; but clients rely on each answer's being new.
+/// Clients send the last token back, in order to read what they wrote. One Redis always shows that,
+/// so the bridge reads nothing from them. But clients rely on every answer's token being new.
 struct SyncTokens {
     start: u128,
     given: AtomicU64,
@@ -244,7 +245,7 @@ impl SyncTokens {
     }
 }
 
-/// The methods, as the header of the same name lists them.
+/// The methods of the path, as in the header `Allow`.
 fn allowed(path: &str) -> &'static str {
     match path {
         "/pipeline" | "/multi-exec" => "POST, PUT",

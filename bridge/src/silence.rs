@@ -1,7 +1,7 @@
-//! For how long a connection of a client may be silent.
+//! How long a connection of a client may be silent.
 //!
-//! A timer for each request would be set and given up again as often as requests come. Instead it is noted what happens, and looked
-//! at from time to time.
+//! A timer for each request would be set and cancelled as often as requests come. Instead, what
+//! happens is noted, and checked from time to time.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,7 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
-/// A head and a body that are together no larger leave as one piece, which costs the system less than two. In bytes.
+/// A head and a body that are together no larger than this leave as one piece, which costs the
+/// system less than two. In bytes.
 const JOINED: usize = 1024;
 
 #[derive(Clone, Copy)]
@@ -23,25 +24,25 @@ pub(crate) struct Patience {
     pub(crate) head: Duration,
 }
 
-/// What is known of a connection.
+/// What is known of a connection's activity.
 #[derive(Clone)]
 pub(crate) struct Silence(Arc<Mutex<State>>);
 
 struct State {
     /// Requests whose answers are not complete.
     under_way: usize,
-    /// The system takes no more of an answer. How long that may last is its own limit.
+    /// The system takes no more of an answer. It has its own limit on how long.
     is_unread: bool,
     /// When the last answer left.
     idle_since: Instant,
-    /// When the first byte came of a head that is not complete.
+    /// When the first byte of an incomplete head came.
     head_since: Option<Instant>,
 }
 
-/// A request on its way, until this is dropped.
+/// A request under way. Dropping this ends it.
 pub(crate) struct UnderWay(Silence);
 
-/// Notes what is read and written.
+/// Notes when bytes are read and written.
 pub(crate) struct Heard<S> {
     inner: S,
     silence: Silence,
@@ -70,7 +71,7 @@ impl Silence {
         UnderWay(self.clone())
     }
 
-    /// Returns once it lasted too long.
+    /// Returns once the connection was silent for too long.
     pub(crate) async fn outlasts(&self, patience: Patience) {
         let often = patience.idle.min(patience.head);
         loop {
@@ -106,7 +107,7 @@ impl Silence {
 }
 
 impl State {
-    /// When it will have lasted too long, unless something happens.
+    /// When it will have been silent for too long, unless something happens.
     fn ends(&self, patience: Patience) -> Option<Instant> {
         if self.under_way > 0 || self.is_unread {
             return None;
@@ -185,7 +186,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
     }
 }
 
-/// All pieces behind each other, if there is room.
+/// All pieces in one, if there is room.
 fn join<'a>(pieces: &[IoSlice<'_>], room: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut length = 0;
     for piece in pieces {
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(join(&pieces, &mut [0; 7]), None);
     }
 
-    /// How long it lasts from now on.
+    /// How long the connection may stay silent from now on.
     async fn lasts(silence: &Silence) -> u64 {
         let begun = Instant::now();
         silence.outlasts(PATIENCE).await;

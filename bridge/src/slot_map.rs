@@ -1,4 +1,4 @@
-//! What is known of a cluster: its nodes, and who answered last for each slot.
+//! What the bridge knows of a cluster: its nodes, and which one answered last for each slot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,13 +12,13 @@ use crate::node::{Limits, Node};
 /// Where a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeAddr {
-    /// Empty: where the one is that said so.
+    /// Empty: the host of the node that said so.
     host: String,
     port: u16,
 }
 
 pub(crate) struct SlotMap {
-    /// The one that the operator named. How it is spoken to, the others are too.
+    /// The node that the operator named. The bridge uses its settings for the other nodes.
     named: Server,
     start: NodeAddr,
     limits: Limits,
@@ -28,12 +28,12 @@ pub(crate) struct SlotMap {
 struct Known {
     nodes: HashMap<NodeAddr, Arc<Node>>,
     owners: HashMap<Slot, NodeAddr>,
-    /// Who is asked where nobody is known to own the slot.
+    /// Which node to ask for a slot without a known owner.
     entry: NodeAddr,
 }
 
 impl NodeAddr {
-    /// `host:port`; a host of version 6 has colons too.
+    /// `host:port`. An IPv6 host has colons too.
     pub(crate) fn parse(address: &str) -> Option<Self> {
         let (host, port) = address.rsplit_once(':')?;
         Some(Self {
@@ -42,9 +42,9 @@ impl NodeAddr {
         })
     }
 
-    /// As seen from `other`, which said it.
+    /// As seen from `other`, which named it.
     pub(crate) fn beside(mut self, other: &Self) -> Self {
-        // Redis says `?` where it was not told its own host name.
+        // Redis says `?` if it does not know its own host name.
         if matches!(self.host.as_str(), "" | "?") {
             self.host.clone_from(&other.host);
         }
@@ -53,7 +53,7 @@ impl NodeAddr {
 }
 
 impl SlotMap {
-    /// `None` if the node has no address that others could have, too.
+    /// `None` if the node's address is one that other nodes cannot have, such as a socket.
     pub(crate) fn from(named: Server, limits: Limits) -> Option<Self> {
         let (host, port) = named.place()?;
         let start = NodeAddr {
@@ -86,12 +86,12 @@ impl SlotMap {
         self.known().nodes.values().cloned().collect()
     }
 
-    /// Whether it is one of the cluster's, as far as is known.
+    /// Whether it is a node of the cluster, as far as is known.
     pub(crate) fn knows(&self, place: &NodeAddr) -> bool {
         self.known().nodes.contains_key(place)
     }
 
-    /// Who is to be asked first.
+    /// Which node to ask first.
     pub(crate) fn owner(&self, slot: Option<Slot>) -> NodeAddr {
         let known = self.known();
         slot.and_then(|slot| known.owners.get(&slot))
@@ -103,7 +103,7 @@ impl SlotMap {
         self.known().owners.insert(slot, place);
     }
 
-    /// Any but those.
+    /// Any node but those.
     pub(crate) fn another(&self, but: &[NodeAddr]) -> Option<NodeAddr> {
         let known = self.known();
         [&known.entry, &self.start]
@@ -113,7 +113,7 @@ impl SlotMap {
             .cloned()
     }
 
-    /// Something is wrong there: others are asked first.
+    /// That node has trouble: others are asked first.
     pub(crate) fn mark_down(&self, place: &NodeAddr) {
         self.known().owners.retain(|_, owner| owner != place);
         if let Some(entry) = self.another(std::slice::from_ref(place)) {
@@ -121,7 +121,7 @@ impl SlotMap {
         }
     }
 
-    /// These are all.
+    /// Keeps only these nodes.
     pub(crate) fn keep(&self, places: &[NodeAddr]) {
         if places.is_empty() {
             return;
@@ -140,8 +140,8 @@ impl SlotMap {
     }
 }
 
-/// Those in the answer of `asked` to `CLUSTER NODES`: a line for each, whose second word is `<address>:<port>@<bus>`, and behind a comma
-/// the host's name, if it has one.
+/// The nodes in the answer of `asked` to `CLUSTER NODES`. It has a line for each, whose second word
+/// is `<address>:<port>@<bus>`, and behind a comma the host's name, if it has one.
 pub(crate) fn places(replies: &[Value], asked: &NodeAddr) -> Vec<NodeAddr> {
     let Some(Value::BulkString(lines)) = replies.first() else {
         return Vec::new();
@@ -155,7 +155,7 @@ pub(crate) fn places(replies: &[Value], asked: &NodeAddr) -> Vec<NodeAddr> {
         };
         let port = place.port;
         places.push(place.beside(asked));
-        // Redis names it in redirects if it is told to prefer names.
+        // Redis names this in redirects if it is told to prefer names.
         if let Some(host) = rest.split(',').nth(1).filter(|host| !host.is_empty()) {
             let host = host.to_owned();
             places.push(NodeAddr { host, port });

@@ -11,8 +11,9 @@ use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{sleep, timeout};
 
-/// The server, and beside it a process that waits for the end of the bridge. The bridge holds the pipe that this
-/// process reads, so the system closes it however the bridge ends, `kill -9` included.
+/// Runs the server, and beside it a process that waits for the end of the bridge. The bridge holds
+/// the pipe that this process reads. So the system closes it however the bridge ends, also by `kill
+/// -9`.
 const GUARD: &str = r#"
 directory=$1
 shift
@@ -27,17 +28,18 @@ kill "$guard"
 exit "$status"
 "#;
 
-/// The user that the bridge ships for locks, as `docs/bridges.md` has operators set it up.
+/// The user for locks, as `docs/bridges.md` tells operators to set it up.
 const ACL: &str = include_str!("../redis/edgelock.acl");
 
-/// What that user is called, and the password that the file leaves to the operator. Nobody else comes to the private server's folder.
+/// That user's name, and the password that the file leaves to the operator to change. Nobody else
+/// can open the private server's folder.
 pub(crate) const USER: (&str, &str) = ("edgelock", "CHANGE-ME");
 
 const START: Duration = Duration::from_secs(10);
 
 pub(crate) struct PrivateRedis {
     shell: Child,
-    /// Dropped, it tells the guard to end the server.
+    /// Dropping it tells the guard to end the server.
     leash: Option<ChildStdin>,
     directory: TempDir,
 }
@@ -82,7 +84,7 @@ impl PrivateRedis {
         self.directory.path().join("redis.sock")
     }
 
-    /// Waits for an end that nobody asked for.
+    /// Waits for an unexpected end.
     pub(crate) async fn ended(&mut self) -> String {
         match self.shell.wait().await {
             Ok(status) => status.to_string(),
@@ -95,7 +97,7 @@ impl PrivateRedis {
         let _ = timeout(Duration::from_secs(2), self.shell.wait()).await;
     }
 
-    /// An exit status is the failure to become ready.
+    /// Returns the exit status if the server ended before it was ready.
     async fn ready(&mut self) -> Result<(), ExitStatus> {
         loop {
             if let Ok(Some(status)) = self.shell.try_wait() {
@@ -118,14 +120,14 @@ impl PrivateRedis {
     }
 }
 
-/// What it says of itself; nothing if it cannot be run, which its start will tell.
+/// The program's own version line. Empty if it cannot be run: starting it will say why.
 async fn version(program: &Path) -> String {
     let said = Command::new(program).arg("--version").output().await;
     said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned())
         .unwrap_or_default()
 }
 
-/// As arguments. Redis refuses a user of whom it does not know every word.
+/// As arguments. Redis refuses a user with any word that it does not know.
 fn user(is_of_redis_6: bool) -> impl Iterator<Item = &'static str> {
     let rules = ACL.split_ascii_whitespace().skip(1);
     let is_newer = |rule: &str| rule.contains("function") || rule == "-lcs";
@@ -150,9 +152,10 @@ fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static
         "",
     ]);
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
-    // How long a script may keep the others waiting. Redis 6 knows only this name of it.
+    // How long a script may keep the others waiting. Redis 6 knows the option only by this name.
     command.args(["--lua-time-limit", "1000"]);
-    // How much may wait for a reader of messages: a script publishes all that it does before any is read.
+    // How much may wait for a reader of messages: all that a script publishes, before any of it is
+    // read.
     command.args(["--client-output-buffer-limit", "pubsub"]);
     command.args(["256mb", "64mb", "60"]);
     command.args(user);
@@ -163,7 +166,8 @@ fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static
     ] {
         command.arg(option).arg(directory.join(OsStr::new(value)));
     }
-    // A group of its own: an interrupt from the terminal is for the bridge, which answers what it has begun first.
+    // A process group of its own. An interrupt from the terminal is for the bridge, which first
+    // answers the requests under way.
     command
         .process_group(0)
         .stdin(Stdio::piped())

@@ -18,7 +18,7 @@ use crate::reply::{Body, Failure};
 use crate::request;
 use crate::server::Bridge;
 
-/// What is listened to.
+/// What is subscribed to.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     Channel(Vec<u8>),
@@ -32,7 +32,7 @@ struct Subscription {
 }
 
 impl Topic {
-    /// What the path of a request asks for; `None` if that is no subscription.
+    /// The subscription that the path of a request asks for, if any.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let named = |name| request::decoded(name).into_owned();
         match path.strip_prefix("/subscribe/") {
@@ -116,7 +116,7 @@ impl Bridge {
 }
 
 impl Subscription {
-    /// The next piece of the stream, or its end: the listener's, or the bridge's.
+    /// The next piece of the stream. `None` when the listener or the bridge ends.
     async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             event = self.listener.next() => event,
@@ -125,7 +125,7 @@ impl Subscription {
     }
 }
 
-/// A line end within `data` continues it on a line of its own, as the format wants.
+/// A line end within `data` continues it on a new line, as the format requires.
 fn event(data: &str) -> Vec<u8> {
     let lines = data.replace("\r\n", "\n").replace(['\r', '\n'], "\ndata: ");
     format!("data: {lines}\n\n").into_bytes()

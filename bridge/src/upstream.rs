@@ -52,7 +52,7 @@ impl Upstream {
         matches!(self, Self::Cluster(_))
     }
 
-    /// What keeps Redis from answering now, if anything does.
+    /// Why Redis does not answer now, if it does not.
     pub(crate) async fn trouble(&self) -> Option<&'static str> {
         match self {
             Self::One(node) => node.trouble().await,
@@ -60,7 +60,7 @@ impl Upstream {
         }
     }
 
-    /// Ends scripts of the bridge's that keep Redis busy.
+    /// Ends scripts of the bridge that keep Redis busy.
     pub(crate) async fn end_overdue_scripts(&self) {
         match self {
             Self::One(node) => node.end_overdue_scripts().await,
@@ -68,7 +68,7 @@ impl Upstream {
         }
     }
 
-    /// Notices a lost Redis, and its return.
+    /// Notices the loss and the return of Redis.
     pub(crate) async fn keep_watch(&self) {
         match self {
             Self::One(node) => drop(node.ping().await),

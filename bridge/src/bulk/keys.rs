@@ -1,14 +1,15 @@
-//! The keys of a command, by where they stand.
+//! The keys of a command, by their positions.
 
 use redis::Cmd;
 
 use crate::pace::{word, words};
 use crate::refuse;
 
-/// The script, if one reads it, and the key.
+/// The script, if a script reads the key, and the key.
 pub(super) type Key<'c> = (Option<&'c [u8]>, Option<&'c [u8]>);
 
-/// The keys of a command that may read or write much: of most the first argument. Of scripts also which script, since one serves many.
+/// The keys of which the command may read or write much. For most commands that is the first
+/// argument. For scripts it includes the script, since one serves many keys.
 pub(super) fn keys<'c>(name: &[u8], command: &'c Cmd) -> Vec<Key<'c>> {
     let counted = |at: usize| {
         let count = word(command, at).and_then(|count| str::from_utf8(count).ok()?.parse().ok());

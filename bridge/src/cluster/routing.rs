@@ -1,4 +1,4 @@
-//! The way of one command through a cluster: to whom next, and for how long.
+//! How one command is routed through a cluster: to which node next, and how long the bridge tries.
 
 use std::time::Duration;
 
@@ -11,18 +11,19 @@ use crate::no_reply::NoReply;
 use crate::redirect::Redirect;
 use crate::slot_map::NodeAddr;
 
-/// How often one command is redirected. More is a cluster whose nodes disagree, and its last word is passed on.
+/// How often one command is redirected. If it takes more, the cluster's nodes disagree, and the
+/// last reply is passed on.
 const HOPS: usize = 8;
 
-/// For how long a command is held back whose keys lie on two nodes, because their slot is on its way. Then the client is told
-/// so, within the time that it waits for an answer.
+/// How long a command is held back whose keys lie on two nodes, because their slot is moving. Then
+/// the client is told so, in time for the answer that it waits for.
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Where a command is to go next, and what was learned on the way.
 pub(super) struct Routing {
     pub(super) to: NodeAddr,
-    /// The slot is on its way to there, and only whoever was sent is let in.
+    /// The slot is moving to that node, which lets in only redirected commands.
     pub(super) asking: bool,
     hops: usize,
     patient_until: Instant,
@@ -46,7 +47,7 @@ impl Cluster {
         }
     }
 
-    /// The replies, or `None` to ask another: nothing was sent.
+    /// The replies, or `None` to ask another node: nothing was sent.
     pub(super) fn sent(
         &self,
         way: &mut Routing,
@@ -68,7 +69,7 @@ impl Cluster {
         Ok(None)
     }
 
-    /// On by what the node told.
+    /// Follows what the node said.
     pub(super) async fn step(
         &self,
         way: &mut Routing,
@@ -126,7 +127,7 @@ mod tests {
     use crate::dial::Server;
     use crate::node::Limits;
 
-    /// A slot that is on its way for long is told of often, and is then where it was sent.
+    /// A slot that moves for long is reported often. In the end it is where the command was sent.
     #[tokio::test(start_paused = true)]
     async fn a_command_that_was_held_back_often_is_redirected_all_the_same() {
         let server = Server::at("redis://127.0.0.1:7000", None).unwrap();
@@ -145,7 +146,7 @@ mod tests {
             let step = cluster.step(&mut way, Some(slot), told).await;
             assert!(matches!(step, Ok(Step::Onward)));
         }
-        // Nodes that disagree are not asked for ever.
+        // The bridge does not ask for ever if nodes disagree.
         for _ in 1..HOPS {
             assert!(matches!(
                 cluster.step(&mut way, None, moved()).await,

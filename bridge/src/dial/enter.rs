@@ -1,4 +1,4 @@
-//! What Redis is told first on a connection, and what it may say against it.
+//! What the bridge sends first on a connection, and how Redis may refuse it.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::link::{Link, Unanswered};
 use crate::reply;
 
 impl Server {
-    /// Says who we are, and which database is meant. A server that hangs still accepts: only an answer to `PING`, whatever it says,
-    /// shows that there is somebody.
+    /// Sends user and database. A server that hangs still accepts connections. Only an answer to
+    /// `PING`, whatever it says, shows that the server works.
     pub(super) async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
         if let Some(password) = self.settings.password() {
             self.authenticate(link, password).await?;
@@ -25,7 +25,7 @@ impl Server {
         let mut ping = Pipeline::new();
         ping.cmd("PING");
         match refused(link, ping).await? {
-            // It says the latter, and closes.
+            // If it is full, Redis says so and closes.
             Some(refused) if refused.code() == "NOAUTH" || reply::is_full(&refused) => {
                 Err(NoConnection::said(&refused))
             }
@@ -40,7 +40,7 @@ impl Server {
             refused(link, asked)
         };
         let mut said = asked(self.settings.username()).await?;
-        // Redis 5 knows passwords, but no names.
+        // Redis 5 has passwords, but no user names.
         if said.as_ref().is_some_and(knows_no_names) {
             said = asked(None).await?;
         }
@@ -61,7 +61,7 @@ impl NoConnection {
     }
 }
 
-/// What Redis says against a command, if anything.
+/// The error with which Redis refuses a command, if it does.
 async fn refused(link: &Link, command: Pipeline) -> Result<Option<ServerError>, Unanswered> {
     let mut replies = link.ask(Arc::new(command)).await?;
     Ok(match replies.pop() {

@@ -1,4 +1,4 @@
-//! One who listens: its own end, and the hub's.
+//! A listener: its own end, and the hub's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,13 +11,13 @@ use tokio::sync::oneshot;
 use super::Request;
 use crate::subscribe::Topic;
 
-/// What a listener may have to read yet, in bytes, when another message comes.
+/// How much a listener may have unread, in bytes, when another message comes.
 const BACKLOG: usize = 256 * 1024;
 
-/// What a message costs besides its bytes.
+/// What a message counts for, in bytes, besides its own bytes.
 const MESSAGE: usize = 64;
 
-/// The messages on one topic, for one listener. It is let go when this is dropped.
+/// The messages on one topic, for one listener. Dropping it ends the listening.
 pub(crate) struct Listener {
     pub(super) id: u64,
     pub(super) topic: Topic,
@@ -31,7 +31,7 @@ pub(super) struct Ear {
     pub(super) id: u64,
     pub(super) messages: UnboundedSender<Bytes>,
     pub(super) backlog: Arc<AtomicUsize>,
-    /// Until Redis has answered.
+    /// Until Redis has answered the subscription.
     pub(super) waits: Option<oneshot::Sender<Result<(), ServerError>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What moves the bytes of a connection, in a task of its own.
+//! Moves the bytes of a connection, in a task of its own.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +18,7 @@ use super::message::Message;
 use super::reader::{Malformed, Reader};
 use super::{Awaited, Request, Terms, Unanswered};
 
-/// What is read at once, and what is kept of the room for what is written, in bytes.
+/// How much is read at once, and how much room is kept for writing, in bytes.
 const CHUNK: usize = 16 * 1024;
 const KEPT: usize = 64 * 1024;
 
@@ -33,9 +33,10 @@ pub(super) struct Driver<S> {
     /// How much of that the system took.
     sent: usize,
     reader: Reader,
-    /// What a reply cost so far that nobody awaits.
+    /// What a reply that nobody awaits cost so far.
     unasked_cost: usize,
-    /// For the one that was asked for first, or before. A timer for each would be set and given up as often as requests come.
+    /// For the oldest request, or an older one. A timer for each request would be set and cancelled
+    /// as often as requests come.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -69,7 +70,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Driver<S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let is_needed = this.take_requests(cx);
-        // Both, or each side would wait for the other to read. And what came before the end counts.
+        // Does both, even if the other one cannot go on: otherwise each side would wait for the
+        // other to read. Replies that came before the end count.
         let written = this.write(cx);
         let ended = match (this.read(cx), written) {
             (Poll::Ready(kind), _) | (Poll::Pending, Poll::Ready(Err(kind))) => Some(kind),
@@ -94,7 +96,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Driver<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
-    /// Whether there may be more of them.
+    /// Returns whether there may be more requests.
     fn take_requests(&mut self, cx: &mut Context<'_>) -> bool {
         while let Poll::Ready(request) = self.requests.poll_recv(cx) {
             let Some(Request { commands, awaited }) = request else {
@@ -125,7 +127,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             .map_err(|error| error.kind())
     }
 
-    /// Until there is nothing to be read. Ready at the end only.
+    /// Reads until there is nothing more. Ready only at the end of the connection.
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<io::ErrorKind> {
         let mut chunk = [MaybeUninit::uninit(); CHUNK];
         loop {
@@ -161,18 +163,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             Some(messages) => match Message::of(reply) {
                 Ok(message) => {
                     let _ = messages.send(message);
-                    // Answers stand behind messages, which may be many: who sends those does not hang.
+                    // Answers come behind messages, which may be many. A server that sends messages
+                    // does not hang.
                     let now = Instant::now();
                     self.awaited.iter_mut().for_each(|asked| asked.since = now);
                     return;
                 }
-                // In place of what was too large. A listener's own name that is larger is never confirmed.
+                // Stands for a reply that was too large. A listener's own name that is larger is
+                // never confirmed.
                 Err(Value::Nil) => return,
                 Err(reply) => reply,
             },
             None => reply,
         };
-        // What nobody asked for is how Redis says that it has no place.
+        // Redis says without being asked that it has no place for this connection.
         let Some(request) = self.awaited.front_mut() else {
             return;
         };
@@ -188,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Their replies are counted on all the same.
+    /// Replies to these requests are still counted.
     fn give_up_what_is_late(&mut self, cx: &mut Context<'_>) {
         loop {
             let mut waiting = (self.awaited.iter_mut()).filter(|request| request.answer.is_some());

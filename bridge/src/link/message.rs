@@ -5,12 +5,12 @@ use redis::Value;
 pub(crate) struct Message {
     pub(crate) pattern: Option<Vec<u8>>,
     pub(crate) channel: Vec<u8>,
-    /// `None` of one that is too large.
+    /// `None` if it was too large.
     pub(crate) payload: Option<Vec<u8>>,
 }
 
 impl Message {
-    /// Or the same reply, if it is none.
+    /// The message, or the same reply if it is none.
     pub(super) fn of(reply: Value) -> Result<Self, Value> {
         let Value::Array(mut parts) = reply else {
             return Err(reply);

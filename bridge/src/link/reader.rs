@@ -1,49 +1,53 @@
 //! From bytes to replies.
 //!
-//! Redis cuts long arguments when it quotes them in an error, through the middle of a character if need be; scripts put any bytes
-//! they like into errors and status replies, and nest their replies as deep as they like; and a reply may be larger than all
-//! memory. Connections are shared: one client's reply must cost the others nothing. So a reply is had as a whole or not at all, and
-//! an error takes the place of one that is nested too deep, or too large with those to the same request.
+//! - Redis cuts long arguments when it quotes them in an error, if need be in the middle of a
+//!   character.
+//! - Scripts put any bytes into errors and status replies, and nest their replies at any depth.
+//! - A reply may be larger than all memory.
+//!
+//! Connections are shared, so one client's reply must cost the others nothing. So a reply is passed
+//! on as a whole or not at all. An error replaces a reply that is nested too deep, or that is too
+//! large together with the others to the same request.
 
 #[cfg(test)]
 mod tests;
 
 use redis::{Value, parse_redis_value};
 
-/// Deeper than any reply that means something.
+/// Deeper than any useful reply.
 const DEEPEST: usize = 64;
 
-/// What an element costs the bridge besides its bytes.
+/// What an element counts for, in bytes, besides its own bytes.
 const ELEMENT: usize = 64;
 
-/// The longest line that is no text, in bytes.
+/// The longest line that holds a number and not a text, in bytes.
 const LONGEST_NUMBER: usize = 32;
 
-/// What is not of this protocol: nobody knows what follows.
+/// These bytes are not of the protocol, so nobody knows what follows.
 #[derive(Debug)]
 pub(super) struct Malformed;
 
 pub(super) struct Reader {
     largest: usize,
-    /// Whether the connection is one of messages. Nobody awaits a message, so of one that is too large only the payload is left
-    /// away: whoever listens to that channel is told by its absence.
+    /// Whether the connection carries messages. Nobody awaits a message. So of one that is too
+    /// large only the payload is dropped: the listeners of that channel learn from its absence.
     is_of_messages: bool,
     /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
     bulk: Option<Bulk>,
-    /// How many elements of the reply under way are known to be still to come.
+    /// How many elements of the current reply are known to be missing.
     pending: u64,
-    /// The arrays around the next one, outermost first.
+    /// The arrays around the next element, outermost first.
     open: Vec<Open>,
-    /// Why the reply under way is left away.
+    /// Why the current reply is dropped.
     refused: Option<Refused>,
 }
 
-/// A string that may hold anything.
+/// A string of any bytes.
 struct Bulk {
-    /// With the CR and LF behind it.
+    /// The bytes that are missing, with the CR and LF behind it.
     left: usize,
-    /// Nothing is kept of what is left away.
+    /// `None` if the reply is dropped.
     content: Option<Vec<u8>>,
 }
 
@@ -71,7 +75,8 @@ impl Reader {
         }
     }
 
-    /// Takes `bytes` up to the end of a reply, or all. `cost` is what the replies to the same request cost so far.
+    /// Takes `bytes` up to the end of a reply, or all of them. `cost` is that of the replies to the
+    /// same request so far.
     pub(super) fn next(
         &mut self,
         bytes: &mut &[u8],
@@ -125,14 +130,14 @@ impl Reader {
             return self.element(&line, cost);
         }
         if is_text && self.line.len() > self.largest {
-            // What kind of line it is is all that still counts.
+            // Only the kind of line still matters.
             self.refuse(Refused::TooLarge);
             self.line.truncate(1);
         }
         Ok(None)
     }
 
-    /// What a line says; `None` if its element is not complete, or is an array.
+    /// The value of a line; `None` if its element is not complete, or is an array.
     fn element(&mut self, line: &[u8], cost: &mut usize) -> Result<Option<Value>, Malformed> {
         if self.pending == 0 {
             self.pending = 1;
@@ -141,7 +146,7 @@ impl Reader {
         let (kind, said) = line.split_first().ok_or(Malformed)?;
         let is_text = matches!(kind, b'+' | b'-');
         if is_text && self.refused.is_some() {
-            // Nobody gets it, and it may not be whole.
+            // The reply is dropped, and may not be whole.
             return Ok(Some(Value::Nil));
         }
         let said = said.strip_suffix(b"\r\n").ok_or(Malformed)?;
@@ -177,7 +182,7 @@ impl Reader {
         let is_payload = self.is_of_messages && self.pending == 1;
         let fits = length <= self.largest.saturating_sub(*cost);
         if fits || !is_payload {
-            // Known in advance: of what is too large nothing is kept.
+            // The length is known in advance, so nothing of a string that is too large is kept.
             self.charge(length, cost);
         }
         let is_kept = fits && self.refused.is_none();
@@ -199,7 +204,7 @@ impl Reader {
         self.open.push(Open { items, left });
     }
 
-    /// Puts an element where it belongs. Returns the reply that is complete by it.
+    /// Puts an element where it belongs. Returns the reply that it completes.
     fn put(&mut self, mut element: Value) -> Option<Value> {
         self.pending -= 1;
         while let Some(mut around) = self.open.pop() {
@@ -249,13 +254,13 @@ impl Refused {
     }
 }
 
-/// What a reply costs that passed, and whether one did not.
+/// The cost of a reply that passed, or that did not.
 pub(crate) fn cost(reply: &Value) -> usize {
     let content = match reply {
         Value::BulkString(bytes) => bytes.len(),
         Value::SimpleString(text) => text.len(),
         Value::Array(items) => items.iter().map(cost).fold(0, usize::saturating_add),
-        // Then none of the same request passes any more.
+        // Then no further reply to the same request passes.
         Value::ServerError(refused) if refused.code() == TOO_LARGE => usize::MAX,
         Value::ServerError(refused) => refused.details().map_or(0, str::len),
         _ => 0,
@@ -263,7 +268,7 @@ pub(crate) fn cost(reply: &Value) -> usize {
     content.saturating_add(ELEMENT)
 }
 
-/// U+FFFD replaces what is not UTF-8.
+/// U+FFFD replaces bytes that are not UTF-8.
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Who gets which answer, and when there is none.
+//! Which request gets which answer, and when there is none.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 use tokio::time::sleep;
@@ -18,7 +18,7 @@ fn echo(words: &[&str]) -> Arc<Pipeline> {
     Arc::new(commands)
 }
 
-/// Reads so many of these, which all are as long.
+/// Reads this many requests, all of the same length.
 async fn take(redis: &mut DuplexStream, count: usize) {
     let mut packed = vec![0; count * echo(&["a"]).get_packed_pipeline().len()];
     redis.read_exact(&mut packed).await.expect("sent");
@@ -92,7 +92,7 @@ async fn what_waits_leaves_while_answers_are_read_however_little_the_system_take
     assert_eq!(answered.ok(), Some(ints(&[1; 1_000])));
 }
 
-/// As Redis does that has no place for another client.
+/// As a Redis does that has no place for another client.
 #[tokio::test]
 async fn what_is_said_before_the_end_counts() {
     let (ours, mut redis) = duplex(1_000);

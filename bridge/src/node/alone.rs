@@ -1,4 +1,5 @@
-//! What has a connection to itself while it runs: waits for replicas, and transactions.
+//! Commands that have a connection to themselves while they run: waits for replicas, and
+//! transactions.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::pace::{Load, name};
 use crate::refuse;
 
 impl Node {
-    /// Alone; but scripts that last take turns with all others.
+    /// On a connection of its own; but scripts that take long take turns with all others.
     pub(super) async fn wait_for_replicas(
         &self,
         commands: &Arc<Pipeline>,
@@ -31,7 +32,7 @@ impl Node {
                     self.ask(&connection, &run, &Load::default(), Scripts::AreNot)
                         .await
                 }
-                // The next one may run while this one waits.
+                // The next script may run while this one waits.
                 false => match self.within_time(&self.turn, NoReply::NoTurn).await {
                     Ok(_turn) => self.ask(&connection, &run, &load, Scripts::AreTimed).await,
                     Err(lost) => Err(lost),
@@ -49,8 +50,8 @@ impl Node {
     /// Runs the commands between MULTI and EXEC. The replies are those of the commands when they
     /// were queued, then EXEC's.
     ///
-    /// MULTI's own answer is awaited first: where Redis refuses it, to an account that may not, the
-    /// commands that follow would be carried out one by one.
+    /// MULTI's own answer is awaited first. If Redis refuses it, to a user that may not run it, the
+    /// commands that follow would be executed one by one.
     pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let load = self.pace.load(&commands);
         let _place = self
@@ -74,7 +75,7 @@ impl Node {
     }
 }
 
-/// The commands as runs of those that wait for replicas, and of those that do not.
+/// The commands in runs: those that wait for replicas, and those that do not.
 fn before_and_behind_waits(commands: &Pipeline) -> Vec<Arc<Pipeline>> {
     let mut runs: Vec<(bool, Pipeline)> = Vec::new();
     for command in commands.cmd_iter() {

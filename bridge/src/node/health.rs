@@ -1,4 +1,4 @@
-//! Whether a server answers, asked on a connection that nothing else is in the way of.
+//! Whether a server answers. It is asked on a connection of its own.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::no_reply::NoReply;
 
 impl Node {
-    /// What keeps Redis from its work, if it does not answer now, or answers that it is busy.
+    /// The trouble of a Redis that does not answer now, or says that it is busy.
     pub(crate) async fn trouble(&self) -> Option<&'static str> {
         match timeout(DIAL, self.asked_for_health()).await {
             Ok(Ok((Value::SimpleString(pong), _))) if pong == "PONG" => None,
@@ -23,10 +23,10 @@ impl Node {
         }
     }
 
-    /// Ends a script that keeps Redis busy, if it is one of the bridge's.
+    /// Ends a script that keeps Redis busy, if the bridge sent it.
     ///
-    /// Redis says that it is busy once the script has run for its `busy-reply-threshold`, and is the
-    /// one who judges: before that, and of a script that has written, it ends none.
+    /// Redis decides: it says that it is busy once the script has run for its
+    /// `busy-reply-threshold`. It ends no script before that, and none that has written.
     pub(crate) async fn end_overdue_scripts(&self) {
         let Ok((answer, connection)) = self.asked_for_health().await else {
             return;

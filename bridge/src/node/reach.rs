@@ -1,4 +1,4 @@
-//! How a server is reached, and what is said when it is not.
+//! How a server is reached, and what is logged if it is not.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::link::Link;
 use crate::no_reply::NoReply;
 use crate::reused::Reusable as _;
 
-/// A connection that takes longer to open is a failure, so that a dead Redis is reported soon.
+/// A connection that takes longer to open counts as failed, so that a dead Redis is reported soon.
 pub(super) const DIAL: Duration = Duration::from_secs(1);
 
-/// How many idle connections are kept for the next commands that need one to themselves.
+/// How many idle connections are kept for commands that need one to themselves.
 const SPARES: usize = 16;
 
 impl Node {
@@ -56,7 +56,7 @@ impl Node {
         Ok(opened)
     }
 
-    /// Says so in the log, once for each reason until Redis is back.
+    /// Logs this once for each reason, until Redis is back.
     pub(super) fn unreachable(&self, reason: &NoConnection) -> NoReply {
         let text = reason.to_string();
         let known = self.away().replace(text.clone());

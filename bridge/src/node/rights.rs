@@ -8,8 +8,8 @@ use super::Node;
 use crate::no_reply::NoReply;
 
 impl Node {
-    /// Whether Redis says that the command called `name` only reads. Redis is asked once for each
-    /// that does.
+    /// Whether Redis flags the command called `name` as one that only reads. Redis is asked once
+    /// for each command that does.
     pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, NoReply> {
         let known = self
             .read_only
@@ -33,8 +33,8 @@ impl Node {
     }
 }
 
-/// `COMMAND INFO` answers with a list of descriptions, each a name, an arity, a list of flags and
-/// more.
+/// `COMMAND INFO` answers with a list of descriptions: each has a name, an arity, a list of flags,
+/// and more.
 fn flagged_read_only(replies: &[Value]) -> bool {
     let [Value::Array(descriptions)] = replies else {
         return false;

@@ -1,4 +1,4 @@
-//! How long scripts ran, by the clock of Redis.
+//! How long scripts ran, by Redis' clock.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use redis::{Cmd, Pipeline, Value};
 use super::name;
 use crate::refuse;
 
-/// The commands, with the time before and after each script: what else a request takes says nothing of it.
+/// The commands, with the time before and after each script. The time of the whole request says
+/// nothing of its scripts.
 pub(crate) fn timed(commands: &Pipeline) -> Pipeline {
     let mut timed = Pipeline::new();
     for (command, stands) in with_places(commands) {
@@ -22,7 +23,8 @@ pub(crate) fn timed(commands: &Pipeline) -> Pipeline {
     timed
 }
 
-/// Takes the times off the replies to the `timed` commands: how long each script ran, if it was not refused.
+/// Removes the times from the replies to the `timed` commands: how long each script ran, unless it
+/// was refused.
 pub(super) fn taken(
     commands: &Pipeline,
     replies: Vec<Value>,

@@ -1,10 +1,10 @@
-//! What passes, in pieces of every size.
+//! Which replies pass, in pieces of every size.
 
 use super::*;
 
 const LARGEST: usize = 10_000;
 
-/// What is read, when each reply is the only one to its request.
+/// The replies that are read, each the only one to its request.
 fn read(reader: &mut Reader, arrives: &[u8], size: usize) -> Vec<Value> {
     let (mut replies, mut cost) = (Vec::new(), 0);
     for mut chunk in arrives.chunks(size) {
@@ -105,7 +105,7 @@ fn what_is_nested_too_deep_is_one_error_and_what_follows_passes() {
     for depth in [DEEPEST + 1, 500] {
         let arrives = [&deep(depth)[..], b":7\r\n", &deep(depth)].concat();
         let refused = || error(Refused::TooDeep.text());
-        // So many elements would be too many, but for what they say of its depth.
+        // This many elements would be too many if their depth were not refused first.
         let mut reader = Reader::new(100 * LARGEST, false);
         let replies = read(&mut reader, &arrives, 7);
         assert_eq!(replies, [refused(), Value::Int(7), refused()]);
@@ -185,7 +185,7 @@ fn what_is_too_large_is_one_error_and_what_follows_passes() {
         text("x\r\n".repeat(100_000)),
         elements(200),
         line(30_000),
-        // One string of Lua's in many places.
+        // One Lua string in many places.
         [b"*4\r\n".to_vec(), line(3_000).repeat(4)].concat(),
         [
             b"*3\r\n".to_vec(),
