@@ -18,9 +18,9 @@ use crate::token::{Session, Token};
 /// That goes on until one of its leases writes or is released, or a call gives up. The next caller
 /// then starts a new acquisition.
 ///
-/// All callers must be in one process, and ask for the same name behind the same bridge, and for the
-/// same of it: to read, or to write. The queue stores a waiter's ttl and label, so later callers have
-/// those of the first one, whatever their own locks say.
+/// All callers must be in one process. They must ask for the same name behind the same bridge, and
+/// for the same kind of access: to read, or to write. The queue stores a waiter's ttl and label, so
+/// later callers have those of the first one, whatever their own locks say.
 ///
 /// Clones are the same acquisition. It holds the lock's token, which `Debug` does not show.
 #[derive(Clone, Default)]
@@ -28,12 +28,12 @@ pub struct Acquisition(Arc<Mutex<Option<Arc<Shared>>>>);
 
 const OTHERWISE: &str = "an acquisition goes on as it began: a reader does not become the writer by it, nor the writer a reader, and a number of permits stays what it was";
 
-/// One token, with which one caller after the other asks.
+/// One token, with which the callers ask one after the other.
 struct Shared {
     token: Token,
-    /// What is wanted of the lock, as its kind has it.
+    /// What the callers want of the lock, as its kind stores it.
     wants: String,
-    /// All callers wait with it, since it is part of the place in the queue.
+    /// All callers wait under it, since it is part of the place in the queue.
     session: Session,
     standing: Mutex<Standing>,
 }
@@ -41,13 +41,13 @@ struct Shared {
 struct Standing {
     /// How many callers have asked with it.
     callers: u64,
-    /// Whether nobody may ask with the token any more.
+    /// Whether no further caller may ask with the token.
     is_over: bool,
     /// The place in the queue of the first caller that waited.
     place: Option<Place>,
 }
 
-/// What a place in the queue says of its waiter, and who that is.
+/// A place in the queue as it is stored, and its waiter.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) ttl: Duration,
@@ -66,7 +66,7 @@ pub(crate) struct Caller {
 }
 
 impl Acquisition {
-    /// One that nobody has asked for yet.
+    /// A new acquisition, for which nobody has asked yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -162,7 +162,7 @@ impl Caller {
     }
 }
 
-/// Nothing is left half-changed under these mutexes.
+/// No change is left half done under these mutexes.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

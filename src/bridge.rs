@@ -56,7 +56,7 @@ enum Dialect {
 struct Access {
     headers: Headers,
     listening_headers: Headers,
-    /// What no message may quote.
+    /// The texts that no message may quote.
     secrets: Vec<String>,
 }
 

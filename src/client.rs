@@ -37,7 +37,7 @@ pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
     prefix: Arc<str>,
-    /// What is wrong with its options. All its calls fail with that.
+    /// The first invalid option. All calls fail with it.
     refused: Option<Error>,
 }
 
@@ -196,8 +196,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// it, in `{key}:result`. Give it a name of its own: a [lock](Client::lock) of the same name,
     /// taken inside the work, would wait for the work.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the key cannot be a
-    /// name, or this is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the key
+    /// cannot be a name, or this is a [quorum](Client::quorum).
     pub fn once(&self, key: &str) -> Once<T, R> {
         Once::new(self.lock_of(key, Kind::once(), Ok(())))
     }

@@ -16,7 +16,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     words: Vec<String>,
-    /// Which of the `words` are keys.
+    /// Which of the words are keys.
     keys: Vec<usize>,
 }
 

@@ -1,7 +1,9 @@
-//! Driving operations on a host: sends what they say, wakes them, lets them listen, and tells them what came of it.
+//! Drives operations on a host. The driver sends what they ask for, wakes them, listens for them,
+//! and tells them what happened.
 //!
-//! What an operation waits for are futures of the host's [`Transport`] and [`Runtime`], polled in the task of whoever waits for the
-//! operation. Dropping that drops them, so nothing outlives its caller but what the operation detached.
+//! An operation waits for futures of the host's [`Transport`] and [`Runtime`]. They are polled in
+//! the task that awaits the operation. Dropping the operation drops them. So nothing outlives its
+//! caller, except what the operation detached.
 
 mod flights;
 
@@ -17,13 +19,13 @@ use crate::threads::SendOutsideWasm;
 use crate::transport::Transport;
 use flights::{Answer, Ended, Flights, Heard, locked};
 
-/// What operations are driven on.
+/// The host on which operations are driven.
 pub(crate) struct Host<T, R> {
     pub(crate) transport: T,
     pub(crate) runtime: R,
 }
 
-/// Does `operation`.
+/// Drives `operation` to its outcome.
 pub(crate) async fn drive<O: Operation + 'static, T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
     operation: O,
@@ -31,7 +33,7 @@ pub(crate) async fn drive<O: Operation + 'static, T: Transport, R: Runtime>(
     drive_reading(host, operation, Vec::new).await
 }
 
-/// Does `operation`, which asks for what it is to read by now.
+/// Drives `operation`, which asks `reads` for its reads each time.
 pub(crate) async fn drive_reading<O: Operation + 'static, T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
     operation: O,
@@ -41,7 +43,7 @@ pub(crate) async fn drive_reading<O: Operation + 'static, T: Transport, R: Runti
     poll_fn(|cx| driven.poll(cx, &mut reads)).await
 }
 
-/// Has `operation` done in the host's background.
+/// Drives `operation` in the host's background.
 pub(crate) fn drive_in_background<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
     operation: impl Operation<Outcome = ()> + Send + 'static,
@@ -73,7 +75,7 @@ fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
     }
 }
 
-/// Something that an operation waits for, on its way.
+/// A future that an operation waits for.
 trait Flight<O>: Future<Output = O> + SendOutsideWasm + 'static {}
 
 impl<O, F: Future<Output = O> + SendOutsideWasm + 'static> Flight<O> for F {}
@@ -91,7 +93,7 @@ async fn sleeping<T, R: Runtime>(host: Arc<Host<T, R>>, time: Duration) {
     host.runtime.sleep(time).await;
 }
 
-/// An operation, and who drives it.
+/// An operation with its driver.
 struct Driven<O, T, R, A, S, L>
 where
     O: Operation,
@@ -105,14 +107,15 @@ where
     driver: Driver<T, R, A, S, L>,
 }
 
-/// An operation, and what it came to. A driver need not know which it is, so that its code is there once for all.
+/// An operation and its outcome. A driver need not know the operation's type, so its code exists
+/// once for all.
 struct Told<O: Operation> {
     operation: O,
     outcome: Option<O::Outcome>,
 }
 
 trait Tell {
-    /// Whether it is done.
+    /// Returns whether the operation is done.
     fn tell(&mut self, cx: &mut Cx<'_>, input: Input) -> bool;
 
     fn cancel(&mut self, cx: &mut Cx<'_>);
@@ -162,7 +165,7 @@ where
     }
 }
 
-/// What an operation is driven on, and what it waits for.
+/// The host of an operation, and what the operation waits for.
 struct Driver<T, R, A, S, L>
 where
     T: Transport,
@@ -173,7 +176,7 @@ where
 {
     state: State,
     flights: Flights<A, S, L>,
-    /// The last that was given to something it waits for.
+    /// The last id that was given out.
     ids: u32,
     host: Arc<Host<T, R>>,
     send: fn(Arc<Host<T, R>>, Mail) -> A,
@@ -196,7 +199,7 @@ where
     S: Flight<()>,
     L: Flight<Ended>,
 {
-    /// Tells the operation all that has happened, until it is done.
+    /// Tells the operation all that has happened, until it is done or nothing is left.
     fn poll(
         &mut self,
         told: &mut dyn Tell,
@@ -217,13 +220,13 @@ where
 
     fn cancel(&mut self, told: &mut dyn Tell) {
         if self.state == State::Begun {
-            // First of all, what was sent is aborted.
+            // First of all, abort what was sent.
             self.flights = Flights::none();
             self.wishes(None, &mut Vec::new, |cx| told.cancel(cx));
         }
     }
 
-    /// Does as the operation wishes when it is told something.
+    /// Does what the operation wishes for after an input.
     fn wishes(
         &mut self,
         waker: Option<&Waker>,
@@ -266,7 +269,8 @@ where
         }
     }
 
-    /// A request that it begins with is with the transport when this comes back, if there is somebody to wake.
+    /// When this returns, the transport has the first request of the operation, if there is a task
+    /// to wake.
     fn detach(&mut self, operation: Background, ids: &[Id], waker: Option<&Waker>) {
         let driver = Self {
             state: match ids {

@@ -18,8 +18,9 @@ pub use bad_response::BadResponse;
 ///
 /// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
 /// or Redis said, with both cut out. A field `lock` is the lock's whole Redis key, with the
-/// client's prefix. Messages show up to 100 characters of it, without control characters. If `lock`
-/// is an `Option`, it is `None` for a read without a lock.
+/// client's prefix; of [several names at once](crate::Client::lock_all) it is all keys, with commas
+/// between them, but for [`Error::Held`] the one that is held. Messages show up to 100 characters of
+/// it, without control characters. If `lock` is an `Option`, it is `None` for a read without a lock.
 ///
 /// If the transport failed, the [source](std::error::Error::source) is what it said.
 #[non_exhaustive]
@@ -109,8 +110,8 @@ pub enum Error {
     },
 
     /// The result of the work of a [`crate::Once`] cannot be written as JSON: the work was done,
-    /// and its result is not kept. Or the kept result cannot be read as what the caller asks for, as
-    /// after a new version of a program: nothing was executed.
+    /// and its result is not kept. Or the kept result cannot be read as the type that the caller
+    /// asks for, as after a new version of a program: nothing was executed.
     #[error("the result of {} cannot be converted: {message}", Named(lock))]
     #[non_exhaustive]
     ResultUnreadable {

@@ -41,11 +41,12 @@ pub enum EventKind<'a> {
         /// How many requests were sent for it, including the one that leaves the queue.
         requests: u32,
     },
-    /// What the lock was wanted for was [executed once](crate::Once) already: its result was given in place of the lock.
+    /// The work was [executed once](crate::Once) already. The acquisition got its result in place
+    /// of the lock.
     Replayed {
         /// From the call to the result.
         waited: Duration,
-        /// What was sent for it.
+        /// How many requests were sent for it.
         requests: u32,
     },
     /// The lease has its full ttl again.

@@ -1,4 +1,4 @@
-//! Many callers, one turn of the lock.
+//! Callers of one process that share turns of a lock.
 
 mod gather;
 mod habits;
@@ -178,7 +178,7 @@ impl<S: Section> GroupCommit<S> {
     ) -> Result<S::Answer, Error> {
         lock.check_turns()?;
         let reads = self.shared.section.reads(&item);
-        // One's bad reads must not fail the others.
+        // Invalid reads of one item must not fail the others.
         lock.check_reads(&reads)?;
         let bytes = reads::bytes(&reads);
         let item = Arc::new(Asked::new(item, reads));
@@ -190,7 +190,8 @@ impl<S: Section> GroupCommit<S> {
             let look = self.look(peek, lock, item.clone(), bytes);
             return match select(turn.as_mut(), look).await {
                 Either::Left(outcome) => outcome,
-                // What its own turn writes, it could take for what was there before.
+                // The look could take the writes of the item's own turn for what was there
+                // before.
                 Either::Right(Ok(Some(answer))) if item.settle() => Ok(answer),
                 Either::Right(_) => turn.await,
             };
@@ -251,7 +252,7 @@ impl<S: Section> Clone for GroupCommit<S> {
     }
 }
 
-/// With how many names are asked for.
+/// Shows how many names have items.
 impl<S: Section> fmt::Debug for GroupCommit<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.shared.turns.names() + self.shared.looks.names();

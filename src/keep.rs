@@ -38,7 +38,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             Either::Left(outcome) => {
                 let end = EndKeeping::behind_work(self.hold().clone());
                 let held = drive(self.host(), end).await;
-                // Work that failed reports why it failed, whatever became of the lock.
+                // If the work failed, its error is returned, whatever the state of the lock.
                 let outcome = outcome?;
                 held?;
                 Ok(outcome)

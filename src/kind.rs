@@ -21,34 +21,34 @@ pub(crate) use lua::{Script, Scripts};
 /// What reads without a lock.
 pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);
 
-/// All that tells one kind from another.
+/// All differences between one kind and another.
 pub(crate) struct Row {
     scripts: Scripts,
-    /// Those of a lock that also feeds a list when it is free.
+    /// The scripts of a lock that also feeds a list when it is free.
     signalling: Option<Scripts>,
-    /// Its keys besides those that all locks have; of the token, or the session, with this text.
+    /// Its keys besides those that all locks have. The text is the token or the session.
     keys: fn(&Name, &str) -> Vec<String>,
     waking: Waking,
-    /// What it is where a majority of several servers decides.
+    /// The row for a quorum.
     of_majority: Option<&'static Self>,
-    /// Makes a fence the lowest that each server knows, where a majority decides.
+    /// For a quorum: makes a fence the lowest that each server may issue next.
     raise: Option<Script>,
-    /// Makes less of a hold than it is, for others to have it too.
+    /// Makes a reader of a writer.
     downgrade: Option<Script>,
     refusals: Refusals,
 }
 
-/// How who waits is woken.
+/// How waiters are woken.
 enum Waking {
-    /// Waiters queue, and a release gives the lock to one of them, and tells it.
+    /// Waiters queue. A release gives the lock to one of them, and tells it.
     HandOver,
-    /// All who listen to this channel are told that it may be free.
+    /// All listeners of this channel are told that the lock may be free.
     Broadcast(fn(&Name) -> String),
     /// Nobody is told.
     Poll,
 }
 
-/// Why a kind cannot be asked for something, where it cannot.
+/// Why a kind refuses something, if it does.
 #[derive(Clone, Copy)]
 struct Refusals {
     fair: Option<&'static str>,
@@ -72,23 +72,24 @@ impl Refusals {
     };
 }
 
-/// The kind of one lock, and who asks for it, where the kind tells by more than a token.
+/// The kind of one lock, with its parameters: the owner, or what is wanted of it.
 #[derive(Clone)]
 pub(crate) struct Kind {
     row: &'static Row,
     owner: Option<String>,
     signal_list: Option<String>,
-    /// What is wanted of it, as its scripts and the queue have it; one word, and empty where there is but one thing.
+    /// What is wanted of it, in the form that its scripts and the queue use: one word, empty if
+    /// there is only one thing to want.
     wants: String,
 }
 
 impl Kind {
-    /// The token of one holder.
+    /// Held by one token.
     pub(crate) const fn mutex() -> Self {
         Self::of(&mutex::ROW)
     }
 
-    /// An owner, who may enter again, and how often it entered.
+    /// Held by an owner, who may enter again.
     pub(crate) fn reentrant(owner: &str) -> Self {
         Self {
             owner: Some(owner.to_owned()),
@@ -96,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// One of so many permits.
+    /// Held by up to so many tokens.
     pub(crate) fn semaphore(permits: u32) -> Self {
         Self {
             wants: permits.to_string(),
@@ -104,12 +105,12 @@ impl Kind {
         }
     }
 
-    /// One that writes alone; as a mutex has it, it wants nothing in particular.
+    /// A writer, which is alone. It wants nothing in particular, as a mutex.
     pub(crate) const fn writer() -> Self {
         Self::of(&read_write::WRITER)
     }
 
-    /// One that reads beside others.
+    /// A reader, beside other readers.
     pub(crate) fn reader() -> Self {
         Self {
             wants: "r".into(),
@@ -131,14 +132,14 @@ impl Kind {
         }
     }
 
-    /// The same where a majority of several servers decides.
+    /// The same kind for a quorum.
     pub(crate) fn of_majority(self) -> (Self, Result<(), Error>) {
         let checked = refuse(self.row.refusals.majority);
         let row = self.row.of_majority.unwrap_or(self.row);
         (Self { row, ..self }, checked)
     }
 
-    /// Has a list fed when it becomes free.
+    /// Lets the lock feed a list when it becomes free.
     pub(crate) fn set_signal_list(&mut self, list: String) -> Result<(), Error> {
         refuse(self.row.refusals.signal_list)?;
         self.signal_list = Some(list);
@@ -157,12 +158,12 @@ impl Kind {
         refuse(self.row.refusals.replicas)
     }
 
-    /// Whether one turn of it is over before the next begins.
+    /// Whether one turn ends before the next begins.
     pub(crate) fn check_turns(&self) -> Result<(), Error> {
         refuse(self.row.refusals.turns)
     }
 
-    /// Whether commands may run where the lock is.
+    /// Whether commands may run with the lock's operations.
     pub(crate) fn check_commands(&self) -> Result<(), Error> {
         refuse(self.row.refusals.commands)
     }
@@ -174,12 +175,13 @@ impl Kind {
             .unwrap_or(&self.row.scripts)
     }
 
-    /// Makes the fence of a hold that a majority granted the lowest; `None` where nobody votes.
+    /// The script that makes the fence of a hold the lowest, after a majority granted it; `None`
+    /// without a quorum.
     pub(crate) const fn raise(&self) -> Option<&'static Script> {
         self.row.raise.as_ref()
     }
 
-    /// Makes a reader of a writer; `None` of what is no writer beside whom there are readers.
+    /// The script that makes a reader of a writer; `None` for other kinds.
     pub(crate) const fn downgrade(&self) -> Option<&'static Script> {
         self.row.downgrade.as_ref()
     }
@@ -189,12 +191,12 @@ impl Kind {
         self.row.raise.is_some()
     }
 
-    /// What asking in vain costs: asking, and giving back what was had.
+    /// How many requests a try costs that failed: asking, and giving back.
     pub(crate) const fn requests_of_a_try(&self) -> u32 {
         if self.is_voted() { 2 } else { 1 }
     }
 
-    /// What is stored of who has the lock with `token`.
+    /// The stored form of a holder with `token`.
     pub(crate) fn holder<'a>(&'a self, token: &'a Token) -> &'a str {
         self.owner.as_deref().unwrap_or_else(|| token.expose())
     }
@@ -204,10 +206,11 @@ impl Kind {
         &self.wants
     }
 
-    /// Its keys besides those that all locks have; `id` is whose they are.
+    /// Its keys besides those that all locks have. `id` says whose they are.
     pub(crate) fn keys(&self, name: &Name, id: &str) -> Vec<String> {
         let mut keys = (self.row.keys)(name, id);
-        // In each script, so that a cluster on which they do not share a slot refuses the first.
+        // Every script has it. So if it is in another slot of a cluster, the first script is
+        // refused.
         keys.extend(self.signal_list.clone());
         keys
     }
@@ -217,12 +220,14 @@ impl Kind {
         once::kept(name)
     }
 
-    /// Whether waiters stand in a queue, and are told that the lock is theirs; else that it may be free.
+    /// Whether waiters queue, and are told that the lock is theirs. Otherwise they are told that it
+    /// may be free.
     pub(crate) const fn queues(&self) -> bool {
         matches!(self.row.waking, Waking::HandOver)
     }
 
-    /// Where who waits with `session` hears that the lock is its, or free; `None` if no bridge could say so.
+    /// The channel on which a waiter with `session` is told; `None` if no bridge could transport
+    /// its name.
     pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
         match self.row.waking {
             Waking::HandOver => Some(escaped(&name.companion_of("wake", session.as_str()))),
@@ -238,7 +243,7 @@ fn refuse(why: Option<&'static str>) -> Result<(), Error> {
     why.map_or(Ok(()), |why| Err(Error::InvalidArgument(why.into())))
 }
 
-/// Bridges tell the parts of an event apart by commas and line ends, so a channel must have none.
+/// Bridges separate the parts of an event by commas and line ends, so a channel must have none.
 fn escaped(channel: &str) -> String {
     let mut out = String::with_capacity(channel.len());
     for char in channel.chars() {

@@ -6,7 +6,7 @@ use crate::resp;
 
 const MAX_BYTES: usize = 128;
 
-/// A label as it is stored: one word of ASCII, empty where there is none.
+/// A label in its stored form: one word of ASCII, empty if there is none.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if it is too long.

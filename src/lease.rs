@@ -147,7 +147,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Errors
     /// As [`Lease::renew`]. [`Error::InvalidArgument`] if the lease is not, or no longer, a
     /// writer's: nothing is sent, and the lease goes on as it was. If the outcome is
-    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's from now on; call it again.
+    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's from now on. Call it
+    /// again.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request. Which of the two the lease is then is unknown, as

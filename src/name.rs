@@ -26,8 +26,9 @@ struct Parts {
 impl Name {
     /// `prefix` and `name` together are the key.
     ///
-    /// No companion of a name is another name, or a companion of it. Stems differ, since a key all in braces is refused: it would be the
-    /// stem of the name between them. And a key is no stem with a suffix behind it, since that is refused too.
+    /// No companion of a name is another name, or a companion of another name. A key all in braces
+    /// is refused, since it would be the stem of the name between them. So stems differ. A stem
+    /// with a suffix behind it is refused as a key too.
     pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Error> {
         if name.is_empty() {
             return Err(Error::InvalidArgument("a lock's name is empty".into()));
@@ -81,12 +82,12 @@ impl Name {
         [&self.0.stem, ":", suffix].concat()
     }
 
-    /// One for each `id`.
+    /// One companion for each `id`.
     pub(crate) fn companion_of(&self, suffix: &str, id: &str) -> String {
         [&self.0.stem, ":", suffix, ":", id].concat()
     }
 
-    /// Where Redisson's `RLock` of this name tells its waiters that it was released.
+    /// The channel on which Redisson's `RLock` of this name tells its waiters of a release.
     pub(crate) fn redisson_channel(&self) -> String {
         let key = self.key();
         if key.contains('{') {
@@ -97,7 +98,8 @@ impl Name {
     }
 }
 
-/// Whether `key` is, or could be, a companion of a lock: a stem, which has a hash tag, and a suffix.
+/// Whether `key` is, or could be, a companion of a lock: a stem, which has a hash tag, and a
+/// suffix.
 pub(crate) fn is_companion(key: &str) -> bool {
     let Some((stem, last)) = key.rsplit_once(':') else {
         return false;
@@ -109,7 +111,7 @@ pub(crate) fn is_companion(key: &str) -> bool {
         || of_one.is_some_and(|(stem, suffix)| ends(stem, suffix, &SUFFIXES_OF))
 }
 
-/// Redis Cluster hashes only what stands between the first `{` and the first `}` behind it, unless that is empty
+/// Redis Cluster hashes only the text between the first `{` and the next `}`, unless that is empty
 /// (<https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags>).
 fn hash_tag(key: &str) -> Option<&str> {
     let (_, rest) = key.split_once('{')?;

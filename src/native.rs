@@ -1,4 +1,4 @@
-//! Native hosts, by the feature `native`: reqwest sends; tokio has the clock, the timers and the
+//! Native hosts, with the feature `native`: reqwest sends; tokio has the clock, the timers and the
 //! background work.
 //!
 //! ```no_run
@@ -55,8 +55,8 @@ impl Default for Http {
         // `retry::never`, since `send` promises to send once.
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
-            // A proxy named by the environment would see the credential of a bridge on this
-            // machine, to which it is sent in plain HTTP.
+            // The environment may name a proxy. It would see the credential of a bridge on this
+            // machine, which is sent in plain HTTP.
             .no_proxy()
             .retry(reqwest::retry::never());
         Self(client.build().expect("an HTTP client"))
@@ -112,7 +112,7 @@ impl Transport for Http {
 }
 
 impl Http {
-    /// Sends `post` as [`Transport`] wants it sent, up to the headers of the response.
+    /// Sends `post` as [`Transport::send`] requires, up to the headers of the response.
     async fn post(&self, request: Request<'_>) -> Result<reqwest::Response, TransportError> {
         let mut post = self
             .0

@@ -1,4 +1,4 @@
-//! Work that is executed once for a key, and whose result is kept for whoever comes again.
+//! Work that is executed once for a key, and whose result is kept for later calls.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,22 +20,23 @@ use crate::ttl;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SHORTEST_KEEP: Duration = Duration::from_millis(1);
 const MAX_FINGERPRINT: usize = 128;
-/// On its way here a byte can take three, and an answer has up to 1 MiB.
+/// A byte can take three on its way here, and an answer has up to 1 MiB.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Work that is executed once for an idempotency key. Made by [`Client::once`](crate::Client::once).
+/// Work that is executed once for an idempotency key. Made by
+/// [`Client::once`](crate::Client::once).
 ///
 /// Queues, webhooks and people send everything twice. The first call does the work, and its result
-/// is kept. A later call gets that in one request, and does nothing. A call that comes meanwhile
-/// waits, and gets the result too. The first call needs two requests: the result is stored in the one
-/// that releases the lock.
+/// is kept. A later call gets the result in one request, and does nothing. A call that comes
+/// meanwhile waits, and gets the result too. The first call needs two requests: the one that
+/// releases the lock also stores the result.
 ///
 /// Work that fails stores nothing. If the process that does the work dies, the next call does it,
 /// once the [`ttl`](Once::ttl) is over.
 ///
 /// Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
-/// most one of the two stores its result, and the other learns that it lost its lease. What the work
-/// does elsewhere must allow for that: use commands under the lease ([`Lease::exec`]), or the
+/// most one of the two stores its result, and the other learns that it lost its lease. What the
+/// work does elsewhere must allow for that: use commands under the lease ([`Lease::exec`]), or the
 /// [fence](Lease::fence).
 ///
 /// As with a [`Lock`], an invalid option is the error of the first call.
@@ -101,8 +102,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self
     }
 
-    /// How long the result is kept: 1 ms to 366 days, in whole milliseconds. Default 24 h. A call after
-    /// that does the work again.
+    /// How long the result is kept: 1 ms to 366 days, in whole milliseconds. Default 24 h. A later
+    /// call does the work again.
     #[must_use]
     pub fn keep(self, keep: Duration) -> Self {
         self.with(|once| {
@@ -116,10 +117,11 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         })
     }
 
-    /// A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has the
-    /// same key by mistake: a call whose fingerprint differs from that of the work that was executed,
-    /// or is being executed, is [`Error::FingerprintMismatch`]. Calls without one are not compared.
-    /// Others can read it as the holder's [label](Lock::label), so it is no place for a secret.
+    /// A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has
+    /// the same key by mistake. If it differs from that of the work that was executed, or is being
+    /// executed, the call fails with [`Error::FingerprintMismatch`]. Calls without one are not
+    /// compared. Others can read it as the holder's [label](Lock::label), so it is no place for a
+    /// secret.
     #[must_use]
     pub fn fingerprint(self, fingerprint: &str) -> Self {
         self.with(|once| {
@@ -147,8 +149,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         })
     }
 
-    /// How long the others wait if the process that does the work dies, as [`Lock::ttl`]. The work may
-    /// take longer: the lease is renewed for it.
+    /// How long the others wait if the process that does the work dies, as [`Lock::ttl`]. The work
+    /// may take longer: its lease is renewed.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.lock = self.lock.ttl(ttl);
@@ -186,11 +188,11 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self.lock.check()
     }
 
-    /// Does `work`, unless that was done before, and returns its result. The result is kept as JSON.
-    /// While the work runs the lease is renewed, and the work is stopped, as by [`Lock::run`].
+    /// Does `work`, unless it was done before, and returns its result. The result is kept as JSON.
+    /// While the work runs, the lease is renewed, and the work may be stopped, as by [`Lock::run`].
     ///
     /// # Errors
-    /// Before the work is begun:
+    /// Before the work begins:
     ///
     /// - [`Error::FingerprintMismatch`];
     /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait);
@@ -200,14 +202,15 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     ///
     /// After the work was done, with nothing kept:
     ///
-    /// - [`Error::ResultTooLarge`], and [`Error::ResultUnreadable`] if it cannot be written as JSON;
+    /// - [`Error::ResultTooLarge`], and [`Error::ResultUnreadable`] if it cannot be written as
+    ///   JSON;
     /// - [`Error::Released`] if the work itself released the lease;
     /// - those of [`Lease::commit`], which stores the result. If the outcome is
     ///   [unknown](Error::is_outcome_unknown), the result may be kept: call again.
     ///
     /// # Cancel safety
-    /// Dropping the future drops the work, and releases the lock in the background. If the result was
-    /// just being stored, it may be stored or not.
+    /// Dropping the future drops the work, and releases the lock in the background. If the result
+    /// was just being stored, it may be stored or not.
     #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
     pub async fn run<V, E>(
         &self,
@@ -222,7 +225,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             message: error.to_string(),
         };
         let read = |text: String| {
-            // As the npm package has it, whose work may come to nothing.
+            // The npm package's work may return nothing. It then passes an empty text.
             let json = if text.is_empty() { "null" } else { &text };
             serde_json::from_str(json).map_err(unreadable)
         };
@@ -255,7 +258,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             Taken::Lock(granted) => granted,
         };
         let (lease, _) = self.lock.granted(*granted);
-        // Boxed, since work may have other work executed once.
+        // Boxed, since the work may itself call another `Once`.
         let executing = Box::pin(async {
             let value = work(&lease).await?;
             let store = self.storing(&write(&value)?)?;
@@ -266,13 +269,13 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         Ok(OnceOutcome::Executed(value))
     }
 
-    /// What comes to the result that is kept, or to the lock under which the work is to be done.
+    /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
     pub(crate) fn beginning(&self) -> Result<AcquireOnce, Error> {
         let acquire = self.lock.acquiring(Some(self.lock.patience()), &[])?;
         Ok(AcquireOnce(acquire))
     }
 
-    /// What stores `result`, in the commit of the lease under which it came about.
+    /// The command that stores `result`, in the commit of the lease of the work.
     pub(crate) fn storing(&self, result: &str) -> Result<Command, Error> {
         let bytes = result.len();
         if bytes > self.max_bytes {

@@ -1,10 +1,11 @@
 //! Operations, as machines without I/O.
 //!
-//! An operation is a plain value. It is told what happened, and says what it waits for next; it has no future, no clock, no random
-//! source and no transport. A driver ([`crate::drive`]) has all of these, and knows nothing of locks. So an operation does the same
-//! over every transport and every runtime, and cancelling it is one more thing that happens to it.
+//! An operation is a plain value. It is told what happened, and says what it waits for next. It has
+//! no future, no clock, no random source and no transport. A driver ([`crate::drive`]) has all of
+//! these, and knows nothing of locks. So an operation does the same over every transport and every
+//! runtime, and cancelling it is one more input.
 //!
-//! The idea is that of quinn-proto and str0m; <https://sans-io.readthedocs.io> gave it the name.
+//! The idea is that of quinn-proto and str0m. <https://sans-io.readthedocs.io> gave it the name.
 
 mod acquire;
 mod ask;
@@ -52,28 +53,30 @@ impl Id {
     }
 }
 
-/// What happened.
+/// An input: what happened.
 pub(crate) enum Input {
-    /// It is to begin.
+    /// The operation is to begin.
     Started,
     /// A request was answered, or got lost.
     Answered(Id, Result<Response, TransportError>),
-    /// The time of a timer is over.
+    /// A timer has ended.
     Woken(Id),
-    /// A piece of a response that goes on.
+    /// A piece of a streamed response came.
     Heard(Id, Vec<u8>),
-    /// It has ended, with this status.
+    /// A streamed response has ended, with this status.
     Ended(Id, Result<u16, TransportError>),
 }
 
-/// A thing to do that takes several steps.
+/// A task that takes several steps.
 pub(crate) trait Operation {
     type Outcome;
 
-    /// Goes on by what happened, to where it waits for something else, or is done. What it does not wait for changes nothing.
+    /// Goes on until it waits for something else, or is done. An input that it does not wait for
+    /// changes nothing.
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome>;
 
-    /// Nobody waits for its outcome any more, and nothing more is told to it. What it waited for is aborted.
+    /// Nobody waits for its outcome any more, and it gets no more inputs. What it waited for is
+    /// aborted.
     fn cancel(&mut self, cx: &mut Cx<'_>) {
         let _ = cx;
     }
@@ -91,24 +94,25 @@ impl<O: Operation + ?Sized> Operation for Box<O> {
     }
 }
 
-/// An operation that goes on when nobody waits for it any more.
+/// An operation that goes on although nobody waits for it any more.
 pub(crate) type Background = Box<dyn Operation<Outcome = ()> + Send>;
 
-/// What an operation wants of its driver.
+/// What an operation asks its driver for.
 pub(crate) enum Wish {
-    /// To be told what comes of a request.
+    /// To send a request, and report the answer.
     Send(Id, Mail),
-    /// To be woken after this long.
+    /// To report when this time is over.
     Wake(Id, Duration),
-    /// To be told what a response says that goes on.
+    /// To send a request, and report each piece of the streamed response.
     Listen(Id, Mail),
-    /// Not to wait for this any more.
+    /// To drop what has this id.
     Stop(Id),
-    /// To have another go on in the background, with what it waits for, or from its beginning if it waits for nothing.
+    /// To drive another operation in the background. It takes over what has these ids, or begins if
+    /// there are none.
     Detach(Background, Vec<Id>),
 }
 
-/// What is to be sent, and to which bridge.
+/// What to send, and to which bridge.
 pub(crate) struct Mail {
     topology: Topology,
     node: usize,
@@ -124,7 +128,7 @@ impl Mail {
         }
     }
 
-    /// As a transport sends it. Once: its body goes along.
+    /// The request in the transport's form. Call it once: it moves the body out.
     pub(crate) fn request(&mut self) -> Request<'_> {
         let body = std::mem::take(&mut self.post.body);
         let bridge = &self.topology.node(self.node).bridge;
@@ -132,9 +136,9 @@ impl Mail {
     }
 }
 
-/// What an operation sees of its driver, and what it says to it.
+/// What an operation sees of its driver, and its wishes.
 pub(crate) struct Cx<'a> {
-    /// From before whatever it sends now leaves.
+    /// Read before anything that the operation sends now leaves.
     pub(crate) now: Instant,
     host: &'a dyn Surroundings,
     reads: &'a mut dyn FnMut() -> Vec<Command>,
@@ -173,12 +177,12 @@ impl<'a> Cx<'a> {
         id
     }
 
-    /// `operation` waits for these, and goes on in the background.
+    /// `operation` waits for these ids, and goes on in the background.
     pub(crate) fn detach(&mut self, operation: Background, ids: Vec<Id>) {
         self.wishes.push(Wish::Detach(operation, ids));
     }
 
-    /// Hears what is said on a response that goes on.
+    /// Sends `post`, and listens to its streamed response.
     pub(crate) fn listen(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
         let id = self.id();
         let mail = Mail::new(topology, node, post);
@@ -197,7 +201,7 @@ impl<'a> Cx<'a> {
         self.detach(Box::new(operation), Vec::new());
     }
 
-    /// What is to be read by now, of whoever drives it.
+    /// The commands to read now, from the caller that drives the operation.
     pub(crate) fn reads(&mut self) -> Vec<Command> {
         (self.reads)()
     }
@@ -206,7 +210,7 @@ impl<'a> Cx<'a> {
         self.host.tell(&Event { lock: name, kind });
     }
 
-    /// Whom it asks for random bytes, and tells what happens.
+    /// The host, for random bytes and for events.
     pub(crate) fn host(&self) -> &'a dyn Surroundings {
         self.host
     }

@@ -1,7 +1,7 @@
-//! Text as part of an address, or of what is read as one; as one word.
+//! Percent-encoding: text as one word of an address, or of a body that is read like one.
 
-/// Adds `text` to `out`, with everything encoded that means something to some bridge: a `.` too, behind which webdis looks for
-/// a file's type.
+/// Adds `text` to `out`. Encodes every character that means something to some bridge. One is `.`,
+/// behind which webdis looks for a file type.
 pub(crate) fn encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {

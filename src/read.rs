@@ -1,4 +1,4 @@
-//! Reading without a lock.
+//! Reads without a lock.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
     drive(host, reading).await.outcome
 }
 
-/// What runs commands that only read.
+/// The call that runs commands that only read.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.

@@ -1,10 +1,12 @@
-//! What others said, before it is judged or quoted.
+//! Quotes others' text in errors, without secrets and control characters.
 //!
-//! The standard library's search for text in text is made for long ones, and weighs more than both of these (docs/cost.md).
+//! The standard library's search for text in text is made for long ones, and is larger than both of
+//! these (docs/cost.md).
 
 use std::fmt::{self, Write};
 
-/// A name that others chose, between quotes: cut short, and without what would change how the text around it looks.
+/// A name that others chose, in quotes. It is cut short, and characters are removed that would
+/// change how the text around it looks.
 ///
 /// The standard library's `{:?}` would bring its tables of Unicode into the wasm.
 pub(crate) struct Named<'a>(pub(crate) &'a str);
@@ -31,12 +33,12 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-/// Invisible, or changes lines or the direction of writing.
+/// Invisible, or changes the lines or the direction of writing.
 const fn is_layout(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Whether `part` stands anywhere in `text`.
+/// Whether `text` contains `part`.
 pub(crate) fn contains(text: &str, part: &str) -> bool {
     let mut rest = text.chars();
     loop {
@@ -49,7 +51,7 @@ pub(crate) fn contains(text: &str, part: &str) -> bool {
     }
 }
 
-/// `text` with a `…` wherever `secret` stood.
+/// `text` with a `…` in place of each `secret`.
 pub(crate) fn without(secret: &str, text: &str) -> String {
     let mut clean = String::new();
     let mut rest = text.chars();

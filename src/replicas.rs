@@ -1,4 +1,4 @@
-//! Replicas that must have a lock before it counts as held.
+//! How many replicas must have a lock before it counts as held.
 
 use std::time::Duration;
 
@@ -35,12 +35,12 @@ impl Replicas {
         self.within
     }
 
-    /// The command that waits for whatever its connection wrote.
+    /// The command that waits for all that its connection wrote.
     pub(crate) fn wait(&self) -> [&str; 3] {
         ["WAIT", &self.words[0], &self.words[1]]
     }
 
-    /// Whether enough have acknowledged, by what `WAIT` answered behind a write that took place.
+    /// Whether enough have acknowledged, from `WAIT`'s answer behind a write that was executed.
     pub(crate) fn check(&self, answer: Reply) -> Result<(), Error> {
         let acknowledged = match answer {
             Reply::Int(count) => u32::try_from(count).ok(),
@@ -52,7 +52,7 @@ impl Replicas {
         match acknowledged {
             Some(count) if count >= self.count => Ok(()),
             Some(acknowledged) => Err(Error::NotReplicated {
-                // The call knows it.
+                // The call fills it in.
                 lock: String::new(),
                 asked: self.count,
                 acknowledged,

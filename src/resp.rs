@@ -1,11 +1,12 @@
-//! Replies of piggybacked commands: RESP2 text whose bytes other than printable ASCII stand as `%XX` (see `kind/shared/resp.lua`).
+//! Replies to the user's commands: RESP2 text in which every byte but printable ASCII stands as
+//! `%XX` (see `kind/shared/resp.lua`).
 
 use crate::command::Reply;
 
 /// Redis nests replies a few levels deep; a bridge that sends more is not one.
 const MAX_DEPTH: u32 = 32;
 
-/// All replies in `text`, or `None` if it is not what the script writes.
+/// All replies in `text`, or `None` if the script could not have written it.
 pub(crate) fn parse(text: &str) -> Option<Vec<Reply>> {
     let mut rest = text;
     let mut replies = Vec::new();
@@ -47,7 +48,7 @@ fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
     line.strip_suffix('\r')
 }
 
-/// Text that was printable ASCII only, with the bytes that stand for themselves nowhere. `None` if it cannot be that.
+/// The bytes that a text of printable ASCII stands for. `None` if it is malformed.
 pub(crate) fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -1,16 +1,16 @@
-//! Two futures, of which one is enough.
+//! Waits for the first of two futures.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Which of the two was done first.
+/// Which of the two was first.
 pub(crate) enum Either<A, B> {
     Left(A),
     Right(B),
 }
 
-/// Drops the one that is late. If both are ready, the left one is first.
+/// Drops the other one. If both are ready, the left one is first.
 pub(crate) async fn select<A, B>(
     left: impl Future<Output = A>,
     right: impl Future<Output = B>,

@@ -1,4 +1,4 @@
-//! What must be `Send` and `Sync`, where there are threads.
+//! Which types must be `Send` and `Sync` on hosts with threads.
 
 /// `Send`, where there are threads. In wasm every type is it: JavaScript's futures are not `Send`,
 /// and need not be.

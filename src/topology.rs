@@ -1,4 +1,5 @@
-//! Where a client's locks live: behind one bridge, behind the majority of several, or behind one of them by name.
+//! Where a client's locks live: behind one bridge, behind the majority of several, or behind one of
+//! several by name.
 
 mod majority;
 mod shard;
@@ -115,7 +116,8 @@ impl Topology {
         self.push_endpoint().is_some()
     }
 
-    /// Whether waiters may come to listen, as far as is known: before its first answer a bridge said nothing of itself.
+    /// Whether waiters may listen later, as far as is known: before its first answer a bridge says
+    /// nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
         self.single()
             .is_some_and(|node| self.node(node).pushes() != Some(false))
@@ -149,7 +151,8 @@ impl Node {
         self.bridge.pushes().or_else(announced)
     }
 
-    /// Hears what the bridge says of itself. Only its answers count: a refusal can come from a proxy before it.
+    /// Notes what the bridge says of itself. Only its answers count: a refusal can come from a
+    /// proxy on the way.
     pub(crate) fn hear(&self, response: &Response) {
         if response.status == 200 {
             if Bridge::says_it_pushes(response) {

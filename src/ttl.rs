@@ -5,18 +5,18 @@ use std::time::Duration;
 use crate::error::Error;
 
 pub(crate) const DEFAULT: Duration = Duration::from_secs(10);
-/// A ttl of 3 ms less the drift of 2 ms and 1 % leaves no whole millisecond in which to be the holder.
+/// With a ttl of 3 ms, the drift of 2 ms and 1 % leaves no whole millisecond to hold the lock.
 const MIN: Duration = Duration::from_millis(4);
 pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// Whether something can be stored for `time`: in whole milliseconds, and no longer than anything is.
+/// Whether something can be stored for `time`: whole milliseconds, within the bounds.
 pub(crate) fn is_from(shortest: Duration, time: Duration) -> bool {
     let is_whole = time.subsec_nanos().is_multiple_of(1_000_000);
     (shortest..=MAX).contains(&time) && is_whole
 }
 
 /// # Errors
-/// [`Error::InvalidArgument`] if it is no ttl.
+/// [`Error::InvalidArgument`] if it is not a valid ttl.
 pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
     if is_from(MIN, ttl) {
         return Ok(());

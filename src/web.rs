@@ -1,9 +1,9 @@
 //! The hosts of the edge: `fetch`, timers, clock and random bytes of Workers, Node, Deno, Bun and
 //! browsers.
 //!
-//! Only this file and those in `web/` know JavaScript. They declare themselves what they need,
-//! because hosts differ in details that ready-made bindings assert: timers are numbers in some and
-//! objects in others, and a dropped `fetch` goes on unless it is aborted.
+//! Only this file and those in `web/` know JavaScript. They declare the functions that they need
+//! themselves. Hosts differ in details that ready-made bindings assert: timers are numbers in some
+//! and objects in others, and a dropped `fetch` goes on unless it is aborted.
 
 mod call;
 mod callback;
@@ -38,7 +38,7 @@ pub use faces::{Held, Writes};
 #[cfg(feature = "host-json")]
 pub use steps::{Steps, Told};
 
-/// Of what JavaScript does, in place of Rust's own `test`.
+/// For tests of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]
 pub(crate) use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -95,12 +95,12 @@ pub fn client(bridge: Bridge) -> Client {
 /// The host's `fetch` as [`Transport`].
 #[derive(Default)]
 pub struct Fetch {
-    /// Used in place of the host's own `fetch`.
+    /// Replaces the host's own `fetch`.
     function: Option<Function>,
-    /// The headers of the last request as JavaScript has them. They seldom change, and each costs
-    /// two copies to convert.
+    /// The headers of the last request as JavaScript objects. They seldom change, and converting
+    /// each costs two copies.
     headers: RefCell<Option<Converted>>,
-    /// Ears that belong to no exchange now. Making a closure visible to JavaScript costs more than
+    /// Closures that no exchange uses now. Making a closure visible to JavaScript costs more than
     /// calling it.
     idle: RefCell<Vec<Ear>>,
 }
@@ -223,7 +223,7 @@ pub fn take_thrown() -> JsValue {
     THROWN.take()
 }
 
-/// What an exchange reports at its end, by the numbers of exchange.js.
+/// The outcome of an exchange, by the numbers of exchange.js.
 fn answer(failure: u8, status: u16, header: Option<String>, text: String) -> Answer {
     match failure {
         0 => {
@@ -246,27 +246,27 @@ fn answer(failure: u8, status: u16, header: Option<String>, text: String) -> Ans
     }
 }
 
-/// What an exchange tells its end.
+/// What an exchange reports its end to.
 struct Ear {
     heard: Rc<RefCell<Heard>>,
     done: Closure<Done>,
 }
 
-/// Failure, status, the header that says more, text, what was thrown.
+/// Failure, status, the header that matters at that status, text, and the error that was thrown.
 type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
 
 #[derive(Default)]
 struct Heard {
     answer: Option<Answer>,
-    /// What the host threw, if it did.
+    /// What the host threw, if anything.
     thrown: JsValue,
-    /// The body of a response that is still going on.
+    /// The body of a streamed response so far.
     pieces: Vec<u8>,
     waker: Option<Waker>,
 }
 
 fn wake(heard: &RefCell<Heard>) {
-    // Not under the borrow: some wakers poll at once.
+    // Not while it is borrowed: some wakers poll at once.
     let waker = heard.borrow_mut().waker.take();
     if let Some(waker) = waker {
         waker.wake();
@@ -333,7 +333,7 @@ impl Host {
 
 impl Runtime for Host {
     fn now(&self) -> Instant {
-        // A cast takes what is below 0 for 0.
+        // The cast makes 0 of a negative number.
         Instant::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
     }
 

@@ -8,9 +8,9 @@ use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 /// # Errors
-/// [`Error::InvalidArgument`] if it is none.
+/// [`Error::InvalidArgument`] if it is not a duration.
 pub(crate) fn duration(ms: f64) -> Result<Duration, Error> {
-    /// As good as for ever, and far from where anything overflows.
+    /// As good as for ever, and far below any overflow.
     const LONGEST: f64 = 9e15;
     if ms.is_nan() || ms < 0.0 {
         let message = "a duration is a number of milliseconds, 0 or more";
@@ -21,7 +21,7 @@ pub(crate) fn duration(ms: f64) -> Result<Duration, Error> {
     Ok(whole + Duration::from_nanos((ms.fract() * 1e6) as u64))
 }
 
-/// Whole ones, rounded up: who waits for so long has not come too early.
+/// Whole milliseconds, rounded up: a caller that waits for so long does not come too early.
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs() as f64 * 1000.0 + f64::from(duration.subsec_nanos().div_ceil(1_000_000))
 }
@@ -35,7 +35,7 @@ fn perhaps_text(text: Option<&str>) -> JsValue {
     text.map_or(JsValue::NULL, JsValue::from)
 }
 
-/// An object that is written property by property.
+/// An object that is written one property at a time.
 #[derive(Default)]
 struct Plain(Object);
 
@@ -47,7 +47,8 @@ impl Plain {
     }
 }
 
-/// An error as plain data: `npm/ts/errors.ts` makes it an `EdgelockError`. With what was thrown, if that is why.
+/// An error as plain data, with what was thrown, if that is the reason. `npm/ts/errors.ts` makes an
+/// `EdgelockError` of it.
 pub(crate) fn failure(error: &Error) -> JsValue {
     let plain = Plain::default()
         .with("code", error.code())
@@ -99,7 +100,7 @@ pub(crate) fn failure(error: &Error) -> JsValue {
     plain.0.into()
 }
 
-/// Arrays of words, of which those that are keys are arrays of one.
+/// Arrays of words. A key is an array of one word.
 pub(crate) fn commands(list: &Array) -> Vec<Command> {
     list.iter().map(|words| command(&words.into())).collect()
 }

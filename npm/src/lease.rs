@@ -100,7 +100,8 @@ impl Lease {
             .begin_keeping(max_hold, |until| told(until.map(JsValue::from))))
     }
 
-    /// Renews it beside the work: the number of why there is nothing left to renew, 0 if it was given back.
+    /// Renews it beside the work. Returns a number: why there is nothing left to renew, 0 if it was
+    /// given back.
     pub fn keep(&self, until_ms: f64) -> Steps {
         self.0.keep(until_ms)
     }

@@ -1,4 +1,4 @@
-//! The client as JavaScript can hold it: five classes over those of the library, and plain data across the border.
+//! The client as JavaScript can hold it: seven classes over those of the library, and plain data across the border.
 //!
 //! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it passes. Nothing here panics on
 //! what a caller passes, and no method keeps its object borrowed while it waits, so that calls may overlap.
@@ -55,24 +55,25 @@ extern "C" {
 
     /// Where a bridge is, and what proves that one may use it.
     pub type BridgeConfig;
-    /// What the bridge is called, if names are spread over several.
+    /// The bridge's id, if names are spread over several.
     #[wasm_bindgen(method, getter)]
     fn id(this: &BridgeConfig) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn url(this: &BridgeConfig) -> String;
     #[wasm_bindgen(method, getter)]
     fn secret(this: &BridgeConfig) -> String;
-    /// Of webdis, whose password is the secret; without one, the bridge is of Upstash's dialect.
+    /// The user of a webdis, whose password is the secret. Without a user, the bridge is of
+    /// Upstash's dialect.
     #[wasm_bindgen(method, getter)]
     fn user(this: &BridgeConfig) -> Option<String>;
 }
 
 #[wasm_bindgen]
 impl Client {
-    /// A client of the bridge at the end of the only road; of several, of their majority, or by name where they are called something.
+    /// A client of one bridge, or of several: by their majority, or by name if they have ids.
     ///
     /// # Errors
-    /// `invalid_argument` for an address, a credential or a setting that cannot be one.
+    /// `invalid_argument` for an invalid address, credential or setting.
     #[wasm_bindgen(constructor)]
     pub fn new(
         roads: Vec<BridgeConfig>,
@@ -226,7 +227,7 @@ impl Settings {
         let mut host = Host::default();
         if let Some(on_event) = self.on_event() {
             host = host.on_event(move |happened| {
-                // It only takes note of it, and cannot fail.
+                // It only notes the event, and cannot fail.
                 let _ = on_event.call1(&JsValue::UNDEFINED, &event(happened));
             });
         }

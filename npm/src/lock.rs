@@ -14,7 +14,8 @@ pub struct Lock(web::Lock);
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ waitMs?, maxRequests?, fair?, signalList?, label?, replicas?, replicasWithinMs? }`; what is left out is as the client has it by default.
+    /// `{ waitMs?, maxRequests?, fair?, signalList?, label?, replicas?, replicasWithinMs? }`. A
+    /// missing option has the client's default.
     pub type LockConfig;
     #[wasm_bindgen(method, getter, js_name = waitMs)]
     fn wait_ms(this: &LockConfig) -> Option<f64>;
@@ -107,7 +108,8 @@ impl Lock {
         self.0.acquire_steps(true, &commands(reads), with_replies)
     }
 
-    /// Takes the lock if it is free, and reads in any case: a lease, or null where another has the lock, and the replies.
+    /// Takes the lock if it is free, and reads in any case. Returns a lease and the replies, or
+    /// null and the replies if another holder has the lock.
     #[wasm_bindgen(js_name = tryAcquireAndRead)]
     pub fn try_acquire_and_read(&self, reads: &Array) -> Steps {
         self.0.try_acquire_steps(&commands(reads), |tried| {
@@ -118,7 +120,8 @@ impl Lock {
         })
     }
 
-    /// As `acquireAndRead`; `reads` says what to read before each request that may take the lock, and does not throw.
+    /// As `acquireAndRead`. `reads` returns what to read before each request that may take the
+    /// lock, and does not throw.
     #[wasm_bindgen(js_name = acquireAs)]
     pub fn acquire_as(&self, acquisition: &Acquisition, reads: Function) -> Steps {
         let asked = move || {

@@ -13,7 +13,7 @@ pub struct Once(web::Once);
 
 #[wasm_bindgen]
 extern "C" {
-    /// How it is asked for, and how its result is kept; what is left out is as the client has it by default.
+    /// The options of the work and of its result. A missing option has the client's default.
     pub type Keeping;
     #[wasm_bindgen(method, getter, js_name = keepMs)]
     fn keep_ms(this: &Keeping) -> Option<f64>;

@@ -23,7 +23,7 @@ export type Command = readonly [name: string, ...words: Word[]];
 
 export function toRaw(commands: readonly Command[]): RawCommands {
   if (!Array.isArray(commands)) throw invalidArgument("commands are an array of arrays");
-  // Unlike `map`, it does not pass over what is missing.
+  // Unlike `map`, it does not skip what is missing.
   return Array.from(commands, (command: Command, index) => {
     if (!Array.isArray(command) || typeof command[0] !== "string") throw invalidArgument(`command ${index} begins with its name`);
     const words = Array.from(command, (word) => rawWord(word, index));

@@ -1,5 +1,6 @@
 /// <reference path="./glue.d.ts" />
-// Drives the module's operations: sends what they say, wakes them, lets them listen, and tells them what came of it. The twin of src/drive.rs.
+// Drives the module's operations: it sends what they ask for, wakes them, listens for them, and
+// tells them what happened. The counterpart of src/drive.rs.
 import { Exchange, Stream } from "edgelock-exchange";
 import { LONGEST_TIMER } from "./check.js";
 import type { Instance } from "./instance.js";
@@ -13,13 +14,16 @@ export interface Host {
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
 }
 
-/** Something that an operation waits for. What was detached has another driver than it began with. */
+/** Something that an operation waits for. After a detachment it belongs to another driver. */
 interface Flight {
   driver: Driver;
   readonly abort: () => void;
 }
 
-/** Drives one operation. Its methods but `start` and `cancel` are for the module, which calls them while it is told something. */
+/**
+ * Drives one operation. Except for `start` and `cancel`, its methods are for the module, which
+ * calls them while it gets an input.
+ */
 export class Driver {
   readonly #instance: Instance;
   readonly #steps: RawSteps<unknown>;
@@ -27,7 +31,10 @@ export class Driver {
   readonly #resolve: (value: never) => void;
   readonly #reject: (failure: unknown) => void;
   readonly #flights = new Map<number, Flight>();
-  /** Done once the module has come back: a `fetch`, or whoever is told the outcome, may call anything. */
+  /**
+   * Done once the module has returned: a `fetch`, or the code that gets the outcome, may call
+   * anything.
+   */
   #wishes: Array<() => void> = [];
   #isInside = false;
   /** Its outcome was told; whoever gives up now comes too late. */
@@ -90,7 +97,7 @@ export class Driver {
         try {
           timer = setTimeout(woken, part);
         } catch {
-          // A host that refuses timers has no time to pass: it is woken at once.
+          // On a host that refuses timers no time can pass: it is woken at once.
           left = 0;
           void Promise.resolve().then(woken);
         }
@@ -141,7 +148,7 @@ export class Driver {
 
   #launched(id: number, abort: () => void): Flight {
     const flight = { driver: this, abort };
-    // A `fetch` may have ended the call that it is called for.
+    // A `fetch` may have ended the call for which it is called.
     if (this.#isDone) abort();
     else this.#flights.set(id, flight);
     return flight;
@@ -197,6 +204,6 @@ export function inBackground(outcome: Promise<void>, host: Host): void {
   try {
     host.waitUntil?.(quiet);
   } catch {
-    // As without it.
+    // Then it goes on as without it.
   }
 }

@@ -1,4 +1,4 @@
-// Where hosts keep their variables, and under which names a bridge is found there.
+// Where hosts keep their variables, and the names under which they give a bridge.
 import { invalidArgument } from "./errors.js";
 
 const NAMES = [
@@ -18,7 +18,10 @@ export function environment(): object {
   return host.process?.env ?? host.Deno?.env ?? {};
 }
 
-/** The first pair of names that `env` has both of. One that it has half of is a mistake: another bridge would be another Redis. */
+/**
+ * The first pair of names for which `env` has both values. Half a pair is a mistake: another bridge
+ * would be another Redis.
+ */
 export function lookUp(env: object): { readonly url: string; readonly credential: string } {
   const get = reader(env);
   for (const [urlName, credentialName] of NAMES) {
@@ -32,14 +35,14 @@ export function lookUp(env: object): { readonly url: string; readonly credential
 }
 
 function reader(env: object): (name: string) => unknown {
-  // Of the process it would be a variable, for which Deno asks a permission of its own.
+  // Reading it from the process is reading a variable, for which Deno asks for its own permission.
   const isProcess = env === (globalThis as Host).process?.env;
   const get = !isProcess && "get" in env && typeof env.get === "function" ? env.get.bind(env) : (name: string) => (env as Readonly<Record<string, unknown>>)[name];
   return (name) => {
     try {
       return get(name);
     } catch {
-      // One who may read Upstash's variables need not be let read ours.
+      // A process that may read Upstash's variables may not be allowed to read ours.
       return undefined;
     }
   };

@@ -68,7 +68,10 @@ export class EntropyUnavailableError extends EdgelockError {
   readonly code = "entropy_unavailable";
 }
 
-/** Another holder has the lock, and had it for as long as this call was willing to wait. */
+/**
+ * Another holder has the lock, and had it for as long as this call was willing to wait. Of several
+ * names at once, `lock` says which one is held.
+ */
 export class HeldError extends EdgelockError {
   override readonly name = "HeldError";
   readonly code = "held";

@@ -32,7 +32,10 @@ export type LockEvent = { readonly lock: string } & (
       readonly requests: number;
     }
   | {
-      /** What the lock was wanted for was executed {@link Once} already: its result was given in place of the lock. */
+      /**
+       * The work was executed {@link Once} already. The acquisition got its result in place of the
+       * lock.
+       */
       readonly type: "replayed";
       /** From the call to the result. */
       readonly waited: number;

@@ -1,5 +1,6 @@
-// Which items of one name are decided in which turn, and by whose work. It decides; it neither sends, nor waits, nor knows the
-// time. The twin of src/group/gather.rs, which says why.
+// Which items of one name are decided in which turn, and which caller drives it. It decides; it
+// neither sends, nor waits, nor knows the time. The counterpart of src/group/gather.rs, which gives
+// the reasons.
 
 /** A caller that waits with its item. */
 export interface Entry<Item, Answer> {
@@ -7,9 +8,12 @@ export interface Entry<Item, Answer> {
   /** Of its reads. */
   readonly bytes: number;
   outcome?: Outcome<Answer>;
-  /** Its caller does not want to know any more: it is decided in the turn that it is in, or never. */
+  /** Its caller no longer waits. If the item is in a turn, it is decided there, else never. */
   hasLeft?: boolean;
-  /** Has the caller look. Its own promise is settled by that, so that its host goes on with it where it waits. */
+  /**
+   * Calls the caller to look. It settles the caller's own promise, so the host continues where the
+   * caller waits.
+   */
   call(): void;
 }
 
@@ -73,12 +77,18 @@ export class Gather<Item, Answer> {
     return this.#waiting.indexOf(entry);
   }
 
-  /** Goes on without the driver of the turn that is under way, if it has shown nothing since `signs`, and would have by now. */
+  /**
+   * Goes on without the driver of the turn under way, if it has shown no sign of life since
+   * `signs`, and should have by now.
+   */
   passOver(signs: number, quiet: number): void {
     if (this.#turn && this.#signs === signs && this.#turn.showsWithin <= quiet) this.abandon(this.#turn);
   }
 
-  /** A turn for this caller to drive, if it waits and none is under way. The first items are in it, also if its own is not. */
+  /**
+   * A turn for this caller to drive, if it waits and no turn is under way. The first items are in
+   * it, even if its own is not.
+   */
   drive(entry: Entry<Item, Answer>, bound: Bound): Turn<Item, Answer> | undefined {
     if (this.#turn || this.ahead(entry) < 0) return undefined;
     this.#signs++;
@@ -87,8 +97,8 @@ export class Gather<Item, Answer> {
   }
 
   /**
-   * What this turn is to ask for: its own items, and those that wait by now and have room in it. These wait on until it begins.
-   * Nothing if somebody found the driver gone.
+   * The items for which this turn asks: its own, and the waiting ones that have room in it. The
+   * latter wait on until it begins. Nothing if a caller has reported the driver as gone.
    */
   ask(turn: Turn<Item, Answer>, bound: Bound): Item[] | undefined {
     if (this.#turn !== turn) return undefined;
@@ -97,8 +107,9 @@ export class Gather<Item, Answer> {
   }
 
   /**
-   * This turn has the lock: takes those that wait yet of the others that it asked for last. Which it has of all that it asked for;
-   * nothing if somebody found the driver gone.
+   * This turn has the lock. It takes those of the other items that it asked for last and that still
+   * wait. Returns which it has of all that it asked for; nothing if a caller has reported the
+   * driver as gone.
    */
   begin(turn: Turn<Item, Answer>): boolean[] | undefined {
     if (!this.beat(turn)) return undefined;
@@ -109,7 +120,10 @@ export class Gather<Item, Answer> {
     return has;
   }
 
-  /** How many of those that wait have room beside `entries`. One that is too large for any turn has one to itself. */
+  /**
+   * How many of the waiting items have room beside `entries`. An item that is too large for any
+   * turn has one to itself.
+   */
   #fitting(entries: readonly Entry<Item, Answer>[], bound: Bound): number {
     let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
     let count = 0;
@@ -142,19 +156,25 @@ export class Gather<Item, Answer> {
     told.forEach((entry, at) => tell(entry, outcomes[at]!));
   }
 
-  /** Lets items of the turn wait again, before all others: those that are not kept, by their places in it. */
+  /**
+   * Lets items of the turn wait again, ahead of all others, except those that are kept, by their
+   * places in it.
+   */
   putBack(turn: Turn<Item, Answer>, keeps: (at: number) => boolean): void {
     if (this.#turn !== turn) return;
     this.#waiting.unshift(...turn.entries.filter(({ hasLeft }, at) => !keeps(at) && !hasLeft));
     turn.entries = turn.entries.filter((_, at) => keeps(at));
   }
 
-  /** Lets all items of the turn wait again but its driver's, which has waited for as long as it was willing to. */
+  /** Lets all items of the turn wait again except its driver's, whose wait is over. */
   putBackOthers(turn: Turn<Item, Answer>): void {
     this.putBack(turn, (at) => turn.entries[at] === turn.driver);
   }
 
-  /** The commit of what is left in the turn is to be sent now. Whether it may: not once somebody found the driver gone. */
+  /**
+   * The commit of the rest of the turn is about to be sent. Returns whether it may be: not if a
+   * caller has reported the driver as gone.
+   */
   commit(turn: Turn<Item, Answer>, proof: string): boolean {
     if (!this.beat(turn)) return false;
     turn.proof = proof;
@@ -165,7 +185,7 @@ export class Gather<Item, Answer> {
   end(turn: Turn<Item, Answer>, outcomes: readonly Outcome<Answer>[]): void {
     if (!this.beat(turn)) return;
     this.#turn = undefined;
-    // The next turn first: it has a way before it.
+    // The next turn comes first, since it has a round trip ahead.
     this.#waiting[0]?.call();
     turn.entries.forEach((entry, at) => tell(entry, outcomes[at]!));
   }
@@ -178,18 +198,21 @@ export class Gather<Item, Answer> {
     if (proof === undefined) this.#waiting.unshift(...entries.filter((entry) => entry !== driver && !entry.hasLeft));
     this.#orphan = proof ?? this.#orphan;
     for (const entry of entries) {
-      // The driver too, or a host that lets no turn come to an end would begin one for ever.
+      // The driver too. Otherwise a host that lets no turn end would have turns begun for ever.
       if (proof !== undefined || entry === driver) tell(entry, { error: this.#gone(proof !== undefined) });
     }
     this.#waiting[0]?.call();
   }
 
-  /** The callers that wait for a turn to begin, from one place in the line to another; nothing if one has, or nobody waits there. */
+  /**
+   * The callers that wait for a turn, from one place of the queue to another; nothing if a turn has
+   * begun, or nobody waits there.
+   */
   idle(from: number, to: number): readonly Entry<Item, Answer>[] {
     return this.#turn ? [] : this.#waiting.slice(from, to);
   }
 
-  /** This caller does not want to know any more: its item is not decided, unless its turn has begun. */
+  /** This caller no longer waits. Its item is not decided, unless its turn has begun. */
   leave(entry: Entry<Item, Answer>): void {
     entry.hasLeft = true;
     const at = this.ahead(entry);

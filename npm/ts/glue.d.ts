@@ -1,11 +1,12 @@
-// The glue that wasm-bindgen wrote, as npm/build.js wraps it: each call makes an instance with a glue of its own.
+// The glue that wasm-bindgen wrote, as npm/build.js wraps it. Each call makes an instance with its
+// own glue.
 declare module "edgelock-glue" {
   export function instantiate(
     module: WebAssembly.Module,
     guard: (exports: WebAssembly.Exports) => WebAssembly.Exports,
   ): import("./raw.js").Raw;
 }
-// src/web/exchange.js, which Rust Workers have too.
+// src/web/exchange.js, which Rust Workers use too.
 declare module "edgelock-exchange" {
   type Done = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) => void;
   type Send = ((url: string, init: never) => unknown) | undefined;

@@ -1,4 +1,4 @@
-// Many callers, one turn of the lock.
+// Callers of one process that share turns of a lock.
 import { type CallOptions, signalOf } from "./abort.js";
 import { callable, count, type Names, options as known } from "./check.js";
 import { bytesOf, checkSize, type Command, isSame, toRaw } from "./command.js";
@@ -144,7 +144,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       replies = await home.read(reads.commands);
     } catch (error) {
       if (error instanceof CommandFailedError) return fail({ line, turn }, reads, error);
-      // The turn decides, whatever the look could not learn.
+      // If the look could not learn something, the turn decides.
       return line.end(turn, items.map(() => ({ answer: undefined })));
     }
     const seen = items.map(({ item }, at) => attempt(() => said(this.#section.peek?.(item, reads.replies(at, replies)), "peek")));
@@ -168,19 +168,19 @@ export class GroupCommit<Item, Answer, State = undefined> {
     }
     let isOver = false;
     try {
-      // Whoever was passed over while it waited must not even decide.
+      // A driver that was passed over while it waited must not even decide.
       const has = line.begin(turn);
       if (!has) return;
       reads.retain(has);
       const { outcomes, writes, owners, firstWrite } = this.#decide(items.filter((_, at) => has[at]), reads, replies, lease.fence);
       const count = outcomes.length;
       line.putBack(turn, (at) => at < count);
-      // What rests on no write is true whatever becomes of the commit.
+      // An answer that depends on no write is true whatever the outcome of the commit.
       line.answer(turn, outcomes.slice(0, firstWrite));
-      // Should it not come to its end, the next driver gives the lock back.
+      // If the commit does not end, the next driver gives the lock back.
       if (!line.commit(turn, lease.token)) return;
       if (writes.length === 0) {
-        // Only the next turn waits for it, and whether it failed shows there.
+        // Only the next turn waits for this. If it failed, that turn will notice.
         isOver = await lease.release().then(() => true, () => false);
         line.end(turn, []);
       } else {
@@ -207,14 +207,14 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const owners: number[] = [];
     let written = 0;
     let firstWrite = Infinity;
-    // One that is too large for any turn has one to itself.
+    // An item that is too large for any turn has one to itself.
     for (let at = 0; at < items.length && (at === 0 || written < this.#bound.bytes); at++) {
       outcomes.push(
         attempt(() => {
           const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence), "decide");
           if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
           const { answer, writes: own = [] } = decision;
-          // One's bad writes must not fail the others.
+          // Invalid writes of one item must not fail the others.
           toRaw(own);
           checkSize(own);
           if (own.length > 0) firstWrite = Math.min(firstWrite, at);
@@ -307,7 +307,7 @@ function undecided(error: unknown): unknown {
 function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly number[], first: number, error: unknown): Outcome<Answer>[] {
   const owner = error instanceof CommandFailedError ? owners[error.index] : undefined;
   if (!(error instanceof CommandFailedError) || owner === undefined) return outcomes.map(() => ({ error }));
-  // All commands were executed, but only of the first that failed is it said.
+  // All commands were executed, but the error names only the first that failed.
   return outcomes.map((outcome, at) => {
     if (first + at < owner) return outcome;
     if (first + at === owner) return { error: indexed(error, error.index - owners.indexOf(owner)) };

@@ -9,15 +9,19 @@ export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) 
 
 /** How a handler is executed once. */
 export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOptions, "fingerprint" | "signal"> {
-  /** The client, or a function that makes one of the handler's arguments, such as a Worker's `env`. */
+  /**
+   * The client, or a function that makes one of the handler's arguments, such as a Worker's `env`.
+   */
   readonly client: Client | ((request: Request, ...rest: Rest) => Client);
   /**
-   * The key of a request, such as its header `Idempotency-Key`, or the id of an event. It should say
-   * whose it is and what for, since all who share a Redis and a prefix share keys. A request whose
-   * key is `null` goes straight to the handler.
+   * The key of a request, such as its header `Idempotency-Key`, or the id of an event. It should
+   * say whose it is and what for, since all who share a Redis and a prefix share keys. A request
+   * whose key is `null` goes straight to the handler.
    */
   readonly key: (request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>;
-  /** A digest of the request, as `fingerprint` of {@link OnceOptions}. To read the body, `clone` it. */
+  /**
+   * A digest of the request, as `fingerprint` of {@link OnceOptions}. To read the body, `clone` it.
+   */
   readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
 }
 
@@ -33,12 +37,12 @@ interface Kept {
 }
 
 /**
- * `handler`, executed once for each key. The status, content type and body of its response are kept.
- * A repeat gets them, with the header `idempotent-replayed: true`. A request that comes while the
- * first is handled waits for its response.
+ * `handler`, executed once for each key. The status, content type and body of its response are
+ * kept. A repeat gets them, with the header `idempotent-replayed: true`. A request that comes while
+ * the first is handled waits for its response.
  *
- * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and not
- * kept. If another request is handled for longer than `wait`, the response is a 409 with
+ * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
+ * not kept. If another request is handled for longer than `wait`, the response is a 409 with
  * `Retry-After`. If the key came with another fingerprint before, it is a 422. Any other error of
  * {@link Once.run} is thrown.
  */

@@ -1,4 +1,4 @@
-// The entry for every other host: the module comes along as text.
+// The entry for every other host. It has the module as text.
 import base64 from "edgelock-wasm";
 import { use } from "./instance.js";
 
@@ -8,7 +8,10 @@ let module: WebAssembly.Module | undefined;
 use(() => (module ??= new WebAssembly.Module(decode(base64))));
 export * from "./public.js";
 
-/** Node has its own way, which takes a twentieth of the time; in the others a loop is faster than what is shorter. */
+/**
+ * Node has its own way, which takes a twentieth of the time. On other hosts a loop is faster than
+ * shorter code.
+ */
 function decode(text: string): Uint8Array<ArrayBuffer> {
   const { Buffer } = globalThis as { Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> } };
   if (Buffer) return Buffer.from(text, "base64");

@@ -1,12 +1,15 @@
 /// <reference path="./glue.d.ts" />
-// The wasm module at work, and what becomes of it when something in it fails.
+// The wasm module at work. Replaces a module that failed.
 import { instantiate } from "edgelock-glue";
 import { onAbort, type Signals, throwIfAborted } from "./abort.js";
 import { drive, type Driver, type Host } from "./driver.js";
 import { EdgelockError, type Failure, InternalError, toError } from "./errors.js";
 import type { Raw, RawSteps } from "./raw.js";
 
-/** What a function of a failed instance returns: the glue around it, in a callback of its own, must find nothing to throw in it. */
+/**
+ * What a function of a failed instance returns. The glue around it, in its own callback, must find
+ * nothing to throw in it.
+ */
 const NOTHING: readonly never[] = [];
 
 let load: (() => WebAssembly.Module) | undefined;
@@ -23,9 +26,9 @@ export function instance(): Instance {
 }
 
 /**
- * An instance of the module. Wasm that was left by a trap is in a state that nobody can vouch for, so the first trap is the last: all
- * calls that are under way fail, no other gets in, and the next object lives in a new instance. A trap inside of a promise would
- * otherwise leave it pending for ever.
+ * An instance of the module. After a trap, nobody knows the state of its wasm. So the first trap is
+ * the last: all calls under way fail, no other call gets in, and the next object lives in a new
+ * instance. A trap inside of a promise would otherwise leave that pending for ever.
  */
 export class Instance {
   readonly raw: Raw;
@@ -58,7 +61,10 @@ export class Instance {
     return result;
   }
 
-  /** Drives what `begin` makes to its end, or until one of `signals` is aborted. A failure is that of `lock`, if it is a lock's call. */
+  /**
+   * Drives the operation that `begin` makes to its end, or until one of `signals` is aborted. If it
+   * is the call of a `lock`, a failure that does not say which lock it is of names that.
+   */
   async drive<T>(begin: () => RawSteps<T>, host: Host, signals: Signals = [], lock?: string): Promise<T> {
     throwIfAborted(signals);
     const { driver, outcome } = drive(this, this.call(begin), host);
@@ -76,7 +82,10 @@ export class Instance {
     }
   }
 
-  /** The module's functions, none of which throws: whoever called looks whether the instance has failed. */
+  /**
+   * The module's functions, none of which throws: the caller checks whether the instance has
+   * failed.
+   */
   #guard(exports: WebAssembly.Exports): WebAssembly.Exports {
     const guarded: WebAssembly.Exports = {};
     for (const [name, value] of Object.entries(exports)) {
@@ -111,7 +120,7 @@ export class Revivable<T> {
 
   constructor(make: () => T) {
     this.#make = make;
-    // At once, for what is wrong with the arguments.
+    // Throws at once if the arguments are invalid.
     this.get();
   }
 

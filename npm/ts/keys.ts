@@ -1,10 +1,11 @@
-// Where commands have their keys, so that one that is not marked is refused before it is sent.
+// The positions of keys in commands, so that a key that is not marked is refused before it is sent.
 import rows from "./keys.json";
 import type { RawCommands } from "./raw.js";
 
 /**
- * Commands that have their keys in the same places, counted from the name, which is 0. Those are here that Redis runs in a script; others
- * pass. npm/test/keys.ts compares them with what Redis itself says.
+ * Commands that have their keys at the same positions, counted from the name, which is 0. The table
+ * has the commands that Redis runs in a script; others pass. npm/test/keys.ts compares it with
+ * Redis.
  */
 interface Row {
   readonly commands: string;

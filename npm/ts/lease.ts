@@ -7,7 +7,7 @@ import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError,
 import type { Instance } from "./instance.js";
 import type { RawLease, RawSteps, Reply } from "./raw.js";
 
-// Where the host does not know these symbols, compilers agree on the registered ones.
+// If the host does not know these symbols, compilers agree on the registered ones.
 const DISPOSE = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
@@ -289,9 +289,9 @@ export class Lease implements Disposable, AsyncDisposable {
     }
     const why = failure?.error;
     this.#end(why instanceof EdgelockError ? () => why : released);
-    // A release that got lost goes on in the background.
+    // If the release got lost, it goes on in the background.
     this.giveBack();
-    // Work that failed reports why it failed, whatever became of the lock.
+    // If the work failed, its error is thrown, whatever the state of the lock.
     if (outcome !== undefined && "error" in outcome) throw outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
     return outcome.value;
@@ -409,7 +409,8 @@ export class Lease implements Disposable, AsyncDisposable {
     } catch (error) {
       const lost = [error, this.#over?.(this.#key)].find((why) => why instanceof LostError);
       if (lost && !wasToldLost) throw lost;
-      // In any other case the block ran under the lock. A release that got lost goes on after it.
+      // In any other case the block ran under the lock. If its release got lost, it goes on
+      // afterwards.
       this.giveBack();
     }
   }
@@ -472,7 +473,7 @@ export class Lease implements Disposable, AsyncDisposable {
       ended.abort();
       return GIVEN_BACK;
     });
-    // Work that gave the lock back or handed it over may still have something to do.
+    // Work that released the lease or handed it over may still have something to do.
     const kept = this.#drive(() => this.#raw.keep(until), ended.signal).then((why) => (why === GIVEN_BACK ? behind : why));
     return Promise.race([behind, kept]);
   }
@@ -546,7 +547,7 @@ export class Lease implements Disposable, AsyncDisposable {
     if (left === 0) return this.#end(expired);
     const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(left), LONGEST_TIMER));
     this.#timer = timer as ReturnType<typeof setTimeout>;
-    // In Node a timer alone would keep the process.
+    // In Node a timer alone would keep the process alive.
     if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
   }
 }

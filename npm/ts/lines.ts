@@ -1,4 +1,4 @@
-// All names that are asked for, and the callers that wait for each.
+// The items of all names, and the callers that wait for each name.
 import { onAbort, throwIfAborted } from "./abort.js";
 import { heldBehind, unavailable } from "./errors.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
@@ -11,7 +11,10 @@ export interface Driven<Item, Answer> {
   readonly turn: Turn<Item, Answer>;
   readonly lock: Lock;
   readonly home: Home;
-  /** What each driver asks for: where the last went away before it wrote, the next goes on with it. */
+  /**
+   * The acquisition of the driver. If a driver vanishes before it wrote, the next one goes on with
+   * it.
+   */
   readonly acquisition: () => Acquisition;
 }
 
@@ -28,7 +31,10 @@ export class Lines<Item, Answer> {
     this.#work = work;
   }
 
-  /** What comes of `item` in the name of `lock`, whose turn must begin before `giveUp`, unless `signal` takes it out before. */
+  /**
+   * The outcome of `item` under the name of `lock`. Its turn must begin before `giveUp`, unless
+   * `signal` removes it before.
+   */
   async submit(lock: Lock, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
     const { home } = lock;
     const { key } = home;
@@ -49,7 +55,7 @@ export class Lines<Item, Answer> {
     const deafen = onAbort(signals, entry.call);
     const { look } = pace(home);
     try {
-      // For how long there was no sign of life.
+      // How long there was no sign of life.
       for (let signs = -1, quiet = 0, hasWaited = false; ; hasWaited = true) {
         line.passOver(signs, quiet);
         if (entry.outcome) return settled(entry.outcome);
@@ -63,15 +69,15 @@ export class Lines<Item, Answer> {
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         if (line.signs !== signs) [signs, quiet] = [line.signs, 0];
-        // One that is in a turn may have to wait again.
+        // A caller in a turn may have to wait again.
         const nap = left === 0 ? look : Math.min(look, left);
         const woken = deferred();
         wake = woken.resolve;
-        // A request that waits for another one alone is cancelled as hung.
+        // A host cancels a request as hung if it waits only for another request.
         const timer = setTimeout(wake, nap);
         if (isCalled) wake();
         await woken.promise;
-        // Here, and not where it was woken: that may be in another request.
+        // Cleared here, and not where it was woken: that may be in another request.
         clearTimeout(timer);
         quiet = isCalled ? 0 : quiet + nap;
         isCalled = false;
@@ -87,7 +93,7 @@ export class Lines<Item, Answer> {
     const { line, turn, home } = driven;
     const beat = setInterval(() => line.beat(turn) || clearInterval(beat), pace(home).beat);
     const orphan = line.takeOrphan();
-    // Whatever became of its commit, nobody needs that lease any more.
+    // Whatever the outcome of its commit, nobody needs that lease any more.
     if (orphan !== undefined) driven.lock.resume(orphan).giveBack();
     const done = this.#work(driven)
       .catch((error: unknown) => {
@@ -100,7 +106,7 @@ export class Lines<Item, Answer> {
         driven.lock.free();
       })
       .then(() => handOn(line));
-    // It goes on when its caller is gone, unless the host says that it is too late for that.
+    // It goes on after its caller is gone, unless the host says that it is too late for that.
     try {
       home.waitUntil?.(done);
     } catch {}
@@ -134,8 +140,8 @@ export class Lines<Item, Answer> {
 const COMES_WITHIN = 10;
 
 /**
- * Sees to it that somebody drives the next turn: who hung up does not hear that it is called, so twice as many are each time that nobody
- * came.
+ * Makes sure that a caller drives the next turn. One that hung up does not notice that it is
+ * called. So each time that nobody comes, twice as many are called.
  */
 async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
   for (let [from, to] = [1, 3]; line.idle(0, 1).length > 0; [from, to] = [to, to * 2]) {
@@ -147,8 +153,9 @@ async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
 }
 
 /**
- * How often a driver shows that it is alive, and how often the others look. A driver that is gone costs them no more than the time-out
- * of its requests: they look twice within it. One whose requests may take longer than theirs has longer to show itself.
+ * How often a driver shows that it is alive, and how often the others look. They look twice within
+ * the time-out of its requests, so a vanished driver costs them no more than that. A driver whose
+ * requests may take longer than theirs has longer to show itself.
  */
 function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {
   const limit = Math.min(Math.max(requestTimeout, 100), LONGEST_TIMER);
@@ -166,8 +173,8 @@ interface Deferred {
 }
 
 /**
- * A promise that another request may settle. workerd goes on in the request that made it, but not always if `new Promise` did: see
- * docs/hot-names.md.
+ * A promise that another request may settle. workerd continues in the request that made it, but not
+ * always if `new Promise` made it: see docs/hot-names.md.
  */
 function deferred(): Deferred {
   const maker: { withResolvers?: () => Deferred } = Promise as object;

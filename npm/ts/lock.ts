@@ -78,9 +78,9 @@ export interface LockOptions {
 export type SemaphoreOptions = Omit<LockOptions, "signalList">;
 
 /**
- * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it has
- * no signal list. A reader is `fair` by default: it waits behind a writer that came before. With
- * `fair: false` it goes ahead of that.
+ * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it
+ * has no signal list. A reader is `fair` by default: it waits behind a writer that came before.
+ * With `fair: false` it goes ahead of that.
  */
 export type ReadWriteOptions = Omit<LockOptions, "signalList">;
 
@@ -138,7 +138,7 @@ export class Acquisition {
  * ask for it. Made by a {@link Client}.
  */
 export class Lock {
-  /** The name that was asked for. */
+  /** The name that was asked for; several names with commas between them. */
   readonly name: string;
   /** Its key in Redis, as errors name it. */
   readonly #key: string;
@@ -220,7 +220,7 @@ export class Lock {
    * the lock. A later call with the same acquisition takes over what this call had.
    */
   async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
-    // Whoever comes in the same moment is to be in the first request.
+    // Items that arrive in the same moment must be in the first request.
     await undefined;
     const { instance, value } = await this.#wait((lock) => lock.acquireAs(acquisition.raw, () => toRaw(reads())));
     const [lease, replies] = value;
@@ -251,7 +251,7 @@ export class Lock {
    */
   async inspect(options: CallOptions = {}): Promise<Inspection> {
     const { value } = await this.#wait((lock) => lock.inspect(), options);
-    // Whoever has the token can release the lock, so no log should show it by accident.
+    // Anyone with the token can release the lock, so no log should show it by accident.
     for (const holder of value.holders) Object.defineProperty(holder, "token", { enumerable: false });
     return { holder: value.holders[0] ?? null, ...value };
   }

@@ -1,4 +1,4 @@
-// Work that is executed once for a key, and whose result is kept for whoever comes again.
+// Work that is executed once for a key, and whose result is kept for later calls.
 import { type CallOptions, signalOf } from "./abort.js";
 import type { Host } from "./driver.js";
 import { resultUnreadable } from "./errors.js";
@@ -41,10 +41,10 @@ export interface OnceOutcome<T> {
 /**
  * Work that is executed once for an idempotency key. Made by {@link Client.once}.
  *
- * Queues, webhooks and people send everything twice. The first call does the work, and its result is
- * kept. A later call gets that in one request, and does nothing. A call that comes meanwhile waits,
- * and gets the result too. The first call needs two requests. Work that fails keeps nothing. If the
- * process that does the work dies, the next call does it, once the `ttl` is over.
+ * Queues, webhooks and people send everything twice. The first call does the work, and its result
+ * is kept. A later call gets that in one request, and does nothing. A call that comes meanwhile
+ * waits, and gets the result too. The first call needs two requests. Work that fails keeps nothing.
+ * If the process that does the work dies, the next call does it, once the `ttl` is over.
  *
  * Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
  * most one of the two stores its result, and the other learns that it lost its lease. What the work
@@ -73,11 +73,13 @@ export class Once {
   }
 
   /**
-   * Does `work` unless it was done before, under a lease that is kept as by {@link Lock.run}; what it comes to is kept as JSON. What the
-   * work throws is thrown, and nothing is kept.
+   * Does `work`, unless it was done before, and returns its result. The lease is renewed while the
+   * work runs, as by {@link Lock.run}. The result is kept as JSON. If the work throws, its error is
+   * thrown, and nothing is kept.
    *
-   * Where the work was done and nothing is kept, that is an error: a {@link ResultError}, `released` if the work gave the lease back
-   * itself, `lost` if another may have done it meanwhile. Where the error `isOutcomeUnknown`, it may be kept: ask again.
+   * If the work was done and its result is not kept, that is an error: a {@link ResultError},
+   * `released` if the work itself released the lease, `lost` if another may have done it meanwhile.
+   * If the error `isOutcomeUnknown`, the result may be kept: call again.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
     const signal = signalOf(options, "a call");

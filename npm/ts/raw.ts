@@ -1,4 +1,4 @@
-// The classes of npm/src, as this face calls them.
+// The classes of npm/src, as the TypeScript calls them.
 import type { Driver } from "./driver.js";
 import type { Failure } from "./errors.js";
 
@@ -20,7 +20,7 @@ export interface Inspection {
   readonly holder: Holder | null;
   /**
    * All holders. For a semaphore, and for a read/write lock that is read, in the order in which they
-   * end; for any other lock, one at most.
+   * end; for several names at once, each one that has any of them; for any other lock, one at most.
    */
   readonly holders: readonly Holder[];
   /**

@@ -1,4 +1,4 @@
-// The entry where the host compiles wasm modules that are imported.
+// The entry for hosts that compile imported wasm modules.
 import module from "./edgelock.wasm";
 import { use } from "./instance.js";
 

@@ -1,4 +1,4 @@
-//! What a response says in any dialect: by its status, or because its body is not that of a bridge.
+//! What a response says in any dialect: by its status, or because its body is not a bridge's.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ pub(super) fn refusal(response: &Response) -> Option<Error> {
         0 | 300..=399 => Some(Error::bad(BadResponse::Redirected { status })),
         401 | 403 => Some(Error::unauthorized(said(response))),
         404 | 405 | 413 | 415 => Some(Error::refused(said(response), false)),
-        // Shed before it reached Redis.
+        // The bridge shed it before it reached Redis.
         429 => Some(unavailable(response, false)),
         _ => None,
     }
 }
 
-/// What the body, the JSON of a bridge, has under these names; nil is nothing.
+/// The values under these names in the body, the JSON of a bridge. Nil counts as nothing.
 pub(super) fn members<const N: usize>(
     response: &Response,
     names: [&str; N],
@@ -42,14 +42,14 @@ pub(super) fn members_of_each<const N: usize>(
         .ok_or_else(|| garbled(response, text.trim()))
 }
 
-/// `false` is a reply in an array only.
+/// `false` is a reply only inside of an array.
 fn replies<const N: usize>(members: [Reply; N]) -> Option<[Option<Reply>; N]> {
     let is_reply = |member: &Reply| !matches!(member, Reply::Error(_));
     let are_replies = members.iter().all(is_reply);
     are_replies.then(|| members.map(|member| Some(member).filter(|reply| !reply.is_nil())))
 }
 
-/// What an error says; one that is no text says nothing.
+/// The text of an error; empty if the error is not a text.
 pub(super) fn text(error: Reply) -> String {
     error.as_str().unwrap_or_default().to_owned()
 }
@@ -81,27 +81,30 @@ pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
     }
 }
 
-/// The header as a number of seconds, a year at most. Its other form, a date, would need a wall clock.
+/// The header as a number of seconds, a year at most. Its other form, a date, would need a wall
+/// clock.
 fn retry_after(response: &Response) -> Option<Duration> {
     const LONGEST: u64 = 366 * 24 * 60 * 60;
     let digits = response.retry_after.as_deref()?.trim();
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    // A number that overflows is a long time, too.
+    // A number that overflows is a long time too.
     let seconds = is_number.then(|| digits.parse().unwrap_or(LONGEST))?;
     Some(Duration::from_secs(seconds.min(LONGEST)))
 }
 
-/// `edgelock-bridge` has a member of its own for it. Words prove nothing: a gateway that is "busy" speaks of itself.
+/// `edgelock-bridge` has its own member for this. Words prove nothing: a gateway that is "busy"
+/// means itself.
 fn is_known_not_to_have_run(response: &Response) -> bool {
     let text = String::from_utf8_lossy(&response.body);
     matches!(json::members(&text, ["executed"]), Some([Reply::Error(_)]))
 }
 
-/// What the bridge says for itself: the status, and its error if it speaks JSON. No page of a proxy.
+/// What the bridge itself says: the status, and its error if it answers in JSON. A proxy's page is
+/// left out.
 pub(super) fn said(response: &Response) -> String {
     let status = response.status;
     let text = String::from_utf8_lossy(&response.body);
-    // How bridges, and many a proxy, say what is wrong.
+    // Bridges, and many proxies, report errors in this form.
     match json::members(&text, ["error"]) {
         Some([Reply::Bytes(error)]) => {
             let error = String::from_utf8_lossy(&error);

@@ -1,7 +1,7 @@
 //! Which addresses a credential may be sent to.
 //!
-//! Not a URL parser: that would triple the size of the wasm. What is accepted here means the same to every URL parser, and
-//! everything else is refused.
+//! It is not a URL parser, which would triple the size of the wasm. It accepts only what means the
+//! same to every URL parser, and refuses everything else.
 
 use crate::error::Error;
 
@@ -51,7 +51,7 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
     Ok(url.trim_end_matches('/').to_owned())
 }
 
-/// The host's own name ends in `domain`, or is it.
+/// Whether the host's name is `domain`, or ends in it.
 pub(super) fn is_host_under(url: &str, domain: &str) -> bool {
     let authority = split(url).and_then(|(_, rest)| rest.split('/').next());
     authority.and_then(host).is_some_and(|host| {
@@ -61,13 +61,13 @@ pub(super) fn is_host_under(url: &str, domain: &str) -> bool {
     })
 }
 
-/// The scheme, and what stands behind `://`.
+/// The scheme, and what follows `://`.
 fn split(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once(':')?;
     Some((scheme, rest.strip_prefix("//")?))
 }
 
-/// The host, a name or an address, if that and the port look like ones.
+/// The host, a name or an address, if it and the port are well formed.
 fn host(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -103,7 +103,7 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host == "::1" || is_ipv4_loopback(host)
 }
 
-/// In the one spelling that means the same to all.
+/// Accepts only the spelling that every parser reads alike.
 fn is_ipv4_loopback(host: &str) -> bool {
     let mut numbers = host.split('.');
     let is_plain =

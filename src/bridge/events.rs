@@ -1,14 +1,15 @@
-//! Upstash's server-sent events: what a channel says, line by line.
+//! Upstash's server-sent events, line by line.
 //!
-//! `data: subscribe,<channel>,1` once it is listened to, then `data: message,<channel>,<payload>` for each message. Comments
-//! and whatever else there is are skipped (<https://upstash.com/docs/redis/features/restapi>).
+//! `data: subscribe,<channel>,1` comes once the subscription is active, then `data:
+//! message,<channel>,<payload>` for each message. Comments and all other lines are skipped
+//! (<https://upstash.com/docs/redis/features/restapi>).
 
 use crate::bridge::Push;
 
-/// No line of ours is longer; what goes on without end is not kept.
+/// No line of ours is longer. A longer one is not kept.
 const LONGEST_LINE: usize = 4096;
 
-/// Takes a stream apart whose pieces end anywhere.
+/// Parses a stream whose pieces end anywhere.
 pub(super) struct Events {
     channel: String,
     line: Vec<u8>,
@@ -40,7 +41,7 @@ impl Events {
         }
     }
 
-    /// What a line says of this channel. Of another it is another's, whatever it says.
+    /// What a line says of this channel. A line about another channel is ignored.
     fn push(&self, line: &str) -> Option<Push> {
         let data = line.trim_end_matches('\r').strip_prefix("data:")?;
         let (kind, rest) = data.trim_start().split_once(',')?;

@@ -1,7 +1,8 @@
-//! The little JSON that bridges speak: a request is an array of strings, a response an object of numbers, strings, nils, and flat
-//! arrays of those, or a list of such objects.
+//! The little JSON that bridges use. A request is an array of strings. A response is an object of
+//! numbers, strings, nils, and flat arrays of those, or a list of such objects.
 //!
-//! `serde_json` reads and writes it. In the npm package the host does (`web/json.js`), so that no parser comes along.
+//! `serde_json` reads and writes it. In the npm package the host does (`web/json.js`), so the
+//! package needs no parser.
 
 #[cfg(any(test, not(all(target_family = "wasm", feature = "host-json"))))]
 mod library;
@@ -14,13 +15,14 @@ use crate::web::json;
 
 use crate::command::Reply;
 
-/// `words`, of which there is at least one, as an array of strings.
+/// `words`, at least one, as an array of strings.
 pub(super) fn array(words: &[&str]) -> String {
     json::array(words)
 }
 
-/// The members of an object that have these names, nil for those that it does not have. `false`, by which webdis marks an error, is
-/// [`Reply::Error`]. `None` if `text` is no object, or if what one of them holds is nothing that bridges send.
+/// The members of an object that have these names; nil for a name that is missing. webdis marks an
+/// error by `false`, which becomes [`Reply::Error`]. `None` if `text` is not an object, or if one
+/// of these members holds something that bridges do not send.
 pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
     json::members(text, names)
 }
@@ -46,7 +48,7 @@ mod tests {
         members(json, ["result", "error"])
     }
 
-    /// What the result of an answer is.
+    /// The result in an answer.
     fn value(json: &str) -> Option<Reply> {
         let answer = format!(r#"{{"other": {{"a": [1.5, "]"]}}, "result": {json}}}"#);
         found(&answer).map(|[value, _]| value)
@@ -126,7 +128,7 @@ mod tests {
         "",
     ];
 
-    /// Whole answers, and what is found in them.
+    /// Whole answers, and their members.
     fn answers() -> Vec<(&'static str, Option<[Reply; 2]>)> {
         let nothing = || Some([Reply::Nil, Reply::Nil]);
         let result = |number| Some([Reply::Int(number), Reply::Nil]);
@@ -229,8 +231,8 @@ mod tests {
         assert_eq!(members_of_each(&open, ["a"]), None);
     }
 
-    /// Numbers of scripts are whole and below 2^53. A host has doubles for all of them: it cannot tell how one was written, and refuses
-    /// what a double does not hold exactly.
+    /// Scripts return whole numbers below 2^53. A host keeps all numbers as doubles. It cannot tell
+    /// how one was written, and refuses a number that a double does not hold exactly.
     #[test]
     fn a_host_reads_other_numbers_as_doubles() {
         for (json, exactly, as_double) in [
@@ -278,7 +280,7 @@ mod tests {
         }
     }
 
-    /// On all of these texts, and on each that has one character more or less.
+    /// On all of these texts, and on each of them with one character more or less.
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
     #[test]
     fn the_host_reads_what_the_library_reads() {
@@ -302,7 +304,7 @@ mod tests {
     fn agree(json: &str) {
         const NAMES: [&str; 2] = ["result", "error"];
         assert_eq!(array(&["EVAL", json]), library::array(&["EVAL", json]));
-        // Which is 0 to a host.
+        // A host reads this as 0.
         if json.contains("-0") {
             return;
         }

@@ -1,15 +1,16 @@
-//! Webdis's subscription: one JSON object behind the other, with nothing between them.
+//! Webdis's subscription: JSON objects one after the other, with nothing between them.
 //!
-//! `{"SUBSCRIBE":["subscribe","<channel>",1]}` once the channel is listened to, then `{"SUBSCRIBE":["message","<channel>","<payload>"]}`
-//! for each message; of those that came at once the last is sent first.
+//! `{"SUBSCRIBE":["subscribe","<channel>",1]}` comes once the subscription is active, then
+//! `{"SUBSCRIBE":["message","<channel>","<payload>"]}` for each message. Of messages that came at
+//! once the last one is sent first.
 
 use super::json;
 use crate::bridge::Push;
 
-/// No object of ours is longer; what goes on without end is not kept.
+/// No object of ours is longer. A longer one is not kept.
 const LONGEST: usize = 4096;
 
-/// Takes a stream apart whose pieces end anywhere.
+/// Parses a stream whose pieces end anywhere.
 pub(super) struct Objects {
     channel: String,
     object: Vec<u8>,
@@ -51,7 +52,7 @@ impl Objects {
         }
     }
 
-    /// What an object says of this channel. Of another it is another's, whatever it says.
+    /// What an object says of this channel. An object about another channel is ignored.
     fn push(&self, object: &str) -> Option<Push> {
         let [said] = json::members(object, ["SUBSCRIBE"])?;
         let [kind, channel, payload] = said.as_array()? else {

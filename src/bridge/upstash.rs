@@ -1,8 +1,9 @@
-//! Upstash's REST dialect, in the form that every bridge which speaks it accepts.
+//! Upstash's REST dialect, in the form that every bridge of this dialect accepts.
 //!
-//! <https://upstash.com/docs/redis/features/restapi>. `POST /` with one JSON array in which everything is a string: some
-//! bridges print numbers as floats. `application/json` to the letter, `Bearer` with a capital B, no base64: each is the
-//! only form that some bridge takes.
+//! <https://upstash.com/docs/redis/features/restapi>. `POST /` with one JSON array in which
+//! everything is a string, since some bridges print numbers as floats. `application/json` exactly
+//! so, `Bearer` with a capital B, and no base64: for each of these, some bridge accepts no other
+//! form.
 
 use super::{Access, answer, json};
 use crate::command::Reply;
@@ -30,7 +31,7 @@ pub(super) fn body(words: &[&str]) -> String {
     json::array(words)
 }
 
-/// Where several commands are posted, to run one after the other on one connection.
+/// The address for several commands that run one after the other on one connection.
 pub(super) fn pipeline(url: &str) -> String {
     format!("{url}/pipeline")
 }
@@ -40,7 +41,7 @@ pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
     format!("[{first},{second}]")
 }
 
-/// Where `channel` is listened to, by a request without a body.
+/// The address that subscribes to `channel`, by a request without a body.
 pub(super) fn subscription(url: &str, channel: &str) -> String {
     let mut url = format!("{url}/subscribe/");
     percent::encode(channel, &mut url);
@@ -61,7 +62,8 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
     let [result, error] = answer::members(response, ANSWER)?;
     let said = error.map(answer::text);
     if status >= 500 {
-        // Only what is marked as Redis's own: whatever stands between here and Redis may say that it is busy.
+        // Only a text that is marked as Redis's own counts: anything on the way to Redis may say
+        // that it is busy.
         let passed_on = said
             .as_deref()
             .and_then(|text| text.strip_prefix(PASSED_ON));
@@ -80,7 +82,8 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
 /// What `@humanwhocodes/upstash-redis-server` puts before an error of Redis, with a status of 500.
 const PASSED_ON: &str = "Failed to execute Redis command: ";
 
-/// An error with a status that blames the request: what Redis said, or what a bridge says of a request that it did not take.
+/// An error whose status blames the request: Redis's error, or the bridge's own about a request
+/// that it refused.
 fn error_of(text: String) -> Result<Reply, Error> {
     if redact::contains(&text, "authorization header") {
         Err(Error::unauthorized(text))
@@ -91,7 +94,7 @@ fn error_of(text: String) -> Result<Reply, Error> {
     }
 }
 
-/// As [`decode`], for a list of two; what is no list is the answer to both.
+/// As [`decode`], for a list of two. If it is not a list, it is the answer to both.
 pub(super) fn decode_both(
     response: &Response,
     is_of_redis: fn(&str) -> bool,

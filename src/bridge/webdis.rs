@@ -1,7 +1,8 @@
-//! Webdis's dialect, as Debian's 0.1.9 and later ones speak it.
+//! Webdis's dialect, as Debian's 0.1.9 and later versions use it.
 //!
-//! <https://github.com/nicolasff/webdis>. `POST /` with the command in the body, its words percent-encoded and parted by slashes,
-//! and HTTP's basic authentication. Replies are keyed by the command, and an error is a reply.
+//! <https://github.com/nicolasff/webdis>. `POST /` with the command in the body, its words
+//! percent-encoded and separated by slashes, and HTTP's basic authentication. Replies are keyed by
+//! the command, and an error is a reply.
 
 use super::{Access, answer};
 use crate::command::Reply;
@@ -72,12 +73,12 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
             _ => Reply::Array(elements),
         }),
         Some(reply) => Ok(reply),
-        // What is not UTF-8 drops out of its replies; of ours nothing does.
+        // Its replies lose bytes that are not UTF-8. Ours have none.
         None => Err(Error::unexpected("no reply to the command")),
     }
 }
 
-/// It says nothing itself.
+/// Webdis gives no reason, so this text does.
 const FORBIDDEN: &str = "webdis forbids it (status 403): its acl has to enable EVAL for this user and password, and EVALSHA where \
     scripts are cached";
 

@@ -36,24 +36,24 @@ impl<T: Transport, R: Runtime> ReadWrite<T, R> {
         Self { client, name }
     }
 
-    /// The lock to read under. Many can hold it at once, and no writer then. Each reader has a lease
-    /// with a token, a ttl, a fence and a deadline of its own. Sends nothing.
+    /// The lock to read under. Many readers can hold it at once, while no writer does. Each reader
+    /// has a lease with a token, a ttl, a fence and a deadline of its own. Sends nothing.
     ///
-    /// A reader that comes while a writer waits, waits behind it, so that no stream of readers keeps
-    /// a writer out. With [`fair(false)`](Lock::fair) it goes ahead of the writer.
+    /// A reader that comes while a writer waits, waits behind it. So a stream of readers does not
+    /// keep a writer out. With [`fair(false)`](Lock::fair) the reader goes ahead of the writer.
     /// [`Lock::inspect`] lists the readers. [`Lock::force_release`] frees the name of all holders.
     /// A [`GroupCommit`](crate::GroupCommit) refuses this lock.
     ///
-    /// As with [`Client::lock`], the first call is
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the name is invalid, or this is a
-    /// [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the name is invalid, or this is
+    /// a [quorum](Client::quorum).
     pub fn read(&self) -> Lock<T, R> {
         self.lock(Kind::reader()).fair(true)
     }
 
-    /// The lock to write under. One can hold it, and nobody else then. To others it is the
-    /// [lock](Client::lock) of that name. [`Lease::downgrade`](crate::Lease::downgrade) makes a reader
-    /// of a writer. Sends nothing.
+    /// The lock to write under. One writer can hold it, and nobody else then. To others it is the
+    /// [lock](Client::lock) of that name. [`Lease::downgrade`](crate::Lease::downgrade) makes a
+    /// reader of a writer. Sends nothing.
     ///
     /// A release hands it to the next writer, or to all readers up to the next writer at once.
     ///

@@ -1,4 +1,4 @@
-//! What an operation waits for: answers, timers and streams, on their way.
+//! The answers, timers and streams that an operation waits for.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::transport::{Response, TransportError};
 pub(super) type Answer = Result<Response, TransportError>;
 pub(super) type Ended = Result<u16, TransportError>;
 
-/// What was heard and not told yet: the transport puts it in.
+/// Bytes that the transport received, and of which the operation was not told yet.
 pub(super) type Heard = Arc<Mutex<Vec<u8>>>;
 
 pub(super) struct Flights<A, S, L> {
@@ -22,7 +22,7 @@ pub(super) struct Flights<A, S, L> {
 
 struct Stream<L> {
     heard: Heard,
-    /// Once it has, as soon as what was heard before is told.
+    /// Set at the end of the stream. It is reported once the bytes before it are.
     has_ended: Option<Ended>,
     ended: Pin<Box<L>>,
 }
@@ -60,7 +60,8 @@ where
         self.streams.push((id, stream));
     }
 
-    /// The next thing that has happened. An answer goes before a timer that is over at the same time, and that before what is heard.
+    /// The next thing that has happened. If several have, an answer comes before a timer, and a
+    /// timer before a stream.
     pub(super) fn land(&mut self, cx: &mut Context<'_>) -> Option<Input> {
         let answered = land(&mut self.answers, |answer| answer.as_mut().poll(cx));
         if let Some((id, answer)) = answered {
@@ -106,7 +107,7 @@ impl<L: Future<Output = Ended>> Stream<L> {
     }
 }
 
-/// Takes out the first that is ready.
+/// Removes the first one that is ready.
 fn land<F, P>(
     flights: &mut Vec<(Id, F)>,
     mut poll: impl FnMut(&mut F) -> Poll<P>,
@@ -130,7 +131,7 @@ fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
     theirs
 }
 
-/// Nothing is left half-changed under this mutex.
+/// No change is left half done under this mutex.
 pub(super) fn locked(heard: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -48,7 +48,7 @@ impl BadResponse {
     }
 }
 
-/// Of no lock. For tests of what handles errors.
+/// An error about no lock, for tests of code that handles errors.
 impl From<BadResponse> for Error {
     fn from(kind: BadResponse) -> Self {
         Self::bad(kind)

@@ -1,4 +1,4 @@
-//! How errors are made, and what the client itself makes of them.
+//! How the client makes errors, and what it concludes from them.
 
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ impl Error {
         }
     }
 
-    /// The same error, of a call of this lock: it is known where the call is, and not where it fails.
+    /// The same error with this lock's name. The caller knows the name; the place where it fails
+    /// does not.
     pub(crate) fn of_lock(mut self, name: Option<&str>) -> Self {
         match &mut self {
             Self::WrongType { lock } | Self::NotReplicated { lock, .. } => {
@@ -59,7 +60,7 @@ impl Error {
         self
     }
 
-    /// Whether the same request may fare better soon: it got lost, or the bridge or Redis is away.
+    /// Whether the same request may succeed soon: it got lost, or the bridge or Redis is away.
     pub(crate) const fn is_passing(&self) -> bool {
         use BadResponse::{Truncated, UnexpectedReply};
         match self {
@@ -69,12 +70,13 @@ impl Error {
         }
     }
 
-    /// Whether whoever waits may wait for its end.
+    /// Whether a waiter may wait until it passes.
     pub(crate) const fn ends(&self) -> bool {
         self.is_passing() || matches!(self, Self::Quarantined { .. })
     }
 
-    /// Whether the request was turned away before any script saw it: that tells nothing of what the script has done.
+    /// Whether the request was refused before any script saw it. Then it says nothing of what the
+    /// script has done.
     pub(crate) const fn is_refusal(&self) -> bool {
         match self {
             Self::Unauthorized { .. } => true,
@@ -86,8 +88,8 @@ impl Error {
         }
     }
 
-    /// What to say of both where this one is of the last request, and `lost` of one before it: a refusal says nothing of those before
-    /// it, except when to come back.
+    /// The error to report if this one is of the last request, and `lost` of one before it. A
+    /// refusal says nothing of earlier requests, except when to come back.
     pub(crate) fn behind(self, lost: Self) -> Self {
         match self {
             refusal if !refusal.is_refusal() => refusal,

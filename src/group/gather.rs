@@ -1,29 +1,29 @@
-//! Which items of one name are decided in which turn, and by whose work. It decides; it neither
-//! sends, nor waits, nor knows the time.
+//! Which items of one name are decided in which turn, and which caller drives it. It decides; it
+//! neither sends, nor waits, nor knows the time.
 //!
-//! Callers bring items, and wait. While no turn is under way, whoever of them looks drives one: it
+//! Callers bring items, and wait. While no turn is under way, any caller that looks drives one. It
 //! takes the first items, up to a bound, and works for all of them. Each time that it asks for the
-//! lock it asks for those too that have come meanwhile, and takes them along when it has it. The end
-//! of a turn calls the first that waits to look, and more of them if it does not come: the request of
-//! who hung up may be at its end.
+//! lock, it also asks for the items that have come meanwhile, and takes them along when it has the
+//! lock. The end of a turn calls the first waiter to look, and more waiters if that one does not
+//! come: the request of a caller that hung up may be at its end.
 //!
-//! A driver may go away without a word, as a request that a host cut short does. So whatever a
-//! driver does is a sign of life, and whoever has seen none for long enough says so by
-//! [`Gather::has_gone`]. From then on that turn's number counts for nothing: its items are decided
+//! A driver may vanish without a word, as a request does that its host cuts short. So all that a
+//! driver does is a sign of life. A caller that has seen none for long enough reports that by
+//! [`Gather::has_gone`]. From then on that turn's number counts for nothing. Its items are decided
 //! in a later turn, or, if their commit was on its way, are unknown. No item is in two commits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The items of one name. `C` is whatever a caller is reached by, and `P` what proves that a turn
-/// has the lock.
+/// The items of one name. `C` is the handle by which a caller is reached, and `P` proves that a
+/// turn has the lock.
 pub(super) struct Gather<I, C, P> {
     waiting: VecDeque<Entry<I, C>>,
     turn: Option<Turn<I, C, P>>,
-    /// What proves a lease whose driver went away, for the next driver to give it back.
+    /// The proof of a lease whose driver vanished. The next driver gives that lease back.
     orphan: Option<P>,
-    /// Of tickets and of turns.
+    /// Numbers of tickets and turns.
     numbers: u64,
     signs: u64,
 }
@@ -33,24 +33,24 @@ struct Entry<I, C> {
     item: Arc<I>,
     bytes: usize,
     caller: C,
-    /// Its caller does not want to know any more: it is decided in the turn that it is in, or never.
+    /// Its caller no longer waits. If the item is in a turn, it is decided there, else never.
     has_left: bool,
 }
 
 struct Turn<I, C, P> {
     number: u64,
-    /// The ticket of who is told if it is not heard of any more: of its driver, or of the item that
-    /// it decides.
+    /// The ticket of the caller that is told if the turn vanishes: that of its driver, or of the
+    /// item that the driver decides.
     blamed: u64,
-    /// How long its driver is silent at most.
+    /// How long its driver may be silent.
     shows_within: Duration,
     entries: VecDeque<Entry<I, C>>,
-    /// Tickets of others for which it asked too, and which wait until it begins.
+    /// Tickets of other items for which it also asked. They wait until it begins.
     asked_for: Vec<u64>,
     commit: Option<P>,
 }
 
-/// What a turn takes at most, and how many may wait for one.
+/// How much a turn takes at most, and how many items may wait for one.
 #[derive(Clone, Copy)]
 pub(super) struct Bound {
     pub(super) items: usize,
@@ -62,24 +62,24 @@ pub(super) struct Bound {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Drive<P> {
     pub(super) number: u64,
-    /// A lease that is to be given back first.
+    /// A lease to give back first.
     pub(super) orphan: Option<P>,
 }
 
-/// What a turn leaves behind whose driver went away.
+/// What is left of a turn whose driver vanished.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left<C> {
     /// Their commit was on its way.
     pub(super) unknown: Vec<C>,
-    /// The driver, or whose item was being decided.
+    /// The driver, or the caller whose item was being decided.
     pub(super) blamed: Option<C>,
-    /// Who is to look whether it drives.
+    /// The caller to call: it may have to drive.
     pub(super) next: Option<C>,
 }
 
 impl<I, C: Clone, P: Clone> Gather<I, C, P> {
-    /// Its tickets and turns have higher numbers than `numbers`: somebody may yet have one from
-    /// before this name was idle.
+    /// Its tickets and turns have higher numbers than `numbers`, since a caller may still have one
+    /// from before this name was idle.
     pub(super) const fn behind(numbers: u64) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -90,17 +90,17 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         }
     }
 
-    /// The highest number that it gave.
+    /// The highest number given out.
     pub(super) const fn numbers(&self) -> u64 {
         self.numbers
     }
 
-    /// Whether nobody asks for this name.
+    /// Whether the name has neither items nor turns.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.turn.is_none()
     }
 
-    /// How often there was a sign of life.
+    /// How many signs of life there were.
     pub(super) const fn signs(&self) -> u64 {
         self.signs
     }
@@ -110,7 +110,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.waiting.len()
     }
 
-    /// An item, whose reads have so many bytes. Its ticket.
+    /// Adds an item whose reads have this many bytes, and returns its ticket.
     pub(super) fn arrive(&mut self, item: Arc<I>, bytes: usize, caller: C) -> u64 {
         if self.is_idle() {
             self.signs += 1;
@@ -126,25 +126,24 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         ticket
     }
 
-    /// How many wait before this ticket; `None` once its turn has begun.
+    /// How many items wait ahead of this ticket; `None` once its turn has begun.
     pub(super) fn ahead(&self, ticket: u64) -> Option<usize> {
         self.waiting.iter().position(|entry| entry.ticket == ticket)
     }
 
-    /// How long the driver of this turn is silent at most, if it is alive.
+    /// Sets how long the driver of this turn is silent at most while it is alive.
     pub(super) const fn show_within(&mut self, limit: Duration) {
         if let Some(turn) = &mut self.turn {
             turn.shows_within = limit;
         }
     }
 
-    /// As it was said by [`Gather::show_within`], if a turn is under way.
+    /// The limit that [`Gather::show_within`] set, if a turn is under way.
     pub(super) fn shows_within(&self) -> Option<Duration> {
         self.turn.as_ref().map(|turn| turn.shows_within)
     }
 
-    /// Whether a turn is under way whose driver has shown nothing since `signs`: then that turn is
-    /// over.
+    /// Ends the turn under way if its driver has shown no sign of life since `signs`.
     pub(super) fn has_gone(&mut self, signs: u64) -> Option<Left<C>> {
         let number = self.turn.as_ref()?.number;
         (self.signs == signs)
@@ -152,8 +151,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             .flatten()
     }
 
-    /// A turn for this ticket to drive, if it waits and none is under way. The first items are in it, also
-    /// if its own is not.
+    /// A turn for this ticket to drive, if it waits and no turn is under way. The first items are
+    /// in it, even if its own is not.
     pub(super) fn drive(&mut self, ticket: u64, bound: Bound) -> Option<Drive<P>> {
         self.ahead(ticket)?;
         if self.turn.is_some() {
@@ -175,8 +174,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(Drive { number, orphan })
     }
 
-    /// What this turn is to ask for, first come, first decided: its own items, and those that wait
-    /// by now and have room in it. These wait on until it [begins](Gather::begin).
+    /// The items for which this turn asks, in order of arrival: its own, and the waiting ones that
+    /// have room in it. The latter wait on until it [begins](Gather::begin).
     pub(super) fn ask(&mut self, number: u64, bound: Bound) -> Option<Vec<Arc<I>>> {
         let own = &self.of(number)?.entries;
         let bytes = own.iter().map(|entry| entry.bytes).sum();
@@ -189,8 +188,9 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(items)
     }
 
-    /// This turn has the lock: takes those that wait yet of the others that it asked for last. Which
-    /// it has of all that it asked for. `None` if somebody found the driver gone.
+    /// This turn has the lock. It takes those of the other items that it asked for last and that
+    /// still wait. Returns which it has of all that it asked for; `None` if a caller reported the
+    /// driver as gone.
     pub(super) fn begin(&mut self, number: u64) -> Option<Vec<bool>> {
         if !self.beat(number) {
             return None;
@@ -208,8 +208,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(has)
     }
 
-    /// How many of those that wait have room beside so many items, of so many bytes. One that is too
-    /// large for any turn has one to itself.
+    /// How many of the waiting items have room beside this many items, with this many bytes. An
+    /// item that is too large for any turn has one to itself.
     fn fitting(&self, items: usize, mut bytes: usize, bound: Bound) -> usize {
         let room = bound.items.saturating_sub(items);
         let fitting = self.waiting.iter().take(room).take_while(|entry| {
@@ -219,14 +219,15 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         fitting.count().max(usize::from(items == 0))
     }
 
-    /// The driver of this turn is alive. Whether it still drives it.
+    /// Notes that the driver of this turn is alive. Returns whether it still drives it.
     pub(super) fn beat(&mut self, number: u64) -> bool {
         let drives = self.of(number).is_some();
         self.signs += u64::from(drives);
         drives
     }
 
-    /// Takes the first `count` items out of the turn, since they are decided: who brought them.
+    /// Removes the first `count` items from the turn, since they are decided, and returns their
+    /// callers.
     pub(super) fn answered(&mut self, number: u64, count: usize) -> Option<Vec<C>> {
         let turn = self.of(number)?;
         let count = count.min(turn.entries.len());
@@ -238,7 +239,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         )
     }
 
-    /// Lets items of the turn wait again, before all others: those that are not kept, by their
+    /// Lets items of the turn wait again, ahead of all others, except those that are kept, by their
     /// places in it.
     pub(super) fn put_back(&mut self, number: u64, keeps: impl Fn(usize) -> bool) {
         let Some(turn) = self.of(number) else { return };
@@ -256,8 +257,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.waiting = back;
     }
 
-    /// Lets all items of the turn wait again but its driver's, which has waited for as long as it was
-    /// willing to.
+    /// Lets all items of the turn wait again except its driver's, whose wait is over.
     pub(super) fn put_back_others(&mut self, number: u64) {
         let Some(turn) = self.of(number) else { return };
         let is_driver = |entry: &Entry<I, C>| entry.ticket == turn.blamed;
@@ -265,7 +265,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.put_back(number, |place| keeps[place]);
     }
 
-    /// The item at this place in the turn is decided now. Should that panic, it is not the driver's
+    /// The item at this place of the turn is now decided. If that panics, it is not the driver's
     /// fault.
     pub(super) fn decide(&mut self, number: u64, place: usize) {
         if let Some(turn) = self.of(number)
@@ -275,16 +275,16 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         }
     }
 
-    /// The commit of what is left in the turn is to be sent now. Whether it may: not once somebody
-    /// found the driver gone.
+    /// The commit of the rest of the turn is about to be sent. Returns whether it may be: not if a
+    /// caller has reported the driver as gone.
     pub(super) fn commit(&mut self, number: u64, proof: P) -> bool {
         self.signs += 1;
         let turn = self.of(number);
         turn.map(|turn| turn.commit = Some(proof)).is_some()
     }
 
-    /// The turn is over: who is left in it, and who is to look whether it drives. `None` if
-    /// somebody found the driver gone.
+    /// Ends the turn. Returns the callers left in it, and the one to call for the next turn. `None`
+    /// if a caller has reported the driver as gone.
     pub(super) fn end(&mut self, number: u64) -> Option<(Vec<C>, Option<C>)> {
         self.of(number)?;
         let turn = self.turn.take()?;
@@ -293,7 +293,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some((callers.collect(), self.first()))
     }
 
-    /// The driver of this turn has gone away.
+    /// The driver of this turn has vanished.
     pub(super) fn abandon(&mut self, number: u64) -> Option<Left<C>> {
         self.of(number)?;
         let turn = self.turn.take()?;
@@ -306,7 +306,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             if turn.commit.is_some() {
                 left.unknown.insert(0, entry.caller);
             } else if entry.ticket == turn.blamed {
-                // Else what lets no turn come to an end would have one begun for ever.
+                // Otherwise an item that lets no turn end would have turns begun for ever.
                 left.blamed = Some(entry.caller);
             } else if !entry.has_left {
                 self.waiting.push_front(entry);
@@ -317,8 +317,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(left)
     }
 
-    /// Whoever has this ticket does not want to know any more: its item is not decided, unless its
-    /// turn has begun. Who is to look whether it drives.
+    /// The caller with this ticket no longer waits. Its item is not decided, unless its turn has
+    /// begun. Returns the caller to call for the next turn.
     pub(super) fn leave(&mut self, ticket: u64) -> Option<C> {
         let in_turn = self.turn.iter_mut().flat_map(|turn| &mut turn.entries);
         for entry in in_turn.filter(|entry| entry.ticket == ticket) {
@@ -329,8 +329,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.first().filter(|_| at == 0 && self.turn.is_none())
     }
 
-    /// The callers that wait for a turn to begin, from one place in the line to another; `None` if one has, or nobody
-    /// waits there.
+    /// The callers that wait for a turn, from one place of the queue to another; `None` if a turn
+    /// has begun, or nobody waits there.
     pub(super) fn idle(&self, from: usize, to: usize) -> Option<Vec<C>> {
         let waits = self.turn.is_none() && from < self.waiting.len();
         let to = to.min(self.waiting.len());

@@ -1,8 +1,8 @@
-//! Whether most items of a name take a turn, as it was last.
+//! Remembers whether most items of a name needed a turn recently.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A bit for each name; some share one. A wrong guess costs a round trip or a request, and nothing else.
+/// A bit for each name; some names share one. A wrong guess costs only a round trip or a request.
 pub(super) struct Habits(AtomicU64);
 
 impl Habits {

@@ -1,4 +1,4 @@
-//! All names that are asked for, and the callers that wait for each.
+//! The items of all names, and the callers that wait for each name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::transport::Transport;
 
 type Callers<I, A> = Gather<I, Arc<Slot<A>>, Token>;
 
-/// What waits, by name. Nothing is kept of a name that nobody asks for.
+/// The waiting items, by name. Nothing is kept of a name without items.
 pub(super) struct Lines<I, A>(Mutex<State<I, A>>);
 
 struct State<I, A> {
@@ -26,7 +26,8 @@ struct State<I, A> {
 
 struct Line<I, A> {
     callers: Callers<I, A>,
-    /// What each driver asks for: where the last went away before it wrote, the next goes on with it.
+    /// The acquisition of the driver. If a driver vanishes before it wrote, the next one goes on
+    /// with it.
     acquisition: Acquisition,
 }
 
@@ -47,14 +48,14 @@ impl<I, A> Lines<I, A> {
         }))
     }
 
-    /// How many names are asked for.
+    /// How many names have items.
     pub(super) fn names(&self) -> usize {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.by_name.len()
     }
 
-    /// What comes of `item` in the name of `lock`. Whoever is to drive begins that by `begin`, with
-    /// what is left of its own wait.
+    /// The outcome of `item` under the name of `lock`. A caller that is to drive begins the turn by
+    /// `begin`, with the rest of its own wait.
     pub(super) async fn submit<T: Transport, R: Runtime>(
         self: &Arc<Self>,
         lock: &Lock<T, R>,
@@ -71,7 +72,7 @@ impl<I, A> Lines<I, A> {
             return Err(held(lock, waiting));
         }
         let ticket = Ticket::new(self, lock.key(), item, bytes);
-        // For how long there was no sign of life.
+        // How long there was no sign of life.
         let (mut signs, mut quiet) = (0, Duration::ZERO);
         let mut has_waited = false;
         loop {
@@ -83,7 +84,7 @@ impl<I, A> Lines<I, A> {
             if (!has_waited || !left.is_zero())
                 && let Some((driver, orphan)) = ticket.drive(bound, pace.look)
             {
-                // Whatever became of its commit, nobody needs that lease any more, and dropping it
+                // Whatever the outcome of its commit, nobody needs that lease any more. Dropping it
                 // gives the lock back.
                 drop(orphan.map(|token| lock.resume(token)));
                 runtime.spawn(begin(driver, lock.clone().wait(left)));
@@ -96,7 +97,7 @@ impl<I, A> Lines<I, A> {
             if now != signs {
                 (signs, quiet) = (now, Duration::ZERO);
             }
-            // One that is in a turn may have to wait again.
+            // A caller in a turn may have to wait again.
             let nap = match left {
                 Duration::ZERO => pace.look,
                 left => pace.look.min(left),
@@ -113,7 +114,8 @@ impl<I, A> Lines<I, A> {
         self.with(name, |line| line.signs()).unwrap_or_default()
     }
 
-    /// Goes on without a driver that has shown nothing since `signs`, if it would have by now.
+    /// Goes on without a driver that has shown no sign of life since `signs`, if it should have by
+    /// now.
     fn pass_over(&self, name: &str, signs: u64, quiet: Duration) {
         let left = self.with(name, |line| {
             let is_late = line.shows_within().is_some_and(|limit| limit <= quiet);
@@ -130,7 +132,7 @@ impl<I, A> Lines<I, A> {
         line.map_or_else(Acquisition::new, |line| line.acquisition.clone())
     }
 
-    /// `None` if nobody asks for this name.
+    /// `None` if the name has no items.
     fn with<O>(&self, name: &str, act: impl FnOnce(&mut Callers<I, A>) -> O) -> Option<O> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = state.by_name.get_mut(name)?;
@@ -154,9 +156,9 @@ impl<I, A> Lines<I, A> {
     }
 }
 
-/// How often a driver shows that it is alive, and how often the others look. A driver that is gone
-/// costs them no more than the time-out of its requests: they look twice within it. One whose requests
-/// may take longer than theirs has longer to show itself.
+/// How often a driver shows that it is alive, and how often the others look. They look twice within
+/// the time-out of its requests, so a vanished driver costs them no more than that. A driver whose
+/// requests may take longer than theirs has longer to show itself.
 pub(super) struct Pace {
     pub(super) beat: Duration,
     pub(super) look: Duration,
@@ -173,7 +175,7 @@ impl Pace {
     }
 }
 
-/// It has waited for as long as it was willing to, behind others of its own process, or there are too many.
+/// It has waited for its whole wait behind others of its own process, or too many wait.
 pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
     Error::Held {
         lock: lock.key().to_owned(),
@@ -185,7 +187,7 @@ pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) ->
     }
 }
 
-/// Tells those that were in a turn whose driver has gone.
+/// Tells the callers of a turn whose driver vanished.
 fn leave_behind<A>(left: Left<Arc<Slot<A>>>) {
     for slot in &left.unknown {
         slot.put(Err(gone(true)));
@@ -203,7 +205,7 @@ fn gone(may_have_run: bool) -> Error {
     Error::unavailable(what.into(), may_have_run)
 }
 
-/// A caller that waits. Dropping it takes its item out, if its turn has not begun.
+/// A caller that waits. Dropping it removes its item, if its turn has not begun.
 struct Ticket<'a, I, A> {
     lines: &'a Arc<Lines<I, A>>,
     name: &'a str,
@@ -226,7 +228,7 @@ impl<'a, I, A> Ticket<'a, I, A> {
         (self.lines.with(self.name, |line| line.ahead(self.number))).flatten()
     }
 
-    /// A turn to drive, and the lease that is to be given back before.
+    /// A turn to drive, and the lease to give back first.
     fn drive(&self, bound: Bound, shows_within: Duration) -> Option<(Driver<I, A>, Option<Token>)> {
         let Drive { number, orphan } = (self.lines)
             .with(self.name, |line| {
@@ -253,7 +255,7 @@ impl<I, A> Drop for Ticket<'_, I, A> {
     }
 }
 
-/// A turn under way. Dropping it before its end leaves its items to the next, or unknown.
+/// A turn under way. Dropping it early leaves its items to the next turn, or unknown.
 pub(super) struct Driver<I, A> {
     lines: Arc<Lines<I, A>>,
     name: String,
@@ -298,14 +300,14 @@ impl<I, A> Driver<I, A> {
         self.with(|line, number| line.put_back(number, keeps));
     }
 
-    /// Tells the first of those in the turn.
+    /// Gives the first callers of the turn their answers.
     pub(super) fn answer(&self, outcomes: Vec<Result<A, Error>>) {
         let count = outcomes.len();
         let slots = self.with(|line, number| line.answered(number, count));
         tell(slots.flatten(), outcomes);
     }
 
-    /// Ends the turn, since nothing comes of it.
+    /// Ends the turn with an error.
     pub(super) fn fail(&self, error: &Error) {
         let Some((slots, next)) = self.with(|line, number| line.end(number)).flatten() else {
             return;
@@ -318,13 +320,14 @@ impl<I, A> Driver<I, A> {
         }
     }
 
-    /// Ends the turn, and tells those that are left in it. How many wait for the next.
+    /// Ends the turn, and tells the callers left in it. Returns how many items wait for the next
+    /// one.
     pub(super) fn end(&self, outcomes: Vec<Result<A, Error>>) -> usize {
         let ended = self.with(|line, number| (line.end(number), line.waiting()));
         let Some((Some((slots, next)), waiting)) = ended else {
             return 0;
         };
-        // The next turn first: it has a way before it.
+        // The next turn comes first, since it has a round trip ahead.
         if let Some(next) = next {
             next.call();
         }
@@ -332,10 +335,10 @@ impl<I, A> Driver<I, A> {
         waiting
     }
 
-    /// Sees to it that somebody drives the next turn: who hung up does not hear that it is called, so twice as many
-    /// are each time that nobody came.
+    /// Makes sure that a caller drives the next turn. One that hung up does not notice that it is
+    /// called. So each time that nobody comes, twice as many are called.
     pub(super) async fn hand_on<R: Runtime>(&self, runtime: &R) {
-        /// A host that is alive looks at once.
+        /// A caller on a host that is alive looks at once.
         const COMES_WITHIN: Duration = Duration::from_millis(10);
         let (mut from, mut to) = (1, 3);
         while (self.with(|line, _| line.idle(0, 1)).flatten()).is_some() {

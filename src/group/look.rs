@@ -1,7 +1,9 @@
-//! Looks without the lock: items of one moment share a request, and what needs no turn is answered by it.
+//! Looks without the lock. Items that arrive at about the same time share a request, and those that
+//! need no turn are answered by it.
 //!
-//! Looks need no order, so several may be under way at once. One leaves at once if none left lately, and else
-//! takes along what comes until it may: that is a quarter of what the last one took behind that one.
+//! Looks need no order, so several may be under way at once. A look leaves at once if none left
+//! recently. Otherwise it waits for a quarter of the time that the last one took, and takes along
+//! the items that come meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,23 +22,23 @@ use crate::runtime::{Instant, Runtime, Task};
 use crate::select::{Either, select};
 use crate::transport::Transport;
 
-/// What an item comes to by what its reads found without the lock, if that is for good.
+/// The final answer of an item by what its reads found without the lock, if there is one.
 pub(super) type Peek<S> = fn(&S, &<S as Section>::Item, &[Reply]) -> Option<<S as Section>::Answer>;
 
-/// Before the first look of a name was answered.
+/// The pause before the first look of a name was answered.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// Of one name. Only a bridge that became slow lets that many come together.
+/// For one name. Only behind a bridge that became slow are there as many at once.
 const MOST_UNDER_WAY: usize = 8;
 
-/// What is to be looked at, by name. Nothing is kept of a name that nobody asks for.
+/// The items to look at, by name. Nothing is kept of a name without items.
 pub(super) struct Looks<I, A>(Mutex<BTreeMap<String, Gathering<I, A>>>);
 
 struct Gathering<I, A> {
     waiting: Vec<Waiting<I, A>>,
-    /// For each until when it counts: whoever sent it may be gone without a word.
+    /// Until when each of them counts: the caller that sent it may have vanished.
     under_way: Vec<Instant>,
-    /// When the next may leave.
+    /// When the next look may leave.
     next_at: Instant,
     pause: Duration,
 }
@@ -47,21 +49,21 @@ struct Waiting<I, A> {
     slot: Arc<Slot<Option<A>>>,
 }
 
-/// What a caller is to do.
+/// What a caller must do.
 enum Step<I, A> {
     Send(Look<I, A>),
-    /// It sends when this is over.
+    /// Sends when this is over.
     Pause(Duration),
-    /// Others do something for it.
+    /// Waits, since another caller works for it.
     Wait,
 }
 
-/// Items that are looked at together. Dropping it has each go its way without a look.
+/// Items that are looked at together. If it is dropped, each goes on without a look.
 pub(super) struct Look<I, A> {
     looks: Arc<Looks<I, A>>,
     name: String,
     items: Vec<Waiting<I, A>>,
-    /// What it is in [`Gathering::under_way`].
+    /// Its entry in [`Gathering::under_way`].
     until: Instant,
     took: Option<Duration>,
 }
@@ -71,13 +73,13 @@ impl<I, A> Looks<I, A> {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    /// For how many names items are looked at.
+    /// How many names have items.
     pub(super) fn names(&self) -> usize {
         self.state().len()
     }
 
-    /// What a look says of `item`. `None` if it says nothing, or fails, or does not come to its end. Whoever is to send one does
-    /// so by `begin`.
+    /// What a look says of `item`. `None` if it says nothing, fails, or does not end. A caller that
+    /// is to send one does so by `begin`.
     pub(super) async fn submit<T: Transport, R: Runtime>(
         self: &Arc<Self>,
         lock: &Lock<T, R>,
@@ -100,7 +102,8 @@ impl<I, A> Looks<I, A> {
                     longest
                 }
                 Step::Pause(pause) => pause,
-                // Whoever was to send is gone, or has sent and is: nothing is lost but the look.
+                // The caller that was to send has vanished, before or after it sent. Only the look
+                // is lost.
                 Step::Wait if is_late => return Ok(None),
                 Step::Wait => longest,
             };
@@ -114,7 +117,7 @@ impl<I, A> Looks<I, A> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the first that waits find out what it is to do.
+    /// Lets the first waiting caller find out what it must do.
     fn call_first(&self, name: &str) {
         let first = self.with(name, |gathering| {
             gathering.waiting.first().map(|first| first.slot.clone())
@@ -124,7 +127,7 @@ impl<I, A> Looks<I, A> {
         }
     }
 
-    /// Does `act` to what is gathered for `name`, and forgets it if nothing is.
+    /// Applies `act` to the items of `name`, and forgets the name if none are left.
     fn with<O>(&self, name: &str, act: impl FnOnce(&mut Gathering<I, A>) -> O) -> Option<O> {
         let mut state = self.state();
         let gathering = state.get_mut(name)?;
@@ -146,19 +149,19 @@ impl<I, A> Gathering<I, A> {
         }
     }
 
-    /// For how long none may leave: not at all if that is zero, and until one ends without a time.
+    /// How long no look may leave. Zero: one may leave now. `None`: not before one ends.
     fn pause(&self, now: Instant, bound: Bound) -> Option<Duration> {
         if self.under_way.len() >= MOST_UNDER_WAY {
             return None;
         }
         let is_full = self.waiting.len() >= bound.items;
         let pause = self.next_at.since(now);
-        // What is longer was said by another client, whose clock began earlier.
+        // A longer pause comes from another client, whose clock began earlier.
         let is_over = is_full || pause > self.pause;
         Some(if is_over { Duration::ZERO } else { pause })
     }
 
-    /// The first of those that wait, as many as a request has room for, and at least one.
+    /// The first waiting items, as many as a request has room for, and at least one.
     fn take(&mut self, bound: Bound) -> Vec<Waiting<I, A>> {
         let mut bytes = 0_usize;
         let fitting = self.waiting.iter().take(bound.items).take_while(|waiting| {
@@ -170,7 +173,7 @@ impl<I, A> Gathering<I, A> {
     }
 }
 
-/// A caller that waits for a look. Dropping it takes its item out.
+/// A caller that waits for a look. Dropping it removes its item.
 struct Place<'a, I, A, T: Transport, R: Runtime> {
     looks: &'a Arc<Looks<I, A>>,
     lock: &'a Lock<T, R>,
@@ -202,7 +205,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         Ok(Self { looks, lock, slot })
     }
 
-    /// The first sends for all; so does any other for which nothing was done for too long.
+    /// The first caller sends for all. So does any other that has waited too long.
     fn step(&self, is_late: bool, bound: Bound) -> Step<I, A> {
         let now = self.lock.runtime().now();
         let until = now + Pace::of(self.lock).look;
@@ -265,7 +268,7 @@ impl<I, A> Drop for Look<I, A> {
                 gathering.pause = (took / 4).min(LONGEST_PAUSE);
             }
         });
-        // There may have been too many under way.
+        // Too many looks may have been under way.
         self.looks.call_first(&self.name);
         for waiting in &self.items {
             // The first answer counts.
@@ -274,7 +277,7 @@ impl<I, A> Drop for Look<I, A> {
     }
 }
 
-/// Reads what all items of `look` read, in one request, and tells each what comes of it.
+/// Reads for all items of `look` in one request, and tells each its result.
 pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     section: &S,
     peek: Peek<S>,
@@ -288,7 +291,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     look.took = Some(lock.runtime().now().since(asked_at));
     let mut answered = 0;
     for (place, waiting) in look.items.iter().enumerate() {
-        // Whatever went wrong, the turn finds out whether it still does.
+        // Whatever went wrong, the turn will show whether it still does.
         let replies = (found.as_ref().ok()).and_then(|found| reads.replies(place, found).ok());
         let seen = replies.and_then(|replies| peek(section, &waiting.item.item, &replies));
         answered += usize::from(seen.is_some());

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 
-/// An item with what must be known to decide it.
+/// An item, with what decides who answers it.
 pub(super) struct Asked<I> {
     pub(super) item: I,
     pub(super) reads: Vec<Command>,
     fate: AtomicU8,
 }
 
-/// What becomes of an item.
+/// Who answers an item.
 const OPEN: u8 = 0;
 const DECIDED: u8 = 1;
 const SETTLED: u8 = 2;
@@ -26,24 +26,25 @@ impl<I> Asked<I> {
         }
     }
 
-    /// Its turn has the lock, and is to decide it. Whether it may: not once a look has settled it.
+    /// Its turn has the lock, and is to decide it. Returns whether it may: not once a look has
+    /// settled it.
     pub(super) fn begin(&self) -> bool {
         self.become_of(DECIDED)
     }
 
-    /// A look is to answer it. Whether it may: not once a turn has begun to decide it.
+    /// A look is to answer it. Returns whether it may: not once a turn has begun to decide it.
     pub(super) fn settle(&self) -> bool {
         self.become_of(SETTLED)
     }
 
-    /// The first of both counts.
+    /// The first of the two counts.
     fn become_of(&self, fate: u8) -> bool {
         let first = (self.fate).compare_exchange(OPEN, fate, Ordering::Relaxed, Ordering::Relaxed);
         first.is_ok() || first == Err(fate)
     }
 }
 
-/// The reads of several items. What all of them read at the same place is there once.
+/// The reads of several items. A read that all of them have at the same place is sent once.
 #[derive(Default)]
 pub(super) struct Reads {
     pub(super) commands: Vec<Command>,
@@ -65,7 +66,7 @@ impl Reads {
         all
     }
 
-    /// Where `read` is, which an item has as its read `at`.
+    /// The place of `read`, which is an item's read number `at`.
     fn place(&mut self, at: usize, read: &Command) -> usize {
         let first = self.places.first().and_then(|first| first.get(at));
         match first {
@@ -77,12 +78,12 @@ impl Reads {
         }
     }
 
-    /// Of how many items they are.
+    /// How many items these are the reads of.
     pub(super) const fn items(&self) -> usize {
         self.places.len()
     }
 
-    /// Without the items that `has` says no of.
+    /// Removes the items for which `has` is false.
     pub(super) fn retain(&mut self, has: &[bool]) {
         let mut has = has.iter();
         self.places.retain(|_| has.next() == Some(&true));
@@ -101,10 +102,10 @@ impl Reads {
     }
 }
 
-/// How much `commands` add to a request, at most unless they are full of what JSON escapes: keys
-/// are there twice.
+/// How many bytes `commands` add to a request, at most, unless JSON must escape many of their
+/// bytes. Keys occur twice.
 pub(super) fn bytes(commands: &[Command]) -> usize {
-    /// Quotes and a comma; and the number of a command's words.
+    /// Quotes and a comma; and the number of words of a command.
     const AROUND: usize = 3;
     let word = |word: &str| word.len() + AROUND;
     let command = |command: &Command| {

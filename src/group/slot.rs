@@ -1,4 +1,4 @@
-//! Where a caller that waits is reached by whoever works for it.
+//! Where a waiting caller gets its answer from the caller that works for it.
 
 use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ struct State<A> {
 
 struct Wakers {
     own: Waker,
-    /// For another caller's task to call.
+    /// For the task of another caller to wake.
     shared: Waker,
 }
 
@@ -31,13 +31,13 @@ impl<A> Slot<A> {
         }))
     }
 
-    /// Its first answer counts.
+    /// Only the first answer counts.
     pub(super) fn put(&self, outcome: Result<A, Error>) {
         self.state().outcome.get_or_insert(outcome);
         self.call();
     }
 
-    /// Has the caller look.
+    /// Calls the caller to look.
     pub(super) fn call(&self) {
         let waker = {
             let mut state = self.state();
@@ -54,7 +54,8 @@ impl<A> Slot<A> {
         self.state().outcome.take()
     }
 
-    /// Completes once there is something to look at. Dropped before, it is not to be woken: who hung up is still in its turn.
+    /// Completes once there is something to look at. If this is dropped before, it is not woken: a
+    /// caller that hung up is still in its turn.
     pub(super) async fn called<R: Runtime>(&self, runtime: &R) {
         let _awake = Awake(self);
         poll_fn(|cx| {
@@ -82,7 +83,7 @@ impl<A> Slot<A> {
     }
 }
 
-/// Nobody waits once it is dropped.
+/// Once it is dropped, nobody waits.
 struct Awake<'a, A>(&'a Slot<A>);
 
 impl<A> Drop for Awake<'_, A> {

@@ -27,7 +27,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     bound: Bound,
     habits: &Habits,
 ) {
-    // It shows that it drives, for as long as nobody finds it gone.
+    // Shows that it drives, until a caller reports it as gone.
     let beat = Pace::of(lock).beat;
     let beats = async {
         while turn.beat() {
@@ -59,8 +59,8 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         Ok(granted) => granted,
         Err(error) => return fail(turn, &mut reads, &error),
     };
-    // Whoever was passed over while it waited must not even decide. Dropping the lease gives it
-    // back.
+    // A driver that was passed over while it waited must not even decide. Dropping the lease gives
+    // it back.
     let Some(has) = turn.begin() else { return };
     let mut of_turn = has.iter();
     items.retain(|_| of_turn.next() == Some(&true));
@@ -71,14 +71,14 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     turn.put_back(|place| place < count);
     let mut answers = decided.answers;
     let behind = answers.split_off(decided.first_write.min(count));
-    // What rests on no write is true whatever becomes of the commit.
+    // An answer that depends on no write is true whatever the outcome of the commit.
     turn.answer(answers);
     let waiting = if decided.writes.is_empty() {
-        // Should it not come to its end, the next driver gives it back.
+        // If the commit does not end, the next driver gives the lease back.
         if !turn.commit(lease.token()) {
             return;
         }
-        // Only the next turn waits for it, and whether it failed shows there.
+        // Only the next turn waits for this. If it failed, that turn will notice.
         let _ = lease.release().await;
         turn.end(Vec::new())
     } else {
@@ -96,18 +96,18 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     observe(lock, count, waiting, begun_at);
 }
 
-/// What the items come to, up to the one with which the writes have become too many for a request.
+/// The decisions, up to the item with which the writes became too many for a request.
 struct Decided<A> {
     answers: Vec<Result<A, Error>>,
     writes: Vec<Command>,
-    /// Whose each write is; those behind are the turn's.
+    /// Which item each write belongs to. The writes behind these belong to the turn.
     owners: Vec<usize>,
-    /// The first item whose answer rests on a write.
+    /// The first item whose answer depends on a write.
     first_write: usize,
 }
 
 impl<A> Decided<A> {
-    /// How many items write.
+    /// How many items have writes.
     fn writers(&self) -> usize {
         self.owners.chunk_by(|left, right| left == right).count()
     }
@@ -131,14 +131,14 @@ fn decide<S: Section, T: Transport, R: Runtime>(
     };
     let mut written = 0;
     for (place, asked) in items.iter().enumerate() {
-        // One that is too large for any turn has one to itself.
+        // An item that is too large for any turn has one to itself.
         if place > 0 && written >= max_bytes {
             break;
         }
         turn.decide(place);
         let found = match asked.begin() {
             true => reads.replies(place, replies),
-            // Nobody hears of it.
+            // Nobody receives this error.
             false => Err(Error::Released {
                 lock: String::new(),
             }),
@@ -147,7 +147,7 @@ fn decide<S: Section, T: Transport, R: Runtime>(
             match section.decide(&asked.item, &replies, &mut shared, lease.fence()) {
                 Decision::Leave(answer) => Ok(answer),
                 Decision::Write(writes, answer) => {
-                    // One's bad writes must not fail the others.
+                    // Invalid writes of one item must not fail the others.
                     lease.check_writes(&writes)?;
                     written += bytes(&writes);
                     if !writes.is_empty() {
@@ -169,9 +169,12 @@ fn decide<S: Section, T: Transport, R: Runtime>(
     decided
 }
 
-/// Nothing could be read: each item that the turn began with is told why. Where its driver has waited
-/// for long enough, only that one is, since the others' wait is their own. Where one read failed, only
-/// those that have it are, also if they came since; the others are decided next.
+/// Nothing could be read.
+///
+/// - Each item that the turn began with gets the reason.
+/// - If the driver's wait is over, only the driver gets it: the others have waits of their own.
+/// - If one read failed, only the items with that read get it, also those that came later. The
+///   others are decided next.
 fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &mut Reads, error: &Error) {
     if let Error::Held { .. } = error {
         turn.put_back_others();
@@ -191,7 +194,8 @@ fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &mut Reads, error: &Error) {
     turn.end(told);
 }
 
-/// What is unknown before a turn has the lock is who has it. Of its items nothing was done.
+/// Before a turn has the lock, an unknown outcome is about the lock only. Nothing was done for its
+/// items.
 fn undecided(error: &Error) -> Error {
     if !error.is_outcome_unknown() {
         return error.clone();
@@ -200,7 +204,8 @@ fn undecided(error: &Error) -> Error {
     Error::unavailable(message, false).of_lock(error.lock())
 }
 
-/// `error` of a command of a turn, as the item sees it whose command with this index it was.
+/// The `error` of a command of a turn, as the item sees it to which the command with this index
+/// belongs.
 fn of_command(error: &Error, of_item: usize) -> Error {
     let mut error = error.clone();
     if let Error::CommandFailed { index, .. } = &mut error {
@@ -209,7 +214,7 @@ fn of_command(error: &Error, of_item: usize) -> Error {
     error
 }
 
-/// What those come to whose answers rest on the commit, of which `first` is the first.
+/// The outcomes of the items whose answers depend on the commit; `first` is the first of them.
 fn committed<A>(
     answers: Vec<Result<A, Error>>,
     owners: &[usize],
@@ -225,7 +230,7 @@ fn committed<A>(
     let Some(&failed) = owners.get(*index) else {
         return answers.iter().map(|_| Err(error.clone())).collect();
     };
-    // All commands were executed, but only of the first that failed is it said.
+    // All commands were executed, but the error names only the first that failed.
     let before = owners.iter().take_while(|owner| **owner < failed).count();
     let numbered = answers.into_iter().enumerate();
     numbered

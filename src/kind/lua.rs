@@ -1,12 +1,13 @@
-//! The scripts as they are sent: the Lua files without comments and needless blanks, in one line, the same bytes in every build, so that a
-//! bridge can allow them by their digest.
+//! The scripts in the form that is sent: the Lua files without comments and needless blanks, in one
+//! line. They have the same bytes in every build, so that a bridge can allow them by their digest.
 
 use std::sync::OnceLock;
 
 /// Makes Upstash lock the script's keys instead of the whole database.
 const KEY_LOCKING: &str = "#!lua flags=allow-key-locking\n";
 
-/// A script that Redis runs: parts, of which scripts share many, put together once somebody needs it.
+/// A script that Redis runs. It consists of parts, many of which scripts share. They are put
+/// together when the script is first needed.
 pub(crate) struct Script {
     parts: &'static [&'static str],
     /// For real Redis.
@@ -42,7 +43,7 @@ impl Script {
             .get_or_init(|| [&[first], self.parts].concat().concat())
     }
 
-    /// What `EVALSHA` knows it by.
+    /// The digest that `EVALSHA` uses.
     pub(crate) fn digest(&self, key_locking: bool) -> &str {
         self.variant(key_locking).digest.get_or_init(|| {
             sha1_smol::Sha1::from(self.text(key_locking))
@@ -69,7 +70,7 @@ impl Text {
     }
 }
 
-/// The text of a Lua file, as it is sent.
+/// The text of a Lua file, in the form that is sent.
 macro_rules! part {
     ($file:literal) => {{
         const SOURCE: &str = include_str!($file);
@@ -81,7 +82,8 @@ macro_rules! part {
 
 pub(super) use part;
 
-/// The scripts of one kind of lock. Each is the shared parts that it needs, and what it does itself.
+/// The scripts of one kind of lock. Each consists of the shared parts that it needs, and its own
+/// text.
 pub(crate) struct Scripts {
     pub(crate) acquire: Script,
     pub(crate) renew: Script,
@@ -91,7 +93,8 @@ pub(crate) struct Scripts {
     pub(crate) force_release: Script,
 }
 
-/// What comes next in a source, from some place on: a line's text as `(start, end)`, and where the next line starts.
+/// The next line of a source after some place: its text as `(start, end)`, and where the line after
+/// it starts.
 const fn line(source: &[u8], from: usize) -> (usize, usize, usize) {
     let mut start = from;
     while start < source.len() && source[start] == b' ' {
@@ -104,12 +107,14 @@ const fn line(source: &[u8], from: usize) -> (usize, usize, usize) {
     (start, end, end + 1)
 }
 
-/// Whether a line is empty or a comment. The scripts have no comment behind code and no `--` at a line's start in a string.
+/// Whether a line is empty or a comment. The scripts have no comment behind code, and no `--` at
+/// the start of a line in a string.
 const fn is_dropped(source: &[u8], start: usize, end: usize) -> bool {
     start == end || (start + 1 < end && source[start] == b'-' && source[start + 1] == b'-')
 }
 
-/// Whether Lua tells a byte from its neighbours without blanks. Not `-`, of which two are a comment, nor the dots behind a number.
+/// Whether Lua separates this byte from its neighbours without blanks. `-` is not one, since two
+/// are a comment, nor is `.`, which may follow a number.
 const fn is_apart(byte: u8) -> bool {
     matches!(
         byte,
@@ -130,7 +135,8 @@ const fn is_apart(byte: u8) -> bool {
     )
 }
 
-/// Writes `source` to `out` as it is sent, as far as there is room, and says how long it is: in one line, without what Lua does not need.
+/// Writes `source` to `out` in the form that is sent, as far as there is room, and returns its
+/// length: one line, without what Lua does not need.
 const fn write(source: &str, out: &mut [u8]) -> usize {
     let source = source.as_bytes();
     let (mut at, mut len, mut last) = (0, 0, b'(');
@@ -143,7 +149,7 @@ const fn write(source: &str, out: &mut [u8]) -> usize {
         }
         let mut from = start;
         while from <= end {
-            // A line ends as a word does.
+            // A line ends like a word.
             let byte = if from < end { source[from] } else { b' ' };
             from += 1;
             let ahead = if from < end { source[from] } else { b' ' };

@@ -1,4 +1,4 @@
-//! The token of one holder, as other libraries lock the same key too.
+//! One token holds it. It is stored as other libraries lock the same key.
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
@@ -13,7 +13,7 @@ const HAND_OVER: &str = part!("mutex/hand_over.lua");
 pub(super) const ACQUIRE: &str = part!("mutex/acquire.lua");
 const SIGNAL: &str = part!("mutex/signal.lua");
 
-// What is the same with a signal list, and some of it where several servers have the lock, or a result is kept beside it.
+// The same with a signal list; some of it also for a quorum, and with a stored result.
 const ACQUIRING: &[&str] = &[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, ACQUIRE];
 pub(super) const INSPECTING: &[&str] = &[KEYS, RESP, STORAGE, ALONE, INSPECT];
 #[rustfmt::skip]

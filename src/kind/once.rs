@@ -1,6 +1,8 @@
-//! A mutex for work that is executed once: what it came to is kept beside it, and is the answer to whoever asks for the lock.
+//! A mutex for work that is executed once. Its result is kept beside it, and answers everybody who
+//! asks for the lock.
 //!
-//! The holder stores it by a command of its commit. Nobody queues: who waits wants what is kept, which all can have at once, so all are told.
+//! The holder stores the result by a command of its commit. Waiters do not queue: they want the
+//! result, which all can have at once, so all are told.
 
 use super::lua::{Script, Scripts, part};
 use super::mutex::{ACQUIRE, INSPECTING, RENEWING, STORAGE};
@@ -36,7 +38,7 @@ pub(super) static ROW: Row = Row {
     },
 };
 
-/// Where the result is kept, and the channel on which those who wait for it are told.
+/// The key of the result, and the channel on which its waiters are told.
 pub(super) fn kept(name: &Name) -> String {
     name.companion("result")
 }

@@ -1,4 +1,5 @@
-//! A mutex at each of several servers, of which a majority decides. Nobody queues, and what is given back is barred at once.
+//! A mutex at each of several servers, of which a majority decides. Waiters do not queue. A token
+//! that was given back is barred at once.
 
 use super::lua::{Script, Scripts, part};
 use super::mutex::{FORCING, RENEWING, STORAGE};

@@ -1,4 +1,5 @@
-//! One writer, stored as the holder of a mutex is, or readers that share the name: each with a token, a fence and an end of its own.
+//! One writer, stored as the holder of a mutex, or readers that share the name: each with a token,
+//! a fence and an end of its own.
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
@@ -34,7 +35,8 @@ pub(super) static READER: Row = row(
     Some("a reader has no turns that callers could share: others read at the same time"),
 );
 
-/// All is the same for both but what a writer can become, and why callers may not share its turns.
+/// The rows of readers and writers differ only in the downgrade, and in why callers may not share
+/// turns.
 #[rustfmt::skip]
 const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
     Row {

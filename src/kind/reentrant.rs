@@ -1,4 +1,4 @@
-//! An owner, and how often it entered: stored as Redisson's `RLock` is.
+//! An owner holds it, and may enter again. It is stored as Redisson's `RLock`.
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{

@@ -1,4 +1,4 @@
-//! Permits, of which so many may be held at once: each with a token, a fence and an end of its own.
+//! Permits, of which so many may be held at once, each with a token, a fence and an end of its own.
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{

@@ -1,4 +1,4 @@
-//! What the scripts of several kinds have in common, part by part.
+//! The Lua that kinds share, part by part.
 
 use super::lua::part;
 
@@ -21,12 +21,12 @@ pub(super) const ALONE: &str = part!("shared/alone.lua");
 pub(super) const FORCE_RELEASE: &str = part!("shared/force_release.lua");
 pub(super) const READ: &str = part!("shared/read.lua");
 
-// Of kinds that queue.
+// For kinds that queue.
 pub(super) const LINE: &str = part!("shared/line.lua");
 pub(super) const HEARING: &str = part!("shared/hearing.lua");
 pub(super) const ACQUIRED: &str = part!("shared/acquired.lua");
 
-// Of kinds that several may hold at once.
+// For kinds with several holders at once.
 pub(super) const HOLDERS: &str = part!("shared/holders.lua");
 pub(super) const CLEAN: &str = part!("shared/clean.lua");
 pub(super) const STAY: &str = part!("shared/stay.lua");

@@ -55,7 +55,7 @@ impl Part {
             .collect()
     }
 
-    /// All words that are neither text nor members.
+    /// All words that are neither in strings nor members.
     fn words(&self) -> BTreeSet<&str> {
         let code = (self.code.split('\'').step_by(2)).flat_map(|code| code.split(' '));
         let apart = |char: char| !char.is_alphanumeric() && !['_', '.'].contains(&char);

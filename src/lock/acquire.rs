@@ -1,4 +1,4 @@
-//! Asking for a lock.
+//! Acquires a lock.
 
 use std::time::Duration;
 
@@ -251,7 +251,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.check()?;
         let patience = self.patience_of(Some(self.wait))?;
         let runtime = self.runtime();
-        // Over several bridges each try has a token of its own.
+        // Over several bridges each try has a new token.
         let claim = if self.kind.is_voted() {
             self.new_claim()?
         } else {

@@ -1,4 +1,4 @@
-//! How a lock is asked for.
+//! The options of an acquisition.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// Applies `set`. The first failure is what the lock's calls then fail with.
+    /// Applies `set`. The lock's calls fail with the first error.
     pub(crate) fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
         let refused = set(&mut self).err();
         self.refused = self.refused.or(refused);
@@ -99,6 +99,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// A waiter that dies delays the others for as long as it counts as alive. That is its ttl, but
     /// at least 1 s and at most 10 s. The order holds only among callers that set this option.
     ///
+    /// For [several names at once](crate::Client::lock_all) it is on by default. Otherwise names that
+    /// others keep busy might never be free at the same time.
+    ///
     /// For [readers](crate::ReadWrite::read) it is on by default, and means: not ahead of a writer
     /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
     #[must_use]
@@ -128,8 +131,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the key is
     /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). They
-    /// also do for a reentrant lock, a semaphore, a read/write lock, and a lock behind several
-    /// bridges.
+    /// also do for a reentrant lock, a semaphore, a read/write lock, several names at once, and a lock
+    /// behind several bridges.
     #[must_use]
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();
@@ -152,8 +155,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// held. Such a lock survives the loss of the primary if one of these replicas takes over.
     /// Default none: Redis answers before it replicates.
     ///
-    /// Each acquisition, renewal and [`exec`](crate::Lease::exec) waits for the replicas in the same
-    /// request (`WAIT`). If fewer acknowledge, it fails with [`Error::NotReplicated`].
+    /// Each acquisition, renewal and [`exec`](crate::Lease::exec) waits for the replicas in the
+    /// same request (`WAIT`). If fewer acknowledge, it fails with [`Error::NotReplicated`].
     ///
     /// The request may last that much longer, and its reply must come within the ttl. A waiter that
     /// is handed the lock sends one more request. The bridge must support Upstash's `/pipeline`.

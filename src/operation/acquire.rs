@@ -25,7 +25,7 @@ use waiting::Waiting;
 
 pub(crate) use candidate::AcquireOptions;
 
-/// The lock is the claim's.
+/// The claim has the lock.
 pub(crate) struct Granted {
     pub(crate) claim: Claim,
     pub(crate) deadline: Instant,
@@ -34,7 +34,7 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
-    /// The hold that begins, and what was read.
+    /// The hold that begins, and the replies to the reads.
     pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
         let terms = Terms::new(self.fence, Some(self.claim.ttl));
         let hold = Hold::new(self.claim, terms, Some(self.deadline));
@@ -42,10 +42,10 @@ impl Granted {
     }
 }
 
-/// What an acquisition came to.
+/// The outcome of an acquisition.
 pub(crate) enum Taken {
     Lock(Box<Granted>),
-    /// What the lock is wanted for was executed before, and this is what is kept of it.
+    /// The work was executed before, and this is its kept result.
     Result(String),
 }
 
@@ -58,10 +58,10 @@ impl Taken {
     }
 }
 
-/// Of a lock beside which no result is kept.
+/// For a lock without a kept result.
 const NOTHING_KEPT: Error = Error::unexpected("a result in place of a lock");
 
-/// Takes a lock, or waits for it as its patience has it.
+/// Takes a lock, or waits for it as its options say.
 pub(crate) struct Acquire {
     candidate: Candidate,
     phase: Phase,
@@ -74,7 +74,7 @@ enum Phase {
 }
 
 impl Acquire {
-    /// One that reads the same with each request.
+    /// An acquisition with the same reads in each request.
     pub(crate) fn reading(claim: Claim, patience: AcquireOptions, reads: &[Command]) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, Some(reads)),
@@ -82,7 +82,7 @@ impl Acquire {
         }
     }
 
-    /// One that asks its driver before each request what it is to read.
+    /// An acquisition that asks its driver for its reads before each request.
     pub(crate) fn inquiring(claim: Claim, patience: AcquireOptions) -> Self {
         Self {
             candidate: Candidate::new(claim, patience, None),
@@ -100,7 +100,7 @@ impl Acquire {
         }
     }
 
-    /// Leaves nothing behind of what came to no lock.
+    /// Gives back what was asked for, unless the outcome is a lock.
     fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
         let outcome = self.next(cx, input)?;
         match &outcome {
@@ -111,7 +111,8 @@ impl Acquire {
         Some(outcome)
     }
 
-    /// The first time with all that an acquisition without a wait has: a wait is for another holder, not for the way to the bridge.
+    /// The first request has all that an acquisition without a wait has: a wait is about another
+    /// holder, not about the way to the bridge.
     fn first_answer(
         &mut self,
         cx: &mut Cx<'_>,
@@ -151,7 +152,7 @@ impl Operation for Acquire {
     }
 }
 
-/// As [`Acquire`], for work that is executed once: comes to the lock, or to the result.
+/// As [`Acquire`], for work that is executed once. Its outcome is the lock, or the result.
 pub(crate) struct AcquireOnce(pub(crate) Acquire);
 
 impl Operation for AcquireOnce {
@@ -166,7 +167,7 @@ impl Operation for AcquireOnce {
     }
 }
 
-/// Takes a lock if it is free; what was read in either case.
+/// Takes a lock if it is free, and returns the replies to the reads in either case.
 pub(crate) struct TryAcquire {
     candidate: Candidate,
     asking: Asking,

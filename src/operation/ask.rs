@@ -1,4 +1,4 @@
-//! One call where the lock lives, and its outcome.
+//! One call to the bridge or bridges of a lock, and its outcome.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ enum Whom {
 }
 
 impl<O: Judged> Ask<O> {
-    /// Where the lock lives.
+    /// Asks the bridges of the lock.
     pub(crate) fn new(
         topology: &Topology,
         call: Arc<Call>,
@@ -36,7 +36,7 @@ impl<O: Judged> Ask<O> {
                 until,
                 O::check,
             )),
-            // A lock that lives behind one by its name has the topology of that one.
+            // A lock of a sharded client has the topology of its one bridge.
             Layout::Quorum | Layout::Sharded(_) => Whom::Several(Several::new(
                 topology,
                 call,

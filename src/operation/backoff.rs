@@ -9,7 +9,7 @@ use crate::runtime::Surroundings;
 pub(crate) struct Backoff {
     attempts_left: u32,
     ceiling: Duration,
-    /// For how long in all a bridge that asks to be left alone still is.
+    /// How much longer, in all, to obey a bridge that asks to be left alone.
     patience: Duration,
 }
 
@@ -25,13 +25,14 @@ impl Backoff {
         }
     }
 
-    /// From now on a bridge may ask for any pause. How long is too long is for the caller to judge.
+    /// From now on a bridge may ask for any pause. The caller decides how long is too long.
     pub(crate) const fn lose_no_patience(&mut self) {
         self.patience = Duration::MAX;
     }
 
-    /// How long to pause after `error`, or `None` to give up. At random up to a ceiling that doubles, to a second at most, so that
-    /// clients that failed together do not come back together; not before the bridge said, and not at all if that is too long.
+    /// How long to pause after `error`, or `None` to give up. The pause is random, up to a ceiling
+    /// that doubles up to a second, so that clients that failed together do not come back together.
+    /// It is no shorter than the bridge asked for. If that is too long, there is none.
     pub(crate) fn pause(&mut self, random: &dyn Surroundings, error: &Error) -> Option<Duration> {
         self.attempts_left = self.attempts_left.checked_sub(1)?;
         let pause = between(random, Duration::ZERO, self.ceiling);
@@ -44,7 +45,7 @@ impl Backoff {
     }
 }
 
-/// At random; in the middle where the host gives no random bytes.
+/// At random; in the middle if the host gives no random bytes.
 pub(super) fn between(random: &dyn Surroundings, low: Duration, high: Duration) -> Duration {
     let mut bytes = [0x80, 0];
     let _ = random.draw(&mut bytes);
@@ -53,7 +54,7 @@ pub(super) fn between(random: &dyn Surroundings, low: Duration, high: Duration) 
     low.saturating_add(above)
 }
 
-/// A random source of which every draw is the same.
+/// A random source whose draws are all the same.
 #[cfg(test)]
 pub(super) struct Loaded(pub(super) u8);
 

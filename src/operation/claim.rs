@@ -51,8 +51,8 @@ impl Claim {
         check_commands(&self.kind, commands)
     }
 
-    /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as the longest hold that it may have
-    /// forgotten.
+    /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as
+    /// the longest hold that it may have forgotten.
     pub(crate) fn check_renewal(&self, ttl: Duration) -> Result<(), Error> {
         match uptime(&self.kind, &self.topology, self.ttl) {
             Some(longest) if ttl > longest => Err(Error::InvalidArgument(
@@ -102,7 +102,8 @@ impl Claim {
     }
 }
 
-/// For how long a server must have been up to have a say in a lock that is asked for with `ttl`, where several have one.
+/// How long a server must have been up to have a say in a lock that is asked for with `ttl`, in a
+/// quorum.
 pub(crate) fn uptime(kind: &Kind, topology: &Topology, ttl: Duration) -> Option<Duration> {
     let longest = topology.quarantine.min(ttl::MAX);
     kind.is_voted().then(|| ttl.max(longest))
@@ -116,8 +117,8 @@ pub(crate) fn check_commands(kind: &Kind, commands: &[Command]) -> Result<(), Er
     script::check_size(commands)
 }
 
-/// Gives back what nobody has a use for any more, unless somebody else goes on with it. Only observers are left to be told what came
-/// of it; what could not be given up ends with its ttl.
+/// Gives back what nobody uses any more, unless somebody else goes on with it. Best effort: the
+/// result goes to observers only; on failure the ttl frees the lock.
 pub(crate) struct GiveBack {
     claim: Claim,
     call: Arc<Call>,

@@ -1,11 +1,11 @@
-//! Until when a lease is surely held.
+//! Computes when a lease surely ends.
 
 use std::time::Duration;
 
 use crate::runtime::Instant;
 
-/// When a lease is over by the holder's clock: `ttl` after its request left, less a margin for clocks that run at different
-/// rates and for Redis's own granularity. 1 % and 2 ms are those of Redlock
+/// When a lease ends by the holder's clock: `ttl` after its request left, less a margin for clocks
+/// that run at different rates and for Redis's own granularity. 1 % and 2 ms are those of Redlock
 /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
 pub(crate) fn deadline(asked_at: Instant, ttl: Duration) -> Instant {
     asked_at + ttl.saturating_sub(drift(ttl))

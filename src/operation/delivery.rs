@@ -1,4 +1,5 @@
-//! One call to one bridge, sent again while that makes sense: the only operation that sends commands.
+//! One call to one bridge, which is sent again while that makes sense. No other operation sends
+//! commands.
 //!
 //! ```text
 //! New ── Started ──▶ Asked ── Answered ──▶ settled
@@ -24,7 +25,8 @@ use crate::token::Session;
 use crate::topology::{Node, Topology};
 use crate::transport::{Response, TransportError};
 
-/// Sends `call`, and again with the same token while requests get lost or answers do not pass `check`, until `until`.
+/// Sends `call`, and sends it again with the same token while requests get lost or answers fail
+/// `check`, up to `until`.
 pub(super) struct Delivery {
     topology: Topology,
     node: usize,
@@ -32,7 +34,7 @@ pub(super) struct Delivery {
     session: Session,
     check: Check,
     repeats: Repeats,
-    /// Before its first request left, and before its last.
+    /// Read before its first request left, and before its last.
     begun_at: Instant,
     asked_at: Instant,
     requests: u32,
@@ -42,7 +44,7 @@ pub(super) struct Delivery {
 enum Phase {
     New,
     Asked(Asked),
-    /// Until it is sent again, after it got lost like this.
+    /// Pauses before it is sent again, after it got lost with this error.
     Pausing(Id, Error),
     Completed,
 }
@@ -51,14 +53,14 @@ enum Phase {
 struct Asked {
     id: Id,
     nonce: String,
-    /// It names a script that Redis may not know.
+    /// It names a script by its digest, which Redis may not know.
     names_script: bool,
-    /// How long its answer is awaited, and until when.
+    /// How long to wait for its answer, and until when.
     limit: Duration,
     deadline: Instant,
 }
 
-/// Whether an answer is one to this call.
+/// Whether an answer belongs to this call.
 pub(super) type Check = fn(&ScriptReply) -> Result<(), Error>;
 
 impl Delivery {
@@ -143,7 +145,8 @@ impl Delivery {
         let outcome = match reply {
             Ok((reply, _)) if asked.names_script && script::is_unknown_script(&reply) => {
                 let left = asked.deadline.since(cx.now);
-                // The host may have stood still meanwhile. What leaves now could arrive when the receipt is gone.
+                // The host may have stood still meanwhile. A request that leaves now could arrive
+                // after the receipt has expired.
                 if !left.is_zero() {
                     return self.send(cx, asked.nonce, false, left);
                 }
@@ -156,7 +159,7 @@ impl Delivery {
         self.came_to(cx, outcome)
     }
 
-    /// The script's reply, and that to the wait for replicas behind it.
+    /// The script's reply, and the reply to the wait for replicas behind it.
     fn read(&self, response: &Response) -> Result<(Reply, Reply), Error> {
         self.place().hear(response);
         let of_redis = script::is_error_of_redis;
@@ -167,7 +170,7 @@ impl Delivery {
         Ok((reply, waited))
     }
 
-    /// A lock counts as held only once it is replicated as the call asks.
+    /// A lock counts as held only once as many replicas as the call asks for have it.
     fn judge(&self, reply: Reply, waited: Reply, nonce: &str) -> Result<ScriptReply, Error> {
         let verdict = script::verdict(reply, nonce)?;
         if let Some(replicas) = self.call.replicas().filter(|_| verdict.is_yes()) {
@@ -209,7 +212,7 @@ impl Delivery {
         }
     }
 
-    /// One that waits for replicas lasts for that much longer.
+    /// A request that waits for replicas may take that much longer.
     fn request_limit(&self) -> Duration {
         let wait = self
             .call
@@ -239,7 +242,7 @@ impl Operation for Delivery {
             (Phase::Asked(asked), Input::Answered(id, response)) if asked.id == id => {
                 self.answered(cx, asked, response)
             }
-            // The host may have stood still meanwhile, and what comes too late must not leave.
+            // The host may have stood still meanwhile. A request that is too late must not leave.
             (Phase::Pausing(timer, error), Input::Woken(id)) if timer == id => {
                 match self.repeats.limit(cx.now).is_zero() {
                     true => Some(self.settled(Err(error))),
@@ -254,13 +257,14 @@ impl Operation for Delivery {
     }
 }
 
-/// Redis did not know the script, and the time was over before it could be told: nothing was executed.
+/// Redis did not know the script, and there was no time left to send its text: nothing was
+/// executed.
 fn out_of_time() -> Error {
     let what = "Redis did not know the script, and its text could not be sent in time";
     Error::unavailable(what.into(), false)
 }
 
-/// What the lack of a response within `timeout` means for the script.
+/// What it means for the script that no response came within `timeout`.
 fn unanswered(error: TransportError, timeout: Duration) -> Error {
     let kind = match &error {
         TransportError::NotSent(message) | TransportError::NoResponse(message) => {
@@ -286,11 +290,11 @@ fn unanswered(error: TransportError, timeout: Duration) -> Error {
 /// How a call ended.
 pub(crate) struct Completed<O> {
     pub(crate) outcome: Result<O, Error>,
-    /// Before its first request left.
+    /// Read before its first request left.
     pub(crate) begun_at: Instant,
-    /// Before the request that was answered left: what a deadline is computed from.
+    /// Read before the request left that was answered. Deadlines are computed from it.
     pub(crate) asked_at: Instant,
-    /// Whether a request before the last one may yet be executed.
+    /// Whether a request before the last one may still be executed.
     pub(crate) earlier_may_run: bool,
     /// How often it was sent.
     pub(crate) requests: u32,
@@ -308,18 +312,18 @@ impl<O> Completed<O> {
     }
 }
 
-/// How long an answer is of use.
+/// How long an answer is useful.
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
     /// Up to an instant.
     Deadline(Instant),
-    /// An acquisition's ttl, which runs anew from each request.
+    /// An acquisition's ttl, which starts again with each request.
     Ttl {
         ttl: Duration,
         /// How many requests it may still send.
         requests: u32,
     },
-    /// For as long as requests may take.
+    /// For the time that requests may take.
     Timeout,
 }
 
@@ -332,7 +336,8 @@ impl Until {
         }
     }
 
-    /// What one of several bridges may take of it: if it is mute, the others must still find an acquisition worth having.
+    /// How much of it one of several bridges may use. If that bridge does not respond, the others
+    /// must still be able to grant a useful lock.
     pub(super) fn share(self, now: Instant) -> Duration {
         match self {
             Self::Ttl { .. } => self.limit(now) / 4,

@@ -113,7 +113,8 @@ impl Hold {
         self.terms.ttl().unwrap_or(self.claim.ttl)
     }
 
-    /// By which the scripts tell the hold; 0 if they cannot. Each of several servers had a fence of its own before the vote was over.
+    /// The fence by which the scripts recognise the hold; 0 if they cannot. Each server of a quorum
+    /// had its own before the vote was over.
     pub(super) fn known_fence(&self) -> u64 {
         match self.claim.kind.is_voted() {
             true => 0,
@@ -194,7 +195,8 @@ impl Hold {
         begun.map_err(|why| self.error(why))
     }
 
-    /// What the caller of a write is told, by what Redis said: `None` is that the lock was not held.
+    /// The outcome for the caller of a write, from Redis's reply. `None` is that the lock was not
+    /// held.
     pub(super) fn settle(
         &self,
         cx: &Cx<'_>,
@@ -223,7 +225,8 @@ impl Hold {
         if let Some(renewed) = renewed {
             self.terms.learn(renewed, is_for_once);
         }
-        // For how long that was, which need not be what another renewal learned meanwhile. A failure does not say it.
+        // The ttl of this renewal. Another renewal may have learned a different one meanwhile. A
+        // failure does not say it.
         let given = renewed.map(|renewed| renewed.ttl).or(told);
         if let Some(ttl) = given {
             let deadline = super::deadline(renewed_at, ttl);
@@ -305,7 +308,8 @@ impl Hold {
         }
     }
 
-    /// Nothing is left half-changed under this mutex, so a panic elsewhere while it was held does not matter.
+    /// No change is left half done under this mutex, so a panic elsewhere while it was locked does
+    /// not matter.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! Keeping a hold while work goes on under it: renews it in time, says when there is nothing left to keep, and gives it back.
+//! Keeps a hold while work runs under it: renews it in time, says when there is nothing left to
+//! keep, and gives it back.
 //!
 //! ```text
 //!            ┌────────── due ──────────▶ Renewing
@@ -15,15 +16,17 @@ use super::{Cx, Id, Input, Operation, drift};
 use crate::error::Error;
 use crate::runtime::Instant;
 
-/// Between a renewal that failed and the next try, or two looks at a release under way: a part of the ttl, so that several fit in.
+/// The pause after a renewal that failed, and between two checks of a release under way, is this
+/// part of the ttl. So several tries fit in.
 const TRIES_IN_A_TTL: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// How long a lock is kept at most, unless that is set.
+/// How long a lock is kept at most by default.
 const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
 
-/// Begins to keep a hold: one that was resumed is renewed for it. Comes to the instant until which it is kept at most.
+/// Begins to keep a hold. Renews one that was resumed. The outcome is the instant until which it is
+/// kept at most.
 pub(crate) struct BeginKeeping {
     hold: Arc<Hold>,
     max_hold: Option<Duration>,
@@ -40,7 +43,7 @@ impl BeginKeeping {
     }
 
     fn begun(&self, cx: &Cx<'_>, since: Instant) -> Result<Instant, Error> {
-        // Also behind a renewal, whose answer may have been waited for too long.
+        // Also checked after a renewal, whose answer may have taken too long.
         self.hold.check_held(cx)?;
         let usual = || LONGEST_HOLD.max(self.hold.ttl());
         Ok(since + self.max_hold.unwrap_or_else(usual))
@@ -62,13 +65,13 @@ impl Operation for BeginKeeping {
     }
 }
 
-/// Keeps a hold until an instant. Comes to why there is nothing left to keep.
+/// Keeps a hold until an instant. The outcome is why there is nothing left to keep.
 pub(crate) struct Keep {
     hold: Arc<Hold>,
     until: Instant,
-    /// When it may be tried again, after a renewal that failed.
+    /// When to try again at the earliest, after a renewal that failed.
     not_before: Option<Instant>,
-    /// Should the transport hang, the timer ends a renewal.
+    /// If the transport hangs, this timer ends a renewal.
     timer: Option<Id>,
     renewal: Option<Write>,
 }
@@ -76,7 +79,7 @@ pub(crate) struct Keep {
 /// What to do next.
 enum Next {
     Pause(Duration),
-    /// Within this long.
+    /// Within this time.
     Renew(Duration),
     Done(Why),
 }
@@ -97,10 +100,10 @@ impl Keep {
         let (deadline, is_held) = match (standing, deadline) {
             (Standing::Ended(why), _) => return Next::Done(why),
             (Standing::Held, Some(deadline)) => (deadline, true),
-            // The work may still ask again what became of its release or commit.
+            // The work may still ask again for the outcome of its release or commit.
             (Standing::Unsettled, Some(deadline)) => (deadline, false),
             (Standing::Ending, Some(deadline)) => return self.outlast(now, deadline),
-            // Not one that is kept.
+            // A hold that is kept has a deadline.
             (_, None) => return Next::Done(Why::Released),
         };
         if deadline <= now {
@@ -118,14 +121,14 @@ impl Keep {
         }
     }
 
-    /// The work is told what becomes of a release or commit, before it is stopped. That has an end of its own, unless the transport
-    /// hangs.
+    /// The work learns the outcome of a release or commit before it is stopped. That call has an
+    /// end of its own, unless the transport hangs.
     fn outlast(&self, now: Instant, deadline: Instant) -> Next {
         let limit = deadline + self.hold.claim.topology.request_timeout;
         if limit <= now {
             return Next::Done(Why::Expired);
         }
-        // Should it be turned away, the time that is left must suffice for a renewal.
+        // If it is refused, the time left must suffice for a renewal.
         let left = match deadline.since(now) {
             Duration::ZERO => limit.since(now),
             left => (left / 2).max(SHORTEST_PAUSE),
@@ -197,19 +200,20 @@ impl Operation for Keep {
     }
 }
 
-/// Gives a hold back that was kept. Comes to what whoever kept it is told.
+/// Gives back a hold that was kept. The outcome is what its keeper is told.
 pub(crate) struct EndKeeping {
     hold: Arc<Hold>,
     /// Why the work was stopped, unless it ended.
     stopped: Option<Why>,
-    /// Why it was not known what became of its last write, if it was not.
+    /// Why the outcome of its last write was unknown, if it was.
     unknown: Option<Error>,
-    /// Of a hold past its deadline.
+    /// For a hold past its deadline.
     expiry: Option<Expiry>,
     release: Option<Write>,
 }
 
-/// Past its deadline a hold is given back as long as Redis may keep others out, and not again when it is dropped.
+/// Past its deadline a hold is given back while Redis may still keep others out, and not again when
+/// it is dropped.
 struct Expiry {
     timer: Id,
     was_held: bool,
@@ -242,7 +246,7 @@ impl EndKeeping {
         let is_over = hold.deadline().is_some_and(|until| until <= cx.now);
         let longest = hold.claim.topology.request_timeout;
         let limit = match self.stopped {
-            // Only that it was held yet would make it good.
+            // The work counts as good only if the lock is found still held.
             None => is_over.then_some(longest),
             Some(Why::Expired) => Some(longest.min(drift(hold.claim.ttl))),
             Some(_) => None,
@@ -254,7 +258,7 @@ impl EndKeeping {
         self.release = Some(Write::release(hold.clone()));
     }
 
-    /// What is said of the release of a hold past its deadline; `None` if it is not heard of.
+    /// What the release of a hold past its deadline means; `None` if there is no answer.
     fn expired(
         &self,
         cx: &Cx<'_>,
@@ -278,7 +282,7 @@ impl EndKeeping {
         let expired =
             (self.expiry.take()).map(|expiry| self.expired(cx, &expiry, released.clone()));
         if let Some(why) = self.stopped {
-            // Nobody is left to be told what became of a write.
+            // Nobody is left to learn the outcome of a write.
             return Err(unknown.unwrap_or_else(|| self.hold.error(why)));
         }
         match (expired, released) {
@@ -286,7 +290,7 @@ impl EndKeeping {
             (Some(Err(why)), _) | (None, Some(Err(why @ Error::Lost { .. }))) => {
                 Err(unknown.unwrap_or(why))
             }
-            // Whatever else may be, the work was done under the lock.
+            // In any case the work was done under the lock.
             (None, _) => Ok(()),
         }
     }
@@ -315,8 +319,9 @@ impl Operation for EndKeeping {
     }
 }
 
-/// How long to pause after a renewal that failed. As long as the bridge asks, but half of the time
-/// `left` is kept: it may let a renewal in earlier than it said, and later nothing is left to renew.
+/// How long to pause after a renewal that failed. It is as long as the bridge asks, but half of the
+/// time `left` is kept: the bridge may accept a renewal earlier than it said, and later nothing is
+/// left to renew.
 fn pause_after(error: &Error, ttl: Duration, left: Duration) -> Duration {
     let usual = usual_pause(ttl);
     error

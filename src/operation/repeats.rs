@@ -1,4 +1,4 @@
-//! Whether an operation is sent again: how often, after what pause, and until when.
+//! Whether and when an operation is sent again.
 
 use std::time::Duration;
 
@@ -14,12 +14,13 @@ pub(super) struct Repeats {
     until: Until,
     leaves_receipt: bool,
     backoff: Backoff,
-    /// When the first request left that may have been executed, and how the last of these got lost.
+    /// When the first request left that may have been executed, and how the last such request got
+    /// lost.
     lost: Option<(Instant, Error)>,
 }
 
 impl Repeats {
-    /// `patience` is for a caller who did not say how long it waits.
+    /// `patience` is for a caller that did not say how long it waits.
     pub(super) fn new(call: &Call, until: Until, attempts: u32, patience: Duration) -> Self {
         Self {
             until,
@@ -29,7 +30,7 @@ impl Repeats {
         }
     }
 
-    /// For how long an answer is of use.
+    /// How long an answer is useful.
     pub(super) fn limit(&self, now: Instant) -> Duration {
         let of_receipt = self.receipt_end().map(|end| end.since(now));
         self.until
@@ -37,15 +38,15 @@ impl Repeats {
             .min(of_receipt.unwrap_or(Duration::MAX))
     }
 
-    /// Until when Redis surely knows a repeat as one. `None` if no request was lost, or a repeat does
+    /// Until when Redis surely recognises a repeat. `None` if no request was lost, or a repeat does
     /// no harm.
     fn receipt_end(&self) -> Option<Instant> {
         let (first, _) = self.lost.as_ref().filter(|_| self.leaves_receipt)?;
         Some(deadline(*first, RECEIPT_LIFE))
     }
 
-    /// What an answer is worth that came `now`, which is past [`Repeats::limit`] if the host stood
-    /// still: by then "it was not held" may be what the first request did.
+    /// Checks an answer that came `now`. That is past [`Repeats::limit`] if the host stood still.
+    /// By then the first request may be why the lock was not held.
     pub(super) fn check(&self, verdict: ScriptReply, now: Instant) -> Result<ScriptReply, Error> {
         match (&self.lost, self.receipt_end()) {
             (Some((_, error)), Some(end)) if end <= now && !verdict.is_yes() => Err(error.clone()),
@@ -76,7 +77,7 @@ impl Repeats {
         Some(pause).filter(|pause| *pause < self.limit(now))
     }
 
-    /// Whether the caller has a deadline, and only a repeat can tell what became of its write.
+    /// Whether the caller has a deadline, and only a repeat can tell the outcome of its write.
     const fn is_worth_any_pause(&self) -> bool {
         match self.until {
             Until::Deadline(_) => self.leaves_receipt && self.lost.is_some(),
@@ -85,12 +86,12 @@ impl Repeats {
         }
     }
 
-    /// Whether a request before the last one may yet be executed, or was.
+    /// Whether a request before the last one was executed, or may still be.
     pub(super) const fn may_have_run(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// What came of it all, by what came of the last request.
+    /// The outcome of all requests, from that of the last one.
     pub(super) fn settle(
         &mut self,
         outcome: Result<ScriptReply, Error>,

@@ -1,4 +1,4 @@
-//! When to ask again. Decides; does not wait.
+//! When a waiter asks again. It decides; it does not wait.
 
 use std::time::Duration;
 
@@ -7,20 +7,21 @@ use crate::error::Error;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::Contended;
 
-/// For how long a waiter counts as alive after it asked: how long its death can keep the next one waiting. Not longer than a
-/// dead holder could, and 10 s at most, for however long it waits.
+/// How long a waiter counts as alive after it asked. Its death can keep the next one waiting for so
+/// long. It is no longer than a dead holder could keep it waiting, and 10 s at most, whatever the
+/// wait is.
 pub(crate) fn liveness(ttl: Duration) -> Duration {
     ttl.clamp(Duration::from_secs(1), Duration::from_secs(10))
 }
 
-/// The longest pause of who must not be taken for dead, with a quarter for the request.
+/// The longest pause of a waiter that must stay alive. A quarter is left for the request.
 fn still_alive(liveness: Duration) -> Duration {
     liveness / 4 * 3
 }
 
-/// What so many requests are apart that are to last for so long.
+/// The pause between this many requests that must last for this time.
 fn even(time: Duration, requests: u32) -> Duration {
-    /// As many as whoever means no limit.
+    /// From this number on, a caller means "no limit".
     const NO_LIMIT: u32 = u32::MAX / 2;
     if requests > NO_LIMIT {
         return Duration::ZERO;
@@ -28,32 +29,33 @@ fn even(time: Duration, requests: u32) -> Duration {
     time / requests.max(1)
 }
 
-/// A wait for a lock that another holds: when to ask again.
+/// A wait for a lock that another holder has: when to ask again.
 pub(crate) struct Schedule {
     end: Instant,
     liveness: Duration,
-    /// How many it may send.
+    /// How many requests it may send.
     requests: u32,
-    /// The longest pause of a waiter that hears nothing.
+    /// The longest pause of a waiter that does not listen.
     longest: Duration,
     jitter: Duration,
     /// How often in a row it asked because the holder's time was up.
     expiries: u32,
-    /// Of the pause behind the next request that gets lost.
+    /// The ceiling of the pause after the next request that gets lost.
     ceiling: Duration,
-    /// Of the pause before it tries to listen again.
+    /// The pause before it tries to listen again.
     deafness: Duration,
-    /// When it first heard of its place, and which that was.
+    /// When it first learned its place, and which place that was.
     joined: Option<(Instant, u64)>,
 }
 
 impl Schedule {
-    /// Below the round trip of most bridges, asking more often finds nothing new.
+    /// Below the round trip of most bridges, more requests find nothing new.
     const SHORTEST: Duration = Duration::from_millis(10);
     const LONGEST: Duration = Duration::from_millis(500);
-    /// Whoever asks more seldom had better give up.
+    /// A waiter that asks less often should give up instead.
     const SELDOM: Duration = Duration::from_secs(60);
-    /// A bridge that will not be listened to now is not asked for that again before half of it is over.
+    /// If a bridge refuses a subscription for now, the waiter does not ask again before half of
+    /// this is over.
     const DEAF: Duration = Duration::from_secs(1);
     const DEAFEST: Duration = Duration::from_secs(10);
 
@@ -73,9 +75,11 @@ impl Schedule {
         }
     }
 
-    /// How long to pause before asking again, given what the last answer said and how long it took; `None` if the wait is over. Who
-    /// `hears` of its turn asks only to be counted as alive, and when the holder's time is up; who does not polls, with decorrelated
-    /// jitter (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). All ask once more at the very end.
+    /// How long to pause before asking again, from what the last answer said and how long it took;
+    /// `None` if the wait is over. A waiter that `hears` of its turn asks only to count as alive,
+    /// and when the holder's time is up. One that does not polls, with decorrelated jitter
+    /// (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). All ask once
+    /// more at the very end.
     pub(crate) fn pause(
         &mut self,
         now: Instant,
@@ -95,11 +99,11 @@ impl Schedule {
             let ceiling = self.jitter.saturating_mul(3);
             self.jitter = between(random, Self::SHORTEST, ceiling).min(self.longest);
             let spread = between(random, apart, apart.saturating_mul(2));
-            // Not so that it would lose its place for that.
+            // But not so rarely that it would lose its place.
             let spread = spread.min(still_alive(self.liveness).max(apart));
             self.jitter.max(spread)
         };
-        // What is answered behind the end had better be asked at the end.
+        // A request whose answer would come after the end should leave at the end.
         let answered_in = round_trip.clamp(Self::SHORTEST, Self::LONGEST);
         let at_end = |pause| left.saturating_sub(pause) < answered_in;
         let usual = if at_end(usual) { left } else { usual };
@@ -113,8 +117,8 @@ impl Schedule {
         Some(pause.min(left))
     }
 
-    /// How long to pause before asking again after a request that got lost with `error`; `None` if the wait is over, or the bridge
-    /// is away for longer.
+    /// How long to pause before asking again after a request that got lost with `error`; `None` if
+    /// the wait is over, or the bridge is away for longer.
     pub(crate) fn pause_after(
         &mut self,
         now: Instant,
@@ -134,14 +138,15 @@ impl Schedule {
         Some(pause.min(left))
     }
 
-    /// How long to go without listening where the bridge did not let it, or broke off.
+    /// How long to go without listening after the bridge refused it, or the stream broke.
     pub(crate) fn pause_before_listening(&mut self, random: &dyn Surroundings) -> Duration {
         let pause = between(random, self.deafness / 2, self.deafness);
         self.deafness = (self.deafness * 2).min(Self::DEAFEST);
         pause
     }
 
-    /// How long who may send nothing more may go on listening: for as long as it counts as alive after it asked last.
+    /// How long a waiter that may send nothing more goes on listening: while it counts as alive
+    /// after its last request.
     pub(crate) fn rest(&self, now: Instant, asked_at: Instant) -> Option<Duration> {
         let left = self.left(now)?.min((asked_at + self.liveness).since(now));
         Some(left).filter(|left| !left.is_zero())
@@ -155,18 +160,18 @@ impl Schedule {
         Some(self.end.since(now)).filter(|left| !left.is_zero())
     }
 
-    /// Three times while it counts as alive; less often where requests must last for longer, but not so seldom that it would lose
-    /// its place for that.
+    /// Three times within its liveness. Less often if requests must last for longer, but not so
+    /// rarely that it would lose its place.
     fn to_stay_alive(&self, now: Instant, requests_left: u32) -> Duration {
         let even = even(self.end.since(now), requests_left);
         even.clamp(self.liveness / 3, still_alive(self.liveness))
     }
 
-    /// From when half of its requests are sent, or the others only just keep its place: what they must be apart for the others to last
-    /// for the whole wait.
+    /// The pause with which the remaining requests last for the whole wait. It applies once half of
+    /// them are sent, or the rest only just keep the place.
     fn apart(&self, now: Instant, requests_left: u32) -> Duration {
         let even = even(self.end.since(now), requests_left);
-        // So little less than its liveness that one more that is sent early could cost the place.
+        // So little less than the liveness that one extra request could cost the place.
         let only_just = self.liveness / 20 * 17..self.liveness;
         if requests_left > self.requests / 2 && !only_just.contains(&even) {
             return Duration::ZERO;
@@ -174,8 +179,8 @@ impl Schedule {
         even.min(Self::SELDOM)
     }
 
-    /// When the holder's time is up: the first in the queue at once, the others behind it. A holder that goes on renewing a short
-    /// lease is asked after less and less often.
+    /// When the holder's time is up: the first in the queue at once, the others behind it. If a
+    /// holder keeps renewing a short lease, the waiter asks less and less often.
     fn at_expiry(&self, found: &Contended, round_trip: Duration) -> Duration {
         let Some(left) = found.remaining else {
             return Duration::MAX;
@@ -195,7 +200,8 @@ impl Schedule {
             .max(seldom)
     }
 
-    /// When it would be this waiter's turn, judged by how the line moved; `None` if it did not.
+    /// When it would be this waiter's turn, from how fast the queue moved; `None` if it did not
+    /// move.
     pub(crate) fn estimate(&self, found: &Contended, now: Instant) -> Option<Duration> {
         let (since, place) = self.joined?;
         let served = u32::try_from(place.checked_sub(found.ahead)?).ok()?;
@@ -283,11 +289,11 @@ mod tests {
         assert_eq!(pause(3_600, 40), Some(ms(6_750)));
         assert_eq!(pause(900, 20), Some(ms(45_000)));
         assert_eq!(pause(3_600, 20), Some(ms(60_000)));
-        // When the holder is over, too.
+        // The same when the holder's time is up.
         let mut listening = wait(Duration::from_secs(900));
         let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 20);
         assert_eq!(pause, Some(ms(45_000)));
-        // Who hears nothing, too.
+        // The same for a waiter that does not listen.
         let mut polled = wait(Duration::from_secs(3_600));
         let pauses = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
         assert_eq!(pauses.max(), Some(ms(6_750)));
@@ -383,7 +389,7 @@ mod tests {
         let pause = |left| wait(left).pause(START, &HIGH, &ENDLESS, ms(80), false, 40);
         assert_eq!(pause(ms(122)), Some(ms(30)));
         assert_eq!(pause(ms(110)), Some(ms(30)));
-        // The answer would come behind the end.
+        // The answer would come after the end.
         assert_eq!(pause(ms(109)), Some(ms(109)));
         assert_eq!(pause(ms(1)), Some(ms(1)));
         assert_eq!(pause(Duration::ZERO), None);
@@ -403,7 +409,7 @@ mod tests {
             pauses.collect::<Vec<_>>(),
             [50, 100, 200, 400, 800, 1_000, 1_000]
         );
-        // An answer shows that it is there again.
+        // An answer shows that the bridge is back.
         let _ = waiting.pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
         assert_eq!(waiting.pause_after(START, &HIGH, &lost, 40), Some(ms(50)));
         assert_eq!(waiting.pause_after(START, &HIGH, &lost, 0), None);

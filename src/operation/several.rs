@@ -1,4 +1,4 @@
-//! One call to several bridges at once, for what a majority says.
+//! One call to several bridges at once, of which a majority decides.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::script::{Call, ScriptReply};
 use crate::token::Session;
 use crate::topology::{Count, Topology};
 
-/// Is done as soon as the answers amount to something.
+/// Done as soon as the answers decide the outcome.
 pub(super) struct Several {
     topology: Topology,
     call: Arc<Call>,
@@ -25,10 +25,10 @@ pub(super) struct Several {
     begun_at: Option<Instant>,
 }
 
-/// Whether the answers so far amount to something.
+/// Whether the answers so far decide the outcome.
 pub(super) type Decides = fn(&[ScriptReply], Count) -> bool;
 
-/// The answers that amount to something, and of how many.
+/// The answers that decide the outcome, and how many bridges there are.
 pub(super) type Answers = (Vec<ScriptReply>, Count);
 
 const NO_BRIDGES: Error = Error::unexpected("no bridge was asked");
@@ -118,7 +118,7 @@ impl Several {
         })
     }
 
-    /// In the background: a request that is broken off may be executed all the same.
+    /// In the background: a request that is broken off may be executed nevertheless.
     fn hear_out_others(&mut self, cx: &mut Cx<'_>) {
         if !self.asked.is_empty() {
             let ids = self.waits_for();
@@ -145,7 +145,7 @@ impl Operation for Several {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<Answers>> {
         if let Input::Started = input {
             self.begin(cx);
-            // All are asked before what one of them comes to at once is judged.
+            // All are asked before the first answer is judged, since one may be there at once.
             let mut settled = Vec::new();
             self.asked.retain_mut(|delivery| {
                 let answer = delivery.on(cx, Input::Started);
@@ -163,7 +163,7 @@ impl Operation for Several {
     }
 }
 
-/// Those that are too late to count.
+/// The bridges whose answers are too late to count.
 struct Others(Vec<Delivery>);
 
 impl Operation for Others {
@@ -175,7 +175,7 @@ impl Operation for Others {
     }
 }
 
-/// Tells whoever waits for it what happened, and takes it out of `asked` once it is done.
+/// Tells the call that waits for it what happened, and removes it from `asked` once it is done.
 fn pass_on(
     asked: &mut Vec<Delivery>,
     cx: &mut Cx<'_>,
@@ -189,7 +189,7 @@ fn pass_on(
     Some(settled)
 }
 
-/// Of two failures the one that leaves open what happened: unknown is not no.
+/// Of two failures the one that leaves the outcome open: unknown is not "no".
 fn worse_error(before: Option<Error>, error: Error) -> Error {
     before
         .filter(|before| before.is_outcome_unknown() || !error.is_outcome_unknown())
@@ -197,7 +197,7 @@ fn worse_error(before: Option<Error>, error: Error) -> Error {
 }
 
 impl Input {
-    /// What it is about.
+    /// The id that it is about.
     const fn id(&self) -> Option<Id> {
         match self {
             Self::Started => None,

@@ -17,13 +17,13 @@ use crate::error::Error;
 use crate::script::{self, Call, Renewed};
 use crate::ttl;
 
-/// Nothing is written behind the release of a hold.
+/// No write follows the release of a hold.
 pub(super) const LAST: u64 = (1 << 53) - 1;
 
 pub(crate) struct Write {
     hold: Arc<Hold>,
     phase: Phase,
-    /// Of one that counts, from when it is sent until it is settled.
+    /// Set for a write with a number, from when it is sent until it is settled.
     writing: Option<Writing>,
 }
 
@@ -38,19 +38,19 @@ enum Phase {
 
 /// What it is to do.
 enum Aimed {
-    /// For this long once, or as always.
+    /// For this ttl once, or for the lease's own.
     Renew(Option<Duration>),
-    /// As a renewal, and as a reader from then on.
+    /// As a renewal; from then on the lease is a reader's.
     Downgrade,
     Exec(Vec<Command>),
     Commit(Vec<Command>),
     Release,
 }
 
-/// For how long a write keeps the hold.
+/// How long a write keeps the hold.
 #[derive(Clone, Copy)]
 struct Term {
-    /// If that is known; else as the script finds it.
+    /// The ttl, if it is known; else the one that the script finds.
     told: Option<Duration>,
     is_for_once: bool,
     is_downgrade: bool,
@@ -70,7 +70,7 @@ impl Write {
         Self::new(hold, Aimed::Downgrade)
     }
 
-    /// Runs commands, and renews.
+    /// Runs commands, and renews the lease.
     pub(crate) const fn exec(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
         Self::new(hold, Aimed::Exec(commands))
     }
@@ -209,7 +209,8 @@ impl Write {
         term: Term,
         settled: Completed<Option<Renewed>>,
     ) -> Result<Vec<Reply>, Error> {
-        // The answer to a repeat is that of the first to arrive, which was what gave the full ttl.
+        // A repeat gets the answer to the first request that arrived, which was the one that gave
+        // the full ttl.
         let renewed_at = match self.writing {
             Some(_) => settled.begun_at,
             None => settled.asked_at,
@@ -274,7 +275,7 @@ impl Operation for Write {
         self.go_on(cx, input)
     }
 
-    /// Nobody knows what becomes of what was sent.
+    /// Nobody learns the outcome of what was sent.
     fn cancel(&mut self, cx: &mut Cx<'_>) {
         self.phase = Phase::Done;
         if let Some(writing) = self.writing.take() {
@@ -283,12 +284,12 @@ impl Operation for Write {
     }
 }
 
-/// What gives `hold` back, as its write of this number.
+/// The call that gives `hold` back, as its write of this number.
 pub(super) fn release(hold: &Hold, number: u64, commands: &[Command]) -> Call {
     let write = script::Write {
         session: &hold.claim.session,
         number,
-        // What gives back, and does nothing else, ends whatever hold the token has.
+        // A release without commands ends any hold of the token.
         fence: match commands {
             [] => 0,
             _ => hold.known_fence(),

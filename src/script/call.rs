@@ -77,7 +77,8 @@ impl Call {
             .commands(reads.commands)
     }
 
-    /// For `ttl` if that `is_told`; else for what the lock was acquired for, and `ttl` where that is not known.
+    /// Renews for `ttl` if that `is_told`. Else for the ttl with which the lock was acquired, or
+    /// for `ttl` if that is not known.
     pub(crate) fn renew(
         subject: Subject<'_>,
         ttl: Duration,
@@ -87,7 +88,7 @@ impl Call {
         Self::renewal(&subject.kind.scripts().renew, subject, ttl, is_told, write)
     }
 
-    /// As [`Call::renew`], and from then on it reads; `None` of what is no writer beside whom there are readers.
+    /// As [`Call::renew`], and makes a reader of the writer. `None` for kinds without readers.
     pub(crate) fn downgrade(
         subject: Subject<'_>,
         ttl: Duration,
@@ -125,7 +126,8 @@ impl Call {
             .commands(&[])
     }
 
-    /// Makes the next fence everywhere higher than `fence`, which is that of this hold; `None` where nobody votes.
+    /// Makes the next fence at each server higher than `fence`, that of this hold. `None` without a
+    /// quorum.
     pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Option<Self> {
         let call = Self::about(subject.kind.raise()?, subject);
         let args = [fence.to_string(), millis(ttl), subject.label.to_owned()];
@@ -169,7 +171,8 @@ impl Call {
         }
     }
 
-    /// With the keys of a lock as `keys.lua` has them, and the kind its own; `id` is whose receipt and whose entry it is.
+    /// With the keys of a lock in the order of `keys.lua`, and those of its kind. `id` says whose
+    /// receipt and whose entry it is.
     fn of(script: &'static Script, name: &Name, kind: &Kind, id: &str) -> Self {
         let mut call = Self::new(script).keys([
             name.key().to_owned(),
@@ -263,7 +266,7 @@ impl Call {
         words
     }
 
-    /// `error` with what only the call knows of it: which lock it is about, and the name of the command that failed.
+    /// `error` with what only the call knows: its lock, and the name of the command that failed.
     pub(crate) fn name_in(&self, mut error: Error) -> Error {
         if let Error::CommandFailed { index, command, .. } = &mut error {
             *command = self.command_name(*index).unwrap_or_default().to_owned();

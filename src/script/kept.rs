@@ -9,7 +9,8 @@ use crate::kind::Kind;
 use crate::label;
 use crate::name::Name;
 
-/// What a fingerprint is stored as, and the label of who does the work: one word. No label that anybody gives has a colon as it is stored.
+/// The stored form of a fingerprint, which is also the label of the holder that does the work: one
+/// word. The stored form of any other label has no colon.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if it is too long.
@@ -17,7 +18,7 @@ pub(crate) fn mark(fingerprint: &str) -> Result<String, Error> {
     Ok(["once:", &label::stored(fingerprint)?].concat())
 }
 
-/// What stores `result` for `keep`, behind its mark.
+/// The command that stores `result` for `keep`, behind its mark.
 pub(crate) fn keeping(name: &Name, mark: &str, result: &str, keep: Duration) -> Command {
     Command::new("SET")
         .key(Kind::kept(name))

@@ -130,7 +130,8 @@ impl Outcome for Option<Renewed> {
     }
 }
 
-/// A repeat of a write that was executed, and whose receipt another handler's write replaced. Asking again would not find it.
+/// For a repeat of a write that was executed, and whose receipt was replaced by another handler's
+/// write. Asking again would not find it.
 fn replaced() -> Error {
     let what = "another handler wrote with the same token before this write was answered";
     Error::refused(what.into(), true)
@@ -251,7 +252,8 @@ const CODES: [&str; 19] = [
 /// Codes that bridges in Rust write as the names that their library has for them.
 const RENAMED: [(&str, &str); 2] = [("ResponseError", "ERR"), ("BusyLoadingError", "LOADING")];
 
-/// Codes of a server that is in a state in which it writes nothing, and that it will leave: a fail-over, a restart, a slot's move.
+/// Codes of a server in a state in which it writes nothing, and which will pass: a fail-over, a
+/// restart, a slot's move.
 const PASSING: [&str; 7] = [
     "LOADING",
     "BUSY",
@@ -262,8 +264,9 @@ const PASSING: [&str; 7] = [
     "NOREPLICAS",
 ];
 
-/// What it says of the first write of a script, and never of a later one: then nothing was executed
-/// (<https://github.com/redis/redis/blob/7.0/src/script.c>, `scriptVerifyWriteCommandAllow` and `scriptVerifyOOM`).
+/// Redis says these of the first write of a script, and never of a later one. So nothing was
+/// executed (<https://github.com/redis/redis/blob/7.0/src/script.c>,
+/// `scriptVerifyWriteCommandAllow` and `scriptVerifyOOM`).
 const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY", "NOREPLICAS", "MISCONF", "OOM"];
 
 /// What Redis 6 and Upstash put before an error that a script raised.
@@ -273,7 +276,8 @@ const RAISED: &str = "ERR Error running script";
 fn refusal(text: String) -> Error {
     let code = code(&text);
     let is_first = !text.starts_with(RAISED) && BEFORE_THE_FIRST_WRITE.contains(&code);
-    // Raised inside of the script, so what stands before the failing call was executed. Without a code it may be anybody's.
+    // The error was raised inside of the script, so the commands before the failing call were
+    // executed. Without a code it may come from anybody.
     let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
     match code {
         "WRONGTYPE" => Error::WrongType {
@@ -296,7 +300,7 @@ fn is_raised(text: &str) -> bool {
         || redact::contains(text, "@user_script")
 }
 
-/// The code with which Redis began `text`; empty where it does not begin with one, however often one stands in it.
+/// The code with which `text` begins; empty if it does not begin with one, even if it contains one.
 fn code(text: &str) -> &'static str {
     let is_place = |word: &&str| {
         let is_number = word
@@ -313,7 +317,8 @@ fn code(text: &str) -> &'static str {
     known(text.split(' ').next().unwrap_or_default()).unwrap_or_default()
 }
 
-/// The code that `word` is. Bridges in Rust put it in quotes, or write `NoScript`, both with a colon behind it.
+/// The code for which `word` stands. Bridges in Rust quote it, or write `NoScript`; both put a
+/// colon behind it.
 fn known(word: &str) -> Option<&'static str> {
     let Some(name) = word.strip_suffix(':') else {
         return CODES.into_iter().find(|code| *code == word);

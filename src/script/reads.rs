@@ -7,8 +7,8 @@ use crate::redact::Named;
 /// Lua can pass no more than some thousand words to one command.
 const MAX_WORDS: usize = 1000;
 
-/// Commands that change nothing, so that they may run twice: what a critical section reads with. Any other can be sent with
-/// `exec`.
+/// Commands that change nothing, so that they may run twice. A critical section reads with them.
+/// Send all others with `exec`.
 const READS: [&str; 37] = [
     "BITCOUNT",
     "BITPOS",
@@ -49,11 +49,11 @@ const READS: [&str; 37] = [
     "ZSCORE",
 ];
 
-/// What is to be read with an acquisition.
+/// The reads of an acquisition.
 #[derive(Clone, Copy)]
 pub(crate) struct Reads<'a> {
     pub(crate) commands: &'a [Command],
-    /// Also where the lock is not had.
+    /// Whether they also run if the lock is held.
     pub(crate) in_any_case: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A place in the queue, and what whoever stands there hears when it is its turn.
+//! A waiter's place in the queue, and the message of a hand-over.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::token::Token;
 /// A place in the queue.
 #[derive(Clone)]
 pub(crate) struct Waiter {
-    /// For how long it counts as alive after each time it asks.
+    /// How long it counts as alive after each time it asks.
     pub(crate) liveness: Duration,
-    /// What it is in the queue: its token, for how long it is to have the lock when it is handed over, its manner and what it wants, the ttl
-    /// that it asks for, its label, and where it listens.
+    /// Its stored form: its token, how long it has the lock if it is handed over, its fairness and
+    /// what it wants, the ttl that it asks for, its label, and its channel.
     pub(super) text: String,
 }
 
@@ -44,7 +44,7 @@ pub(super) const fn manner(fair: bool) -> &'static str {
     if fair { "f" } else { "b" }
 }
 
-/// What a release tells the waiter that has the lock now.
+/// What a release tells the waiter that now has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handover {
     pub(crate) fence: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Handover {
     pub(crate) redis_us: u64,
 }
 
-/// Reads the message of a release; any other only says that the lock may be free.
+/// Reads the message of a release. Any other message says only that the lock may be free.
 pub(crate) fn handed_over(message: &str) -> Option<Handover> {
     let (fence, redis_us) = message.split_once(' ')?;
     Some(Handover {

@@ -1,4 +1,4 @@
-//! What the answers of several bridges amount to: what a majority of them says.
+//! The outcome of several bridges' replies: what a majority of them says.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ impl Count {
         self.bridges / 2 + 1
     }
 
-    /// For how long yet there is no majority of those that have a say, at least, if `silent` are those that have none, and for how long.
+    /// The least time until a majority has a say, if the servers in `silent` have none for these
+    /// times.
     fn quarantine(self, silent: Vec<&Duration>) -> Option<Duration> {
         let may_be_silent = self.bridges - self.majority();
         let over = silent.len().saturating_sub(may_be_silent);
@@ -48,8 +49,9 @@ pub(crate) trait Judged: Outcome {
 }
 
 impl Judged for Acquired {
-    /// A lock is had once a majority granted it. It is not once so many have no say that no majority has one; nor once a majority
-    /// cannot grant it any more and a majority has answered: what is missing then could say no more than who else is to be waited for.
+    /// Granted once a majority grants it. Not granted once so many have no say that no majority has
+    /// one, or once a majority has replied and a majority of grants is out of reach. A missing
+    /// answer could then only add whom to wait for.
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let fences: Vec<u64> = answers
             .iter()
@@ -99,8 +101,8 @@ fn contended(answers: &[Acquired], missing: usize) -> Option<Contended> {
     })
 }
 
-/// The last to end of the first `count` to end, or of all if those are fewer. One by one, since a sort would be the largest part of the
-/// client's wasm.
+/// The last to end of the first `count` to end, or of all if there are fewer. It takes them one by
+/// one: a sort would be the largest part of the client's wasm.
 fn last_of<T>(count: usize, mut all: Vec<&T>, left: impl Fn(&T) -> Option<Duration>) -> Option<&T> {
     let end = |(_, one): &(usize, &&T)| left(one).unwrap_or(Duration::MAX);
     (0..count)
@@ -148,8 +150,8 @@ impl Judged for bool {
 }
 
 impl Judged for Inspection {
-    /// Whoever a majority says holds it, for as long as a majority says so. If it names nobody, that counts only of those that have
-    /// a say.
+    /// The holder that a majority names, for as long as a majority says. If no majority names one,
+    /// only the answers of servers that have a say count.
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let holders = || answers.iter().filter_map(|answer| answer.holder.as_ref());
         let said_of = |token: &Token| -> Vec<&Holder> {

@@ -1,18 +1,20 @@
 //! Which of several bridges a name lives behind: rendezvous hashing.
 //!
-//! Each bridge's id and the name make a score, and the highest has it (Thaler and Ravishankar, "Using Name-Based Mappings to Increase
-//! Hit Rates", 1998). So one more bridge takes its share from all the others, and nothing moves between those. All
-//! clients, of every version and language, must come to the same scores.
+//! Each bridge's id and the name make a score, and the highest score has the name (Thaler and
+//! Ravishankar, "Using Name-Based Mappings to Increase Hit Rates", 1998). So one more bridge takes
+//! its share from all the others, and nothing moves between those. Clients of every version and
+//! language must compute the same scores.
 
-/// The place of the one of `ids` that `name` belongs to; 0 if there are none.
+/// The place among `ids` of the bridge that `name` belongs to; 0 if there are none.
 pub(crate) fn place<'a>(ids: impl Iterator<Item = &'a str>, name: &str) -> usize {
     ids.enumerate()
         .max_by_key(|(_, id)| score(id, name))
         .map_or(0, |(place, _)| place)
 }
 
-/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>) of both with a NUL between them, which no id holds; its high bits
-/// hardly know of the last bytes, so they are mixed as the last step of SplitMix64 does (<https://prng.di.unimi.it/splitmix64.c>).
+/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>) of both with a NUL between them, which no
+/// id contains. Its high bits hardly depend on the last bytes. So they are mixed like the last step
+/// of SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
 fn score(id: &str, name: &str) -> u64 {
     let bytes = id.bytes().chain([0]).chain(name.bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {

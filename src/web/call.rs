@@ -1,9 +1,9 @@
 //! Waking a task from another request.
 //!
-//! workerd lets each request go on only by what it made itself: a task that is polled in a callback
-//! of another one may send nothing. So whoever is to be woken makes a promise, which belongs to its
-//! own request; the other one settles it, and the host goes on with what follows it where it was
-//! made.
+//! workerd lets each request continue only by what that request made itself. A task that is polled
+//! in a callback of another request may send nothing. So the task that is to be woken makes a
+//! promise, which belongs to its own request. The other one settles it. The host then runs what
+//! follows the promise in the request that made it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use wasm_bindgen::prelude::*;
 use super::callback::deferred;
 
 thread_local! {
-    /// Who may be called, by number.
+    /// The tasks that may be woken, by number.
     static CALLS: RefCell<BTreeMap<u32, Callee>> = const { RefCell::new(BTreeMap::new()) };
     static LAST: Cell<u32> = const { Cell::new(0) };
-    /// What follows each promise, which is settled with the number.
+    /// Follows each promise, which is settled with the number.
     static GO_ON: Closure<dyn FnMut(JsValue)> = Closure::new(|number: JsValue| {
         let number = number.as_f64().unwrap_or_default() as u32;
         let callee = CALLS.with_borrow_mut(|calls| calls.remove(&number));
@@ -35,7 +35,7 @@ struct Callee {
     waker: Waker,
 }
 
-/// A waker of the same task, for the tasks of other requests. Made in the request that it wakes.
+/// A waker of the same task, for the tasks of other requests. Make it in the request that it wakes.
 pub(super) fn waker(waker: &Waker) -> Waker {
     let made = deferred();
     let _ = GO_ON.with(|go_on| made.promise().then(go_on));
@@ -52,7 +52,7 @@ pub(super) fn waker(waker: &Waker) -> Waker {
 struct Call(u32);
 
 impl Wake for Call {
-    /// What follows the promise has it from here on.
+    /// From here on, what follows the promise owns it.
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
         if let Some(call) = Arc::into_inner(self) {
@@ -63,13 +63,13 @@ impl Wake for Call {
     fn wake_by_ref(self: &Arc<Self>) {
         let settle = CALLS.with_borrow_mut(|calls| calls.get_mut(&self.0)?.settle.take());
         if let Some(settle) = settle {
-            // A promise takes whatever it is settled with.
+            // A promise accepts any value.
             let _ = settle.call1(&JsValue::UNDEFINED, &self.0.into());
         }
     }
 }
 
-/// Nothing follows a promise whose request is over, so nobody else would forget it.
+/// Nothing follows a promise whose request is over. So nobody else would remove it.
 impl Drop for Call {
     fn drop(&mut self) {
         CALLS.with_borrow_mut(|calls| calls.remove(&self.0));

@@ -1,5 +1,5 @@
-// What calls back into Rust at most once. Dropped before that, it keeps nothing of Rust's: a promise lives for as long as whoever
-// made it pleases, and so does what was given to it.
+// Sources that call back into Rust at most once. A promise lives for as long as its maker likes,
+// and so does what it refers to. So a source that is dropped keeps nothing of Rust's.
 class Source {
   constructor(done) {
     this.done = done;
@@ -16,7 +16,7 @@ class Source {
   }
 }
 
-// A timer. What hosts call one differs, so it stays here.
+// A timer. Hosts represent timers differently, so it stays here.
 class Timer extends Source {
   constructor(ms, done) {
     super(done);
@@ -33,7 +33,7 @@ export function after(ms, done) {
   return new Timer(ms, done);
 }
 
-// When `promise` is settled, either way.
+// Calls back when `promise` is settled, either way.
 export function afterPromise(promise, done) {
   const source = new Source(done);
   const tell = () => source.tell();
@@ -41,8 +41,9 @@ export function afterPromise(promise, done) {
   return source;
 }
 
-// A promise and what settles it. workerd has what follows a promise go on in the request that made it, whoever settles it; but not if
-// the promise is made by `new Promise` in code that V8 has optimised, which leaves out whose it is.
+// A promise, and the functions that settle it. workerd runs what follows a promise in the request
+// that made it, whoever settles it. That fails for a promise by `new Promise` in code that V8 has
+// optimised, which loses the request.
 export function deferred() {
   if (typeof Promise.withResolvers === "function") return Promise.withResolvers();
   const deferred = {};

@@ -1,7 +1,8 @@
-//! Futures that JavaScript completes by a callback, and that leave nothing behind when they are dropped.
+//! Futures that JavaScript completes by a callback, and that leave nothing behind when they are
+//! dropped.
 //!
-//! js-sys's future of a promise cannot do that: its closures live until the promise is settled, and one whose timer was stopped
-//! never is.
+//! js-sys's future of a promise cannot do that. Its closures live until the promise is settled, and
+//! that of a timer that was stopped never is.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -33,7 +34,7 @@ extern "C" {
     pub(super) fn resolve(this: &Deferred) -> Function;
 }
 
-/// Is ready once its source has called it back, and at once if the host refused.
+/// Ready once its source has called back, and at once if the host refused.
 struct Callback {
     called: Rc<Called>,
     source: Option<Source>,
@@ -52,7 +53,7 @@ impl Callback {
         let calls = called.clone();
         let done = Closure::<dyn FnMut()>::new(move || {
             calls.yet.set(true);
-            // Not under the borrow: some wakers poll at once.
+            // Not while it is borrowed: some wakers poll at once.
             let waker = calls.waker.borrow_mut().take();
             if let Some(waker) = waker {
                 waker.wake();
@@ -93,12 +94,12 @@ impl Drop for Callback {
 /// Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once.
 const LONGEST_TIMER: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// As the host's timers take it: never early, never too long for them.
+/// In the form of the host's timers: never early, never too long for them.
 pub(super) fn timer_ms(duration: Duration) -> f64 {
     (duration.min(LONGEST_TIMER).as_secs_f64() * 1000.0).ceil()
 }
 
-/// Sleeps for `duration`; not at all where the host refuses timers.
+/// Sleeps for `duration`; returns at once if the host refuses timers.
 pub(super) async fn sleep(duration: Duration) {
     let mut left = duration;
     loop {
@@ -113,7 +114,7 @@ pub(super) async fn sleep(duration: Duration) {
     }
 }
 
-/// Completes when `promise` is settled, either way. Dropped before, it leaves nothing with the promise.
+/// Completes when `promise` is settled, either way. Dropping it leaves nothing with the promise.
 pub fn settled(promise: &Promise) -> impl Future<Output = ()> + Unpin + use<> {
     Callback::new(|done| after_promise(promise, done))
 }

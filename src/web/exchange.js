@@ -1,4 +1,5 @@
-// One HTTP exchange, done by the host in one go: each step of it that Rust would take costs a crossing.
+// One HTTP exchange, done by the host at once. In Rust each step would cost a call across the
+// border.
 const ANSWERED = 0;
 const NO_RESPONSE = 1;
 const BROKE_OFF = 2;
@@ -6,15 +7,17 @@ const TOO_LARGE = 3;
 const TIMED_OUT = 4;
 const NOT_SENT = 5;
 
-// How hosts say that there was no connection: Node by the code of the cause, Bun by that of the error, Deno in words. Others do not say.
+// How hosts say that there was no connection: Node by the code of the cause, Bun by that of the
+// error, Deno in words. Others do not say.
 const NO_CONNECTION = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
 const wasSent = (error) =>
   !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !reason(error).includes("client error (Connect)");
 
 export class Exchange {
-  // `done(failure, status, header, text, error)` is called once, unless the exchange is aborted first, and never before this
-  // returns. `send` is a `fetch` other than the host's, which may do anything. `header` is the one that says more at that status:
-  // `x-edgelock-bridge` at 200, else `retry-after`.
+  // `done(failure, status, header, text, error)` is called once, unless the exchange is aborted
+  // first, and never before this returns. `send` replaces the host's `fetch`, and may do anything.
+  // `header` is the one that matters at that status: `x-edgelock-bridge` at 200, else
+  // `retry-after`.
   constructor(send, url, headers, body, bodyLimit, timeoutMs, done) {
     this.done = done;
     this.run(send, url, headers, body, bodyLimit, timeoutMs);
@@ -44,7 +47,8 @@ export class Exchange {
       const { signal } = this.controller;
       answer = begun(await (send ?? fetch)(url, { method: "POST", redirect: "manual", headers, body, signal }));
     } catch (error) {
-      // Later, should it have been thrown at once: Rust is at work on the call that sends, and maybe inside of `done`.
+      // Waits, in case `send` threw at once: Rust is still in the call that sends, and maybe inside
+      // of `done`.
       await undefined;
       return this.end(wasSent(error) ? NO_RESPONSE : NOT_SENT, 0, undefined, reason(error), error);
     }
@@ -54,7 +58,7 @@ export class Exchange {
   async take({ response, status, header }, bodyLimit) {
     let text;
     try {
-      // A browser shows a redirect as status 0. Its body is of no use to anybody.
+      // A browser shows a redirect as status 0. Nobody needs its body.
       const isRedirect = status === 0 || (status >= 300 && status < 400);
       text = isRedirect ? discard(response.body) : await read(response, bodyLimit);
     } catch (error) {
@@ -64,14 +68,15 @@ export class Exchange {
   }
 }
 
-// A response that goes on: `hear` is called with each piece of its body as it comes.
+// A streamed response: `hear` is called with each piece of its body as it comes.
 export class Stream extends Exchange {
   constructor(send, url, headers, body, timeoutMs, hear, done) {
     super(send, url, headers, body || undefined, 0, timeoutMs, done);
     this.hear = hear;
   }
 
-  // To end a stream costs as much as a request, and nobody waits for it: whoever has heard its turn goes on first.
+  // Ending a stream costs as much as a request, and nobody waits for it. So the caller whose turn
+  // it is goes on first.
   abort() {
     this.hear = undefined;
     this.done = undefined;
@@ -91,14 +96,14 @@ export class Stream extends Exchange {
   async hearOut(body) {
     for await (const piece of pieces(body)) {
       if (!ArrayBuffer.isView(piece)) throw new TypeError("a piece of the body is no bytes");
-      // Leaving the loop, as by an abort, cancels the body.
+      // Leaving the loop, also by an abort, cancels the body.
       if (this.hear === undefined) return;
       this.hear(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
     }
   }
 }
 
-// What came before the body, if what came is a response.
+// The status and headers, if this is a response.
 function begun(response) {
   const { status, headers } = response ?? {};
   if (!Number.isInteger(status) || status < 0 || status > 999 || typeof headers?.get !== "function") {
@@ -108,11 +113,11 @@ function begun(response) {
   return { response, status, header: header === undefined ? undefined : String(header) };
 }
 
-// The body as text, or nothing if it is longer than `limit` bytes; then the rest is not read.
+// The body as text, or nothing if it is longer than `limit` bytes. Then the rest is not read.
 async function read(response, limit) {
   const { headers, body } = response;
   const length = headers.get("content-length") ?? undefined;
-  // The length is that of what follows only if nothing unpacks it.
+  // The header is the length of what follows only if nothing decompresses it.
   if (length !== undefined && (headers.get("content-encoding") ?? undefined) === undefined) {
     if (Number(length) <= limit) return whole(await response.text(), limit);
     discard(body);
@@ -135,7 +140,7 @@ function whole(text, limit) {
   return text.length <= limit ? text : undefined;
 }
 
-// The parts of a body. Safari's streams cannot be iterated.
+// The pieces of a body. Safari's streams cannot be iterated.
 function pieces(body) {
   const isStream = typeof body?.getReader === "function" && body[Symbol.asyncIterator] === undefined;
   return isStream ? readFrom(body.getReader()) : (body ?? []);
@@ -149,23 +154,23 @@ async function* readFrom(reader) {
   }
 }
 
-// Lets go of a body that nobody reads; an empty text in its place.
+// Cancels a body that nobody reads, and returns an empty text in its place.
 function discard(body) {
   try {
     body?.cancel?.()?.catch?.(() => {});
   } catch {
-    // It is the end of it all the same.
+    // The exchange is over nevertheless.
   }
   return "";
 }
 
-// The message of an error, and of what caused it; never a value that could hold anything.
+// The message of an error, and of its cause; never a value that could hold anything.
 function reason(error) {
   const messages = [];
   try {
     for (let cause = error; cause instanceof Error && messages.length < 3; cause = cause.cause) messages.push(`${cause.message}`);
   } catch {
-    // It has none that can be read.
+    // It has no message that can be read.
   }
   return messages.join(": ") || "the host says no more";
 }

@@ -1,7 +1,8 @@
-//! Futures at work on the one thread of a host.
+//! Futures on the one thread of a host.
 //!
-//! A task goes on in the very callback that brings what it waits for. The queue of js-sys asks the host for a microtask each time; in
-//! workerd that alone is 9 µs, four times for an acquisition and its release.
+//! A task continues in the very callback that brings what it waits for. The queue of js-sys asks
+//! the host for a microtask each time. In workerd that alone takes 9 µs, four times for an
+//! acquisition and its release.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,8 +23,8 @@ struct Spawned {
     waker: Waker,
 }
 
-/// Which task it is. Its place is another's once it is over, but not its number: that other may be of another request, and what it does
-/// when it is woken here would be done in the wrong one.
+/// Names a task. When a task is over, another may get its place, but not its number. That other one
+/// may belong to another request, and must not continue in this one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Id {
     place: usize,
@@ -31,22 +32,23 @@ struct Id {
 }
 
 thread_local! {
-    /// Those that are under way, each in its place.
+    /// The tasks under way, each in its place.
     static SPAWNED: RefCell<Vec<Option<Rc<Spawned>>>> = const { RefCell::new(Vec::new()) };
-    /// Those that have something to do.
+    /// The tasks that have something to do.
     static WOKEN: RefCell<VecDeque<Id>> = const { RefCell::new(VecDeque::new()) };
-    /// How many there have been.
+    /// How many tasks there have been.
     static NUMBERS: Cell<u64> = const { Cell::new(0) };
     static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
-    /// Does not look at the flag: nobody else runs in a microtask, but a host that cut a callback short left the flag behind.
+    /// Ignores the flag. Nothing else runs in a microtask, but a host that cut a callback short may
+    /// have left the flag set.
     static RUN: Closure<dyn FnMut(JsValue)> = Closure::new(|_| run());
 }
 
 /// Begins `task` soon, and never under the caller: it may hold what the task needs.
 pub fn spawn(task: Task) {
     put(task);
-    // `queueMicrotask` would do the same, and is the dear one. A promise cannot be kept for all: in workerd it belongs to the request
-    // that made it.
+    // `queueMicrotask` would do the same, at a higher cost. One promise cannot serve all: in
+    // workerd it belongs to the request that made it.
     let _ = RUN.with(|run| Promise::resolve(&JsValue::UNDEFINED).then(run));
 }
 
@@ -56,15 +58,15 @@ pub fn promise(task: Task) -> Promise {
     let promise = end.promise();
     spawn(Box::pin(async move {
         task.await;
-        // A promise takes whatever it is settled with.
+        // A promise accepts any value.
         let _ = end.resolve().call0(&JsValue::UNDEFINED);
     }));
     promise
 }
 
-/// Begins `future` at once, for a function that the host calls; nothing of Rust's may be under it. Returns what it comes to, if it has
-/// by the time that it first waits, and else a promise of that: who can be answered at once costs the host neither promise nor
-/// microtask.
+/// Begins `future` at once, for a function that the host calls; no other call into Rust may be
+/// under way. Returns its output if it does not have to wait, and else a promise of the output. So
+/// an answer that is known at once costs the host neither a promise nor a microtask.
 pub fn begin(future: impl Future<Output = JsValue> + 'static) -> JsValue {
     let outcome = Rc::new(RefCell::new(Outcome::Unknown));
     let told = outcome.clone();
@@ -89,7 +91,7 @@ pub fn begin(future: impl Future<Output = JsValue> + 'static) -> JsValue {
     }
 }
 
-/// Of a future that was begun.
+/// The output of a future that was begun.
 enum Outcome {
     Unknown,
     Known(JsValue),
@@ -116,7 +118,7 @@ fn put(task: Task) {
     WOKEN.with_borrow_mut(|woken| woken.push_back(id));
 }
 
-/// A task that is over hears nothing of it.
+/// A task that is over is not woken.
 impl Wake for Id {
     fn wake(self: Arc<Self>) {
         WOKEN.with_borrow_mut(|woken| woken.push_back(*self));
@@ -126,7 +128,7 @@ impl Wake for Id {
     }
 }
 
-/// Goes on with all that were woken, and with those that they wake.
+/// Polls all tasks that were woken, and those that they wake.
 fn run() {
     IS_RUNNING.set(true);
     while let Some(id) = WOKEN.with_borrow_mut(VecDeque::pop_front) {
@@ -140,14 +142,14 @@ fn go_on(id: Id) {
     let Some(spawned) = spawned.filter(|spawned| spawned.id == id) else {
         return;
     };
-    // What a host cut short in the middle of a poll is not gone on with.
+    // A task that a host cut short in the middle of a poll does not continue.
     let Ok(mut task) = spawned.task.try_borrow_mut() else {
         return;
     };
     let polled = task.as_mut().poll(&mut Context::from_waker(&spawned.waker));
     drop(task);
     if polled.is_ready() {
-        // Dropped out here, since what it leaves behind may spawn another.
+        // Dropped out here, since dropping it may spawn another task.
         let _done = SPAWNED.with_borrow_mut(|spawned| spawned.get_mut(id.place).map(Option::take));
     }
 }

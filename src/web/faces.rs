@@ -1,4 +1,5 @@
-//! What the npm package asks of a client, a lock and a lease: [`Steps`] for JavaScript to drive, in place of futures.
+//! The operations of a client, a lock and a lease for the npm package: [`Steps`] that JavaScript
+//! drives, in place of futures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +107,7 @@ impl Lock<Fetch, Host> {
 }
 
 impl Once<Fetch, Host> {
-    /// What comes before the work: the lease under which it is to be done, or else the text that is kept of it.
+    /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(
         &self,
         told: impl FnOnce(Result<Result<Held, String>, Error>) -> Told + 'static,
@@ -139,7 +140,7 @@ fn outcome<O>(settled: Completed<O>) -> Result<O, Error> {
     settled.outcome
 }
 
-/// Tells of an acquisition by the lease that it came to.
+/// Reports an acquisition by its lease.
 fn holding(
     place: &Place,
     told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
@@ -148,8 +149,8 @@ fn holding(
     |granted| told(granted.flatten().map(|granted| Held::by(place, granted)))
 }
 
-/// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped: JavaScript may forget one while its holder still counts on the
-/// ttl, and the garbage collector must not be who ends it.
+/// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped. JavaScript may lose one
+/// while its holder still counts on the ttl, and the garbage collector must not end it.
 pub struct Held {
     place: Place,
     hold: Arc<Hold>,
@@ -235,7 +236,8 @@ impl Held {
         })
     }
 
-    /// Beside the work: comes to the number of why there is nothing left to keep, 0 if it was given back.
+    /// Runs beside the work. The outcome is a number: why there is nothing left to keep, or 0 if
+    /// the lease was given back.
     pub fn keep(&self, until_ms: f64) -> Steps {
         let until = Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
         let keep = Keep::new(self.hold.clone(), ORIGIN + until);
@@ -280,7 +282,7 @@ impl Held {
     }
 }
 
-/// Why a lease that is kept may be taken from its work.
+/// The reasons for which a lease may be taken from its work.
 const STOPPED: [Why; 3] = [Why::Lost, Why::Expired, Why::MaxHoldExceeded];
 
 const ORIGIN: Instant = Instant::from_origin(Duration::ZERO);

@@ -1,7 +1,8 @@
-// The JSON of bridges by the host's own means. It crosses as text: an object or an array would be a crossing for each of its parts.
+// JSON of bridges, read by the host. It crosses to Rust as text: each part of an object or an array
+// would be a call across the border.
 
-// The members of an object that have these names, or of each object in a list, in the form that src/resp.rs reads; nothing if that is
-// not what bridges send.
+// The members of an object that have these names, or of each object in a list, in the form that
+// src/resp.rs reads. Nothing if bridges do not send such an object.
 export function read(text, names, each) {
   const members = (object) => {
     if (typeof object !== "object" || Array.isArray(object)) throw new TypeError("no object");
@@ -26,9 +27,9 @@ function member(value = null) {
 function scalar(value) {
   if (value === null) return "$-1\r\n";
   if (value === false) return "-\r\n";
-  // This throws on half a character.
+  // This throws on half of a surrogate pair.
   if (typeof value === "string") return `+${encodeURIComponent(value)}\r\n`;
-  // A host's number is a double, and beyond this it may be another than the one that was sent.
+  // A host's number is a double. Beyond this bound it may differ from the number that was sent.
   if (Number.isSafeInteger(value)) return `:${value}\r\n`;
   throw new TypeError("no value of a bridge's");
 }

@@ -1,4 +1,4 @@
-//! JSON by the host, for `bridge`.
+//! JSON that the host reads, for `bridge`.
 
 use wasm_bindgen::prelude::*;
 
@@ -16,8 +16,9 @@ extern "C" {
     fn quote(text: &str) -> String;
 }
 
-/// Put together here, since what the host writes has to come back before it is sent: to have it write a script of 2.5 kB costs a fifth
-/// of a request's CPU. It is asked for what needs an escape.
+/// It is put together here: a text that the host writes has to come back before it is sent. To have
+/// it write a script of 2.5 kB costs a fifth of a request's CPU. The host writes only words that
+/// need an escape.
 pub(crate) fn array(words: &[&str]) -> String {
     let bytes: usize = words.iter().map(|word| word.len() + 4).sum();
     let mut json = String::with_capacity(bytes);
@@ -35,8 +36,8 @@ pub(crate) fn array(words: &[&str]) -> String {
     json
 }
 
-/// Whether all characters can stand as they are. Eight at a time: a script has thousands, and an edge that has just started runs each
-/// step here unoptimised.
+/// Whether no character needs an escape. It tests eight at a time: a script has thousands, and an
+/// edge that has just started runs each step here unoptimised.
 fn is_plain(word: &str) -> bool {
     let (chunks, rest) = word.as_bytes().as_chunks();
     let mut last = [b' '; 8];
@@ -45,8 +46,8 @@ fn is_plain(word: &str) -> bool {
     !chunks.any(|chunk| has_special(u64::from_le_bytes(*chunk)))
 }
 
-/// Whether one of eight bytes is special: each test borrows from a byte's highest bit if the byte is low enough.
-/// <https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord>
+/// Whether one of eight bytes needs an escape. Each test borrows from a byte's highest bit if the
+/// byte is low enough. <https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord>
 const fn has_special(bytes: u64) -> bool {
     const ONES: u64 = u64::MAX / 0xff;
     const fn less(bytes: u64, than: u8) -> u64 {
@@ -70,7 +71,7 @@ pub(crate) fn members_of_each<const N: usize>(
     objects.into_iter().map(object).collect()
 }
 
-/// What the host makes of it, if it makes anything.
+/// The value that the host reads, if it reads one.
 fn parse(text: &str, names: &[&str], each: bool) -> Option<Reply> {
     resp::parse(&read(text, &names.join(","), each))?.pop()
 }

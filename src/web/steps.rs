@@ -1,6 +1,7 @@
-//! Operations that JavaScript drives: it has requests, timers and signals itself, so that no future comes along.
+//! Operations that JavaScript drives. It has requests, timers and signals itself, so the wasm needs
+//! no futures.
 //!
-//! A driver tells [`Steps`] what happened, and is told what they wish while it does. It is `npm/ts/driver.ts`.
+//! A driver tells [`Steps`] what happened, and gets their wishes. It is `npm/ts/driver.ts`.
 
 use std::sync::Arc;
 
@@ -25,13 +26,13 @@ pub struct Steps {
     operation: Box<dyn Operation<Outcome = Told>>,
     place: Place,
     reads: Box<dyn FnMut() -> Vec<Command>>,
-    /// The last that was given to something it waits for.
+    /// The last id that was given out.
     ids: u32,
 }
 
 #[wasm_bindgen]
 extern "C" {
-    /// Does what it is told once the call under which it was told has come back: a `fetch` may call anything.
+    /// It acts only once the call in which it was told has returned: a `fetch` may call anything.
     pub type Driver;
     #[wasm_bindgen(method)]
     fn send(
@@ -56,8 +57,9 @@ extern "C" {
     fn wake(this: &Driver, id: u32, ms: f64);
     #[wasm_bindgen(method)]
     fn stop(this: &Driver, id: u32);
-    /// Has others go on in the background with what has these ids, or from their beginning. The ids are given away: a slice would be a
-    /// view of this module's memory there, and be read when something else stands in it.
+    /// Has others go on in the background with what has these ids, or from their beginning. The ids
+    /// are moved out. A slice would be a view of this module's memory, which may hold something
+    /// else by the time it is read.
     #[wasm_bindgen(method)]
     fn detach(this: &Driver, steps: Steps, ids: Vec<u32>);
     #[wasm_bindgen(method)]
@@ -73,7 +75,7 @@ impl Steps {
         self.tell(driver, Input::Started);
     }
 
-    /// A request was answered, or got lost, as `exchange.js` says it.
+    /// A request was answered, or got lost. The arguments are those of `exchange.js`.
     #[allow(
         clippy::too_many_arguments,
         reason = "one crossing for each is dearer than eight words"
@@ -125,7 +127,7 @@ impl Steps {
         Self::of(place, 0, Box::new(Telling(operation, Some(told))))
     }
 
-    /// They ask by `reads` what they are to read by now.
+    /// They ask `reads` for their reads each time.
     pub(super) fn inquiring(mut self, reads: impl FnMut() -> Vec<Command> + 'static) -> Self {
         self.reads = Box::new(reads);
         self
@@ -199,7 +201,7 @@ impl Steps {
     }
 }
 
-/// An operation, or why there is none, and how its outcome is told.
+/// An operation, or why there is none, and how its outcome is reported.
 struct Telling<O, F>(Result<O, Error>, Option<F>);
 
 impl<O, F> Operation for Telling<O, F>

@@ -1,11 +1,11 @@
-//! What the Worker is told by variables and secrets.
+//! The Worker's variables and secrets.
 
 use edgelock::Bridge;
 use subtle::ConstantTimeEq;
 
 use crate::problem::Problem;
 
-/// Where the bridge is, and who may do what.
+/// Where the bridge is, and which credential allows what.
 #[derive(Clone)]
 pub struct Config {
     pub(crate) bridge: Bridge,
@@ -13,8 +13,8 @@ pub struct Config {
     pub(crate) locks: Credential,
 }
 
-/// The names of the bridge's address and credential: this Worker's own, edgelock's, Upstash's and Vercel's. The first address that is set
-/// counts, with its own credential and no other's.
+/// The names of the bridge's address and credential: this Worker's own, edgelock's, Upstash's and
+/// Vercel's. The first address that is set counts, with its own credential and no other.
 const BRIDGES: [(&str, &str); 4] = [
     ("BRIDGE_URL", "BRIDGE_CREDENTIAL"),
     ("EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"),
@@ -49,15 +49,16 @@ impl Config {
     }
 }
 
-/// What a caller must know. Without one nobody is let in.
+/// A secret that a caller must send. If it is not set, nobody is let in.
 #[derive(Clone)]
 pub(crate) struct Credential(Option<String>);
 
 impl Credential {
-    /// Lets in whoever sent it as a bearer token, in a time that does not tell how much of a guess was right.
+    /// Lets in a caller that sent it as a bearer token. The time that this takes does not tell how
+    /// much of a guess was right.
     ///
     /// # Errors
-    /// 403 `closed` if there is none to know, 401 `unauthorized` for none, or another, sent.
+    /// 403 `closed` if none is set, 401 `unauthorized` if none or another was sent.
     pub(crate) fn admit(&self, authorization: Option<&str>) -> Result<(), Problem> {
         let Some(credential) = &self.0 else {
             return Err(Problem::new(

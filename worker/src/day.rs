@@ -1,4 +1,4 @@
-//! The days that lotteries are of.
+//! The days of lotteries.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 pub(crate) struct Day(NaiveDate);
 
 impl Day {
-    /// Written in no other way: one day has one id.
+    /// Accepts no other form, so that one day has one id.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.splitn(3, '-');
         let mut number = || numbers.next()?.parse::<u16>().ok();
@@ -19,7 +19,7 @@ impl Day {
         Self::new(date).filter(|day| day.to_string() == text)
     }
 
-    /// That of an instant, in milliseconds since 1970.
+    /// The day of an instant, in milliseconds since 1970.
     pub(crate) fn at(ms: i64) -> Option<Self> {
         Self::new(DateTime::from_timestamp_millis(ms)?.date_naive())
     }

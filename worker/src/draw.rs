@@ -1,15 +1,16 @@
-//! Who wins: chance says it, and likes nobody more than another.
+//! Draws winners at random, all with the same chance.
 
 use std::collections::BTreeMap;
 
-/// Draws `count` of the numbers below `bound`, or all of them if there are not more, in the order in which they are drawn: the
-/// first steps of a Fisher–Yates shuffle. `random` gives numbers of which each is as likely as any other.
+/// Draws `count` of the numbers below `bound`, or all of them if there are fewer, in the order of
+/// the draw: the first steps of a Fisher–Yates shuffle. Each number from `random` must be equally
+/// likely.
 pub(crate) fn draw<E>(
     bound: u64,
     count: u64,
     mut random: impl FnMut() -> Result<u64, E>,
 ) -> Result<Vec<u64>, E> {
-    // Where another number than its own is now: of a million only a few are moved.
+    // The places whose number is no longer their own: of a million only a few change.
     let mut moved = BTreeMap::new();
     let mut drawn = Vec::new();
     for place in 0..count.min(bound) {
@@ -20,8 +21,9 @@ pub(crate) fn draw<E>(
     Ok(drawn)
 }
 
-/// A number below `bound`, each as likely. 2^64 is seldom a multiple of `bound`, and a remainder alone would give the low numbers
-/// one chance more: what lies beyond the last whole multiple is drawn again.
+/// A number below `bound`, each equally likely. 2^64 is seldom a multiple of `bound`, so a
+/// remainder alone would favour the low numbers. A number beyond the last whole multiple is drawn
+/// again.
 fn below<E>(bound: u64, random: &mut impl FnMut() -> Result<u64, E>) -> Result<u64, E> {
     let multiple = u64::MAX - u64::MAX % bound;
     loop {
@@ -39,7 +41,7 @@ mod tests {
 
     use super::*;
 
-    /// Chance as it was agreed on beforehand.
+    /// Numbers that the test chooses.
     fn fixed(numbers: &[u64]) -> impl FnMut() -> Result<u64, Infallible> {
         let mut numbers = numbers.iter().copied();
         move || Ok(numbers.next().expect("no more is drawn than is needed"))

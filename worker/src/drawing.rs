@@ -12,14 +12,15 @@ use crate::tickets::{Drawn, LotteryNow, Tickets, names};
 const WINNERS: u64 = 10;
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
-    /// Draws the lottery of the day in which `scheduled_ms` lies, unless another does at this moment, or did before: then at
-    /// once nothing.
+    /// Draws the lottery of the day in which `scheduled_ms` lies. Does nothing if it was drawn
+    /// before, or if another Worker draws it at the moment.
     ///
-    /// It takes three requests, however many take part: how many there are, the names of those whose places were drawn, and the
-    /// record. Whoever dies in it has drawn nothing, and can be followed after the lock's ttl by another, who does.
+    /// It takes three requests, however many take part: the number of entrants, the names at the
+    /// places that were drawn, and the record. A Worker that dies midway has drawn nothing. Another
+    /// one can draw after the lock's ttl.
     ///
     /// # Errors
-    /// The [`Problem`] that kept it from being drawn, or from being known to be.
+    /// The [`Problem`] because of which it was not drawn, or because of which nobody can know.
     pub async fn draw(&self, scheduled_ms: i64, random: &impl Runtime) -> Result<Draw, Problem> {
         let day = Day::at(scheduled_ms)
             .ok_or_else(|| Problem::new(500, "no_such_day", "no lottery is of that time"))?;
@@ -35,7 +36,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         }
         let places = draw::draw(now.entrants, WINNERS, || random_number(random))
             .map_err(|EntropyUnavailable| entropy_unavailable())?;
-        // A list only grows: whoever has a place keeps it.
+        // A list only grows, so every entrant keeps its place.
         let winners = lease
             .exec(&tickets.at(&places))
             .await
@@ -51,7 +52,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     }
 }
 
-/// What became of a draw, for the log.
+/// The outcome of a draw, for the log.
 #[derive(Debug, Serialize)]
 pub struct Draw {
     event: &'static str,

@@ -1,12 +1,14 @@
-// The Worker's entry. What a request needs of its host is asked of it here: each touch of a request makes an object or copies text,
-// and so does each crossing, and with thousands of orders a second these are most of what an order costs.
+// The Worker's entry. It asks the host here for all that a request needs. Each access to a request
+// makes an object or copies text, and so does each call across the border to wasm. With thousands
+// of orders a second that is most of an order's cost.
 //
-// An answer belongs to the request in whose callback it is made. So nothing of a request is left to a queue that all share.
+// An answer belongs to the request in whose callback it is made. So nothing of a request is left to
+// a queue that all requests share.
 import { __wbg_reset_state, answer, draw, wants_body, without_body } from "edgelock-worker-glue";
 
 const BODY_LIMIT = 16 * 1024;
 
-/** Wasm that was left by a trap is in a state that nobody can vouch for: whoever comes next gets a new instance. */
+/** After a trap, nobody knows the state of the wasm. So the next request gets a new instance. */
 let isBroken = false;
 
 function notice(error) {

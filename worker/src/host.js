@@ -1,8 +1,9 @@
-// What Rust asks of the host: an answer on its way, of which entry.js makes the response, and whether anybody waits for it.
+// What Rust asks of the host: an answer that entry.js turns into a response, and whether the caller
+// still waits for it.
 
 /** `headers` are names and values in turn. Without `text` it has no body. */
 export function parts(status, text, contentType, headers) {
-  // Stock and locks change at any time, and a lock's token is nobody else's business.
+  // Stock and locks change at any time, and a lock's token is secret.
   const pairs = [
     ["content-type", contentType],
     ["cache-control", "no-store"],

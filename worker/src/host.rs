@@ -1,4 +1,5 @@
-//! The host's request, clock, variables and answer, as `entry.js` asks for them. The only room that knows JavaScript.
+//! The host's request, clock, variables and answer, in the form that `entry.js` uses. The only file
+//! that knows JavaScript.
 
 use std::cell::OnceCell;
 use std::future::{Future, poll_fn};
@@ -33,7 +34,7 @@ extern "C" {
 
 #[wasm_bindgen]
 extern "C" {
-    /// What is the request's own.
+    /// The host's context of one request.
     pub type Context;
     #[wasm_bindgen(method, js_name = waitUntil)]
     fn wait_until(this: &Context, promise: &Promise);
@@ -44,7 +45,7 @@ extern "C" {
     fn console_error(line: &str);
 }
 
-/// Whether the request's body is to be read: not that of one who may not do what it asks for.
+/// Whether to read the request's body. It is not read if the caller may not do what it asks for.
 #[wasm_bindgen]
 pub fn wants_body(method: String, url: &str, authorization: Option<String>, env: &JsValue) -> bool {
     let head = head(method, url, authorization);
@@ -74,7 +75,8 @@ pub fn answer(
     })
 }
 
-/// The answer to a request whose body was wanted, and is longer than `limit`, or broke off where there is none.
+/// The answer to a request whose body was wanted, and is longer than `limit`, or broke off if there
+/// is no limit.
 #[wasm_bindgen]
 pub fn without_body(limit: Option<u32>) -> JsValue {
     let problem = match limit {
@@ -87,7 +89,7 @@ pub fn without_body(limit: Option<u32>) -> JsValue {
     told(Err(problem), None, false)
 }
 
-/// A lottery's noon, on all Workers at once.
+/// Noon of a lottery, called on all Workers at once.
 #[wasm_bindgen]
 pub fn draw(scheduled_ms: f64, env: &JsValue, context: Context) -> JsValue {
     let shop = shop(env, host(context, &Rc::default()));
@@ -114,8 +116,8 @@ async fn answered(
     unless_gone(shop.answer(admitted, body), request).await
 }
 
-/// What comes of `answer`, which is dropped when whoever sent the request hangs up. That is asked of the host only where there is
-/// something to wait for: what is known at once is to cost no more.
+/// Awaits `answer`, and drops it if the caller hangs up. The host is asked for that only if there
+/// is something to wait for: an answer that is known at once must cost no more.
 async fn unless_gone(
     answer: impl Future<Output = Result<Response, Problem>>,
     request: &JsValue,
@@ -145,7 +147,7 @@ fn head(method: String, url: &str, authorization: Option<String>) -> Head {
     }
 }
 
-/// Of an address as hosts write it: with a path, and what follows that behind `?` or `#`.
+/// The path of an address in the host's form, without what follows `?` or `#`.
 fn path(url: &str) -> &str {
     let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = behind_scheme
@@ -177,7 +179,7 @@ fn shop(env: &JsValue, host: web::Host) -> Result<HostedShop, Problem> {
     Ok(Shop::new(config, isolate, web::Fetch::default(), host))
 }
 
-/// Finishes work behind the answer, and tells what happens to locks.
+/// Finishes work after the answer, and records what happens to locks.
 fn host(context: Context, timing: &Rc<Timing>) -> web::Host {
     let timing = timing.clone();
     web::Host::default()

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a caller asks for, and who it says it is.
+/// What a caller asks for, and its credential.
 pub struct Head {
     /// In upper case, as in `GET`.
     pub method: String,
@@ -12,16 +12,16 @@ pub struct Head {
     pub authorization: Option<String>,
 }
 
-/// What it is answered: JSON.
+/// The answer.
 #[derive(Debug)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// The type of `body`.
     pub content_type: &'static str,
-    /// What else its head says: names in lower case, and values.
+    /// Other headers: names in lower case, and values.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON.
+    /// JSON, or the page.
     pub body: String,
 }
 

@@ -1,4 +1,4 @@
-//! What callers send, checked while it is read: nothing behind this file sees a value out of range.
+//! What callers send, checked while it is read. No other file sees a value out of range.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::problem::Problem;
 
-/// Opens a sale. Redis's clock judges the end, so it is in no range here.
+/// Opens a sale. Redis's clock decides when it ends, so no range is checked here.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Terms {
@@ -17,7 +17,7 @@ pub(crate) struct Terms {
     pub(crate) ends_at_ms: Whole<1, { (1 << 53) - 1 }>,
 }
 
-/// Buys. `order_id` makes it safe to send again.
+/// Buys. `order_id` makes it safe to send the order again.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
@@ -26,7 +26,7 @@ pub(crate) struct Order {
     pub(crate) quantity: Whole<1, 1000>,
 }
 
-/// Takes part in a lottery. Sent again it changes nothing.
+/// Takes part in a lottery. Sending it again changes nothing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
@@ -43,7 +43,7 @@ pub(crate) struct Acquire {
     pub(crate) wait_ms: Whole<0, 30_000>,
 }
 
-/// Gives a lock its ttl again: this one, or that which it was taken for.
+/// Renews a lock, for this ttl, or for the one with which it was taken.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Renew {
@@ -52,7 +52,7 @@ pub(crate) struct Renew {
     pub(crate) ttl_ms: Option<Ttl>,
 }
 
-/// Gives a lock back.
+/// Releases a lock.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Release {
@@ -60,7 +60,7 @@ pub(crate) struct Release {
     pub(crate) token: Token,
 }
 
-/// 24 h, as long as a lease can be.
+/// 24 h, the longest ttl that this service grants.
 pub(crate) type Ttl = Whole<1, 86_400_000>;
 
 fn default_ttl() -> Ttl {
@@ -70,7 +70,7 @@ fn default_ttl() -> Ttl {
 /// The body, as `T`.
 ///
 /// # Errors
-/// 400 `bad_json` if it is no JSON, 422 `invalid_input` with the field's name for what is wrong in it.
+/// 400 `bad_json` if it is not JSON, 422 `invalid_input` with the name of the wrong field.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     // Serde would take an array for an object without names.
     if body.trim_ascii_start().first() != Some(&b'{') {
@@ -80,7 +80,7 @@ pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let field = error.path().to_string();
         let error = error.into_inner();
-        // It may quote what was sent, however long that is.
+        // It may quote what was sent, which may be long.
         let detail: String = error.to_string().chars().take(200).collect();
         match error.classify() {
             serde_json::error::Category::Data if field != "." => Problem::invalid(field, detail),
@@ -101,7 +101,8 @@ fn bad_json(detail: String) -> Problem {
     Problem::new(400, "bad_json", detail)
 }
 
-/// A sku, an order's number, a buyer: what can be part of a key and of a record without being quoted.
+/// A sku, an order's number, a buyer: a text that can be part of a key and of a record without
+/// quotes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Id(String);
 
@@ -187,7 +188,7 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
-/// Tokens are secrets: what is not one is not quoted.
+/// Tokens are secrets, so a wrong one is not quoted.
 fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Token, D::Error> {
     struct Text;
 

@@ -1,7 +1,11 @@
-//! How a sale lies in Redis. The only room that knows its keys.
+//! How a sale is stored in Redis. The only file that knows its keys.
 //!
-//! `sale:{sku}` is a hash of the terms and what remains, `sale:{sku}:orders` one of order → record, `sale:{sku}:buyers` one of
-//! buyer → how many. All share the sku as hash tag, and with it the slot of a cluster; all expire a week after the sale's end.
+//! - `sale:{sku}` is a hash of the terms and of what remains.
+//! - `sale:{sku}:orders` is a hash of order → record.
+//! - `sale:{sku}:buyers` is a hash of buyer → how many.
+//!
+//! All share the sku as hash tag, and so the slot of a cluster. All expire a week after the sale's
+//! end.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,7 +25,7 @@ pub(crate) struct Ledger {
     buyers: String,
 }
 
-/// A sale as it is recorded.
+/// A sale in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sale {
     pub(crate) stock: u64,
@@ -30,7 +34,8 @@ pub(crate) struct Sale {
     pub(crate) ends_at_ms: u64,
 }
 
-/// An order as it is recorded: what was sold to whom, the fence that it was sold under, and what remained after it.
+/// An order in its stored form: what was sold to whom, under which fence, and what remained after
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sold {
     pub(crate) quantity: u64,
@@ -51,15 +56,15 @@ pub(crate) struct SaleNow {
 #[derive(Debug)]
 pub(crate) struct OrderNow {
     pub(crate) at: SaleNow,
-    /// The order, if it was placed before.
+    /// The order, if it was sold before.
     pub(crate) sold: Option<Sold>,
-    /// How many its buyer has.
+    /// How many the buyer has.
     pub(crate) bought: u64,
 }
 
-/// What [`Ledger::read_sold_out`] found of a sale that is not over and of which nothing is left.
+/// What [`Ledger::read_sold_out`] found of a sale that goes on and is sold out.
 pub(crate) struct SoldOutNow {
-    /// All that were ever sold something, by their ids.
+    /// The ids of all orders of the sale.
     pub(crate) orders: BTreeSet<String>,
     pub(crate) ends_in: Duration,
 }
@@ -119,9 +124,10 @@ impl Ledger {
         vec![sale, expire(&self.sale, ends_at_ms)]
     }
 
-    /// Records an order that `sold`, after which its buyer has `bought`.
+    /// Records an order that was `sold`. After it the buyer has `bought`.
     pub(crate) fn sell(&self, order: &Order, sold: &Sold, bought: u64) -> Vec<Command> {
-        // The stock first: should Redis refuse a command behind it, too few are sold, and never too many.
+        // The stock comes first: if Redis refuses a later command, too few are sold, and never too
+        // many.
         vec![
             field("HSET", &self.sale, "remaining").arg(sold.remaining),
             field("HSET", &self.orders, &order.order_id).arg(sold.record()),
@@ -129,7 +135,7 @@ impl Ledger {
         ]
     }
 
-    /// Has a sale's records expire; behind what [`Ledger::sell`] writes.
+    /// Sets when a sale's records expire. Send it after what [`Ledger::sell`] writes.
     pub(crate) fn expire(&self, ends_at_ms: u64) -> Vec<Command> {
         let keys = [&self.sale, &self.orders, &self.buyers];
         keys.map(|key| expire(key, ends_at_ms)).into()
@@ -178,7 +184,7 @@ impl OrderNow {
 }
 
 impl SoldOutNow {
-    /// Nothing if the sale is in another state.
+    /// `None` if the sale is in another state.
     pub(crate) fn parse(replies: &[Reply]) -> Option<Self> {
         let found = SaleNow::parse(replies).ok()?;
         let sale = found.sale.filter(|sale| sale.remaining == 0)?;

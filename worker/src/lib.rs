@@ -1,6 +1,8 @@
-//! A flash sale and a lottery at the edge, and locks as a service: parse a request, call edgelock, shape a response.
+//! A flash sale and a lottery at the edge, and locks as a service. The Worker parses a request,
+//! calls edgelock, and shapes a response.
 //!
-//! Everything but `host` is plain Rust that knows no JavaScript: [`Shop::admit`] looks at a [`Head`], and [`Shop::answer`] makes the [`Response`].
+//! Everything but `host` is plain Rust without JavaScript: [`Shop::admit`] checks a [`Head`], and
+//! [`Shop::answer`] makes the [`Response`].
 
 #[cfg(target_family = "wasm")]
 pub mod host;

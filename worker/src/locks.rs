@@ -10,7 +10,7 @@ use crate::input::{self, Acquire, Release, Renew, Ttl};
 use crate::problem::{Problem, millis};
 use crate::shop::Shop;
 
-/// Before each name, so that no caller reaches any other key.
+/// The prefix of each name, so that no caller reaches any other key.
 const PREFIX: &str = "lock:";
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
@@ -45,7 +45,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         let lease = lock.resume(token).map_err(Problem::of)?;
         let renewed = lease.renew().await;
         let (fence, remaining_ms) = (lease.fence(), millis(lease.remaining()));
-        // The lock stays the caller's, whatever became of this renewal.
+        // The caller keeps the lock, whatever the outcome of this renewal.
         lease.into_token();
         renewed.map_err(lost)?;
         Ok(Response::json(

@@ -1,4 +1,4 @@
-//! A lottery a day: whoever enters may be one of the ten who win at noon.
+//! A lottery each day: ten of those who entered win at noon.
 
 use edgelock::{Decision, Reply, Runtime, Transport};
 use serde::Serialize;
@@ -13,8 +13,8 @@ use crate::tickets::{LotteryNow, MOST_ENTRANTS, Tickets, let_in, names};
 
 const LONGEST_AHEAD_MS: u64 = 31 * 24 * 60 * 60 * 1000;
 
-/// Entries close before the draw, by more than the lock under which one is written can last, and clocks differ: so none arrives
-/// behind it.
+/// Entries close before the draw, by more than an entry's lock can last and than clocks differ. So
+/// no entry arrives after the draw.
 const CLOSED_BEFORE_MS: u64 = 60 * 1000;
 const _: () = assert!(CLOSED_BEFORE_MS > 2 * TTL.as_millis() as u64);
 
@@ -30,7 +30,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             let (now, entered) = LotteryNow::parse_with(replies)?;
             enter(day, &tickets, &entrant, &now, entered)
         };
-        // Whoever is refused, or in, needs no lock, which would leave keys behind: anybody may ask for any day.
+        // A caller that is refused, or has entered before, needs no lock. A lock would leave keys
+        // behind, and anybody may ask for any day.
         const NO_FENCE: u64 = 0;
         let looked = self.client.read(&reads).await.map_err(Problem::of)?;
         let (entering, replies) = match decide(&looked, NO_FENCE)? {
@@ -53,7 +54,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         Ok(Response::json(status, &ticket))
     }
 
-    /// Whether `entrant` is among those at a place or behind it. Of a lottery that is full, so that these do not change.
+    /// Whether `entrant` is at that place or behind it. Only for a lottery that is full, where
+    /// these places no longer change.
     async fn is_in(&self, tickets: &Tickets, entrant: &Id, since: u64) -> Result<bool, Problem> {
         let mut from = since;
         loop {
@@ -111,14 +113,15 @@ impl<'a> State<'a> {
     }
 }
 
-/// What becomes of an entry.
+/// The decision about an entry.
 #[derive(Debug, PartialEq, Eq)]
 enum Entering {
-    /// It is written. Whether it came in time, the replies say.
+    /// It is written. The replies say whether it came in time.
     Now,
-    /// The entrant is in.
+    /// The entrant has entered before.
     Before,
-    /// The lottery is full, and the entrant was one of those who came when it became so: in, and then from this place on, or not.
+    /// The lottery is full, and the entrant was one of the last to come. It is in, from this place
+    /// on, or was cut off.
     AmongTheLast(u64),
 }
 
@@ -131,9 +134,9 @@ fn enter(
     entered: Option<u64>,
 ) -> Result<Decision<Entering>, Problem> {
     let draw_at_ms = day.noon_ms();
-    // Before all else: whoever is in is told so, even after the draw.
+    // First of all: an entrant is told that it is in, even after the draw.
     if let Some(since) = entered {
-        // Nobody was cut off from a list that is not full.
+        // A list that is not full cut off nobody.
         return Ok(Decision::Leave(match now.entrants < MOST_ENTRANTS {
             true => Entering::Before,
             false => Entering::AmongTheLast(since),
@@ -181,7 +184,7 @@ mod tests {
         }
     }
 
-    /// A lottery of `entrants`, so long before its draw.
+    /// A lottery with `entrants`, that long before its draw.
     fn now(entrants: u64, before_ms: u64) -> LotteryNow {
         LotteryNow {
             drawn: None,
@@ -190,7 +193,7 @@ mod tests {
         }
     }
 
-    /// What somebody new is told; `None` if let in.
+    /// The refusal of a new entrant; `None` if it is let in.
     fn refused(now: &LotteryNow) -> Option<String> {
         let ann = Id::parse("ann").unwrap();
         let problem = enter(day(), &Tickets::of(day()), &ann, now, None).err()?;
@@ -233,7 +236,7 @@ mod tests {
                 Decision::Write(..) => panic!("it was written again"),
             }
         };
-        // Where some were cut off, it is to be looked up.
+        // If some were cut off, the place must be looked up.
         assert_eq!(entering(&over), Entering::AmongTheLast(7));
         let over = LotteryNow {
             entrants: MOST_ENTRANTS - 1,

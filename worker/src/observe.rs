@@ -1,4 +1,4 @@
-//! What happens to locks, for those who run the Worker and those who call it: a line of JSON each for the log, and a
+//! What happens to locks, for operators and callers: a line of JSON for the log, and a
 //! `Server-Timing` header for the answer.
 
 use std::cell::Cell;
@@ -106,7 +106,7 @@ enum Line<'a> {
     },
 }
 
-/// What its lock cost a request.
+/// What a request's lock cost.
 #[derive(Default)]
 pub(crate) struct Timing(Cell<Cost>);
 
@@ -114,7 +114,7 @@ pub(crate) struct Timing(Cell<Cost>);
 struct Cost {
     /// What happened to the lock last.
     last: Option<&'static str>,
-    /// How long it took to get it, and how many requests.
+    /// How long the acquisition took, and how many requests.
     taken: Option<(Duration, u32)>,
     held: Option<Duration>,
 }
@@ -123,10 +123,10 @@ impl Timing {
     pub(crate) fn hear(&self, kind: &EventKind<'_>) {
         let mut cost = self.0.get();
         match *kind {
-            // Says nothing of the lock.
+            // These say nothing of this lock.
             EventKind::Retried { .. } | EventKind::Grouped { .. } => return,
             EventKind::Acquired { waited, requests } => cost.taken = Some((waited, requests)),
-            // Of a lock that was taken by another request only that one knows for how long it was held.
+            // If another request took the lock, only that request knows how long it was held.
             EventKind::Lost { held } | EventKind::Released { held, .. } => {
                 cost.held = cost.taken.map(|_| held);
             }
@@ -136,7 +136,8 @@ impl Timing {
         self.0.set(cost);
     }
 
-    /// The value of a `Server-Timing` header, if there was a lock. Without its name, which callers choose.
+    /// The value of a `Server-Timing` header, if there was a lock. It omits the name, which callers
+    /// choose.
     pub(crate) fn header(&self) -> Option<String> {
         let Cost { last, taken, held } = self.0.get();
         let mut header = format!("lock;desc=\"{}\"", last?);
@@ -151,7 +152,7 @@ impl Timing {
     }
 }
 
-/// To a tenth: hosts' clocks are not finer.
+/// To a tenth of a millisecond: hosts' clocks are no finer.
 fn ms(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 10_000.0).round() / 10.0
 }

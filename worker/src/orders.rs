@@ -1,4 +1,5 @@
-//! Sells, and never more than there is. Orders that are there at the same time share a turn of the lock.
+//! Sells, and never more than there is. Orders that arrive at the same time share a turn of the
+//! lock.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -37,7 +38,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     }
 }
 
-/// A turn takes two round trips; this is for a Worker that died in one with the orders of many.
+/// A turn takes two round trips. The ttl is for a Worker that died in a turn with the orders of
+/// many.
 const TTL: Duration = Duration::from_secs(3);
 
 /// How orders share turns.
@@ -49,10 +51,10 @@ pub(crate) struct Placed {
     order: Order,
 }
 
-/// What was sold, and the status to say so with.
+/// What was sold, and the status of the answer.
 type Outcome = Result<(Sold, u16), Problem>;
 
-/// What the orders of one turn made of a sale.
+/// What the orders of one turn changed of a sale.
 #[derive(Default)]
 pub(crate) struct Sales {
     remaining: Option<u64>,
@@ -101,7 +103,8 @@ impl Section for Orders {
 }
 
 impl Orders {
-    /// What is refused now stays refused: nothing is ever given back, and a sale's terms never change. What was sold stays sold.
+    /// A refusal stays true: nothing is ever given back, and a sale's terms never change. A sold
+    /// order stays sold.
     pub(crate) fn peek(&self, placed: &Placed, replies: &[Reply]) -> Option<Outcome> {
         const NO_FENCE: u64 = 0;
         let found = OrderNow::parse(replies);
@@ -114,7 +117,7 @@ impl Orders {
 }
 
 impl Sales {
-    /// What there is for `order`, of what was `found` before the turn.
+    /// The state for `order`: what was `found` before the turn, with the turn's own changes.
     fn after(&self, order: &Order, mut found: OrderNow) -> OrderNow {
         if let (Some(sale), Some(remaining)) = (&mut found.at.sale, self.remaining) {
             sale.remaining = remaining;
@@ -159,12 +162,12 @@ impl<'a> Receipt<'a> {
     }
 }
 
-/// What an order comes to.
+/// The decision about an order.
 #[derive(Debug)]
 enum Placement {
     /// It was sold before.
     Known(Sold),
-    /// It is sold, after which its buyer has `bought`.
+    /// It is sold. After it the buyer has `bought`.
     New {
         sold: Sold,
         bought: u64,
@@ -172,10 +175,10 @@ enum Placement {
     },
 }
 
-/// What `order` comes to, given what is recorded and the fence of the lock that it is judged under.
+/// Decides `order` by what is recorded, under the lock's fence.
 fn place(order: &Order, found: &OrderNow, fence: u64) -> Result<Placement, Problem> {
     let quantity = order.quantity.get();
-    // Before all else: whoever was sold something is told so, even when the sale is over.
+    // First of all: a buyer is told of a sold order, even when the sale is over.
     if let Some(sold) = &found.sold {
         if sold.quantity == quantity && sold.buyer == order.buyer.as_str() {
             return Ok(Placement::Known(sold.clone()));
@@ -233,7 +236,7 @@ mod tests {
         input::parse(body.as_bytes()).unwrap()
     }
 
-    /// A sale of which `remaining` are left, to a buyer with `bought` and a limit of 3.
+    /// A sale with `remaining` left, for a buyer with `bought` and a limit of 3.
     fn found(remaining: u64, bought: u64) -> OrderNow {
         let sale = Sale {
             stock: 10,
@@ -320,7 +323,7 @@ mod tests {
         Reply::Bytes(text.to_string().into())
     }
 
-    /// What is read of a sale of 3 to a buyer who may have 2, before anybody bought.
+    /// The reads of a sale of 3, with a limit of 2, before anybody bought.
     fn replies() -> [Reply; 4] {
         let terms = ["3", "3", "2", "9000"].map(text).to_vec();
         let time = ["1", "0"].map(text).to_vec();
@@ -332,7 +335,7 @@ mod tests {
         ]
     }
 
-    /// What orders in one turn come to: a status, or a code.
+    /// The outcomes of orders in one turn: a status, or a code.
     fn in_one_turn(orders: &[(&str, &str, u64)]) -> Vec<String> {
         let mut sales = Sales::default();
         let decide = |(order_id, buyer, quantity): &(&str, &str, u64)| {

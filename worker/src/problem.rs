@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::http::Response;
 
-/// For how long a caller whose turn did not come is asked to stay away: not so short that it comes back into the same line, nor as
-/// long as a holder that never ends would say.
+/// How long a caller whose turn did not come is asked to stay away: long enough not to join the
+/// same queue again, and shorter than a holder that never ends would say.
 const SHORTEST_STAY: Duration = Duration::from_secs(1);
 const LONGEST_STAY: Duration = Duration::from_secs(30);
 
 const SOLD_OUT: &str = "sold_out";
 
-/// An answer that says no. Its `code` is for programs and does not change; its `detail` is for people.
+/// A refusal. Its `code` is for programs and does not change. Its `detail` is for people.
 #[derive(Debug)]
 pub struct Problem(Box<Parts>);
 
@@ -26,7 +26,7 @@ struct Parts {
     status: u16,
     code: &'static str,
     detail: Cow<'static, str>,
-    /// What in the request is wrong.
+    /// The field of the request that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
     /// How many are left to sell.
@@ -38,15 +38,15 @@ struct Parts {
     /// How long the lock's holder has left, unless it renews.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining_ms: Option<u64>,
-    /// How many others were waiting for the lock, before this caller.
+    /// How many waited for the lock ahead of this caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     ahead: Option<u64>,
-    /// How long to stay away, as `Retry-After` says it in whole seconds.
+    /// How long to stay away. `Retry-After` says it in whole seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
     #[serde(skip)]
     header: Option<(&'static str, String)>,
-    /// For the log: callers are not told what our bridge says, nor how this Worker is set up.
+    /// For the log. Callers are not told what our bridge says, nor how this Worker is set up.
     #[serde(skip)]
     cause: Option<String>,
 }
@@ -58,7 +58,8 @@ impl Problem {
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self(Box::new(Parts {
-            // No pages about each kind: then the title is that of the status (RFC 9457 §4.2.1).
+            // There are no pages about each kind. The title is then that of the status (RFC 9457
+            // §4.2.1).
             r#type: "about:blank",
             title: title(status),
             status,
@@ -75,7 +76,7 @@ impl Problem {
         }))
     }
 
-    /// What the caller sent in `field` cannot be.
+    /// The value in `field` is not allowed.
     pub(crate) fn invalid(field: impl Into<String>, detail: impl Into<Cow<'static, str>>) -> Self {
         let mut problem = Self::new(422, "invalid_input", detail);
         problem.0.field = Some(field.into());
@@ -117,7 +118,7 @@ impl Problem {
         )
     }
 
-    /// Why a lock was not had, or nothing could be read.
+    /// Why there is no lock, or nothing could be read.
     pub(crate) fn of(error: Error) -> Self {
         let mut problem = match &error {
             Error::Held {
@@ -220,7 +221,7 @@ impl Problem {
         self.header("retry-after", seconds.to_string())
     }
 
-    /// What the log should say of a failure that is ours, as a line of JSON; nothing where the caller is told all there is.
+    /// The log line of a failure that is ours, in JSON. `None` if the caller is told all there is.
     pub fn log(&self) -> Option<String> {
         let parts = &self.0;
         let cause = parts.cause.clone();
@@ -273,7 +274,7 @@ fn title(status: u16) -> &'static str {
     }
 }
 
-/// When the caller may come back, where the bridge did not say: soon.
+/// When the caller may come back, if the bridge did not say: soon.
 fn come_back(error: &Error) -> Duration {
     error.retry_after().unwrap_or(Duration::from_secs(1))
 }

@@ -1,4 +1,4 @@
-//! What Redis answers, as the records want it.
+//! Redis' replies, as the records need them.
 
 use edgelock::Reply;
 

@@ -20,7 +20,7 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// Whether a request for it has a body that means something.
+    /// Whether a request for it has a body that is used.
     pub(crate) const fn has_body(&self) -> bool {
         !matches!(
             self,

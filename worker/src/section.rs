@@ -7,18 +7,21 @@ use edgelock::{Command, Decision, Error, Lease, Lock, Reply, Runtime, Transport}
 use crate::problem::Problem;
 use crate::shop::Shop;
 
-/// How long a section may take before others may go on. It takes two round trips; this is for a Worker that died in it.
+/// How long a section may take before others may go on. It takes two round trips. The ttl is for a
+/// Worker that died in it.
 pub(crate) const TTL: Duration = Duration::from_secs(10);
 
-/// How long a caller is kept waiting for its turn.
+/// How long a caller waits for its turn.
 pub(crate) const WAIT: Duration = Duration::from_secs(5);
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
-    /// Runs `decide` on what `reads` found and on the lock's fence, while nobody else is in a section of the same name, and
-    /// writes what it decided. Exactly once: if the lock was lost in between, nothing is written.
+    /// Runs `decide` on what `reads` found and on the lock's fence, and writes what it decided.
+    /// Meanwhile nobody else is in a section of the same name. It writes exactly once. If the lock
+    /// was lost in between, it writes nothing.
     ///
     /// # Errors
-    /// What `decide` refuses with; 503 if the lock could not be had, was lost, or the bridge is away.
+    /// The refusal of `decide`; 503 if the lock was not free in time, was lost, or the bridge is
+    /// away.
     pub(crate) async fn section<A>(
         &self,
         name: &str,
@@ -29,7 +32,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         Ok(answer)
     }
 
-    /// As [`Shop::section`], and the replies to the commands that were written.
+    /// As [`Shop::section`], and returns the replies to the commands that were written.
     ///
     /// # Errors
     /// As [`Shop::section`].
@@ -44,7 +47,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         finish(lease, &replies, decide).await
     }
 
-    /// The lock of a section with what `reads` found, at once: `None` if another is in it.
+    /// Takes the lock of a section, with what `reads` found, without a wait. `None` if another is
+    /// in it.
     ///
     /// # Errors
     /// As [`Shop::section`].
@@ -67,8 +71,9 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     }
 }
 
-/// Decides, and does what was decided. Where nothing is committed, dropping the lease releases it, and the answer need not wait
-/// for that. After a commit with an unknown outcome it also makes sure that none comes late.
+/// Decides, and does what was decided. If nothing is committed, dropping the lease releases it, and
+/// the answer need not wait for that. After a commit with an unknown outcome, dropping also makes
+/// sure that none runs late.
 async fn finish<T: Transport, R: Runtime, A>(
     lease: Lease<T, R>,
     replies: &[Reply],

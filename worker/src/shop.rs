@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::route::Route;
 use crate::sold_out::SoldOut;
 
-/// Sells, draws lots, and hands out locks.
+/// Sells, runs lotteries, and serves locks.
 pub struct Shop<T, R> {
     pub(crate) client: Client<T, R>,
     admin: Credential,
@@ -17,17 +17,17 @@ pub struct Shop<T, R> {
     pub(crate) isolate: Isolate,
 }
 
-/// What a request asks for, of one who may.
+/// What a caller asks for, and is allowed to.
 pub struct Admitted(Route);
 
 impl Admitted {
-    /// Whether the request's body is of use.
+    /// Whether the request's body is used.
     pub const fn has_body(&self) -> bool {
         self.0.has_body()
     }
 
-    /// Whether the answer may be dropped half-way, as nothing is half done by that: an order that waits for its turn is taken out of
-    /// the line, and one whose turn has begun is placed.
+    /// Whether the answer may be dropped midway, because that leaves nothing half done. An order
+    /// that waits for its turn leaves the queue. One whose turn has begun is placed.
     pub const fn ends_with_its_caller(&self) -> bool {
         matches!(self.0, Route::PlaceOrder(_))
     }
@@ -65,10 +65,10 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         }
     }
 
-    /// What the head of a request asks for, if whoever sent it may.
+    /// What the head of a request asks for, if the caller is allowed to.
     ///
     /// # Errors
-    /// The [`Problem`] to answer with: nothing else need be read of the request.
+    /// The [`Problem`] to answer with. Nothing else of the request need be read.
     pub fn admit(&self, head: &Head) -> Result<Admitted, Problem> {
         let route = Route::of(&head.method, &head.path)?;
         if let Some(credential) = self.credential_for(&route) {

@@ -1,9 +1,11 @@
-//! Sales of which nothing is left, as an isolate remembers them: who comes too late is told so without a request.
+//! Sold-out sales that an isolate remembers, so that later orders are refused without a request.
 //!
-//! That is safe since a sold-out sale stays as it is: its terms never change, nothing is ever given back, and stock and orders are
-//! written at once, so that all its orders are on record when nothing is left. Whose order is on record is not told from memory.
-//! What is remembered is forgotten at the sale's end, and found out again before it is 5 s old: somebody may take a sale out of Redis by
-//! hand, and a fail-over may lose what was sold last.
+//! That is safe since a sold-out sale does not change. Its terms never do, nothing is ever given
+//! back, and stock and orders are written at once. So all its orders are on record when nothing is
+//! left. An order that is on record is never refused from memory.
+//!
+//! A sale is forgotten at its end. Otherwise it is looked up again before the memory is 5 s old:
+//! somebody may take a sale out of Redis by hand, and a fail-over may lose the last sold items.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,11 +18,13 @@ use crate::ledger::{Ledger, SoldOutNow};
 use crate::reply::whole;
 
 const KEPT: Duration = Duration::from_secs(5);
-/// By then one order finds out again, so that the others need not look when it would be forgotten.
+/// After this time one order looks it up again, so that the others need not when it would be
+/// forgotten.
 const RENEWED: Duration = Duration::from_millis(2_500);
-/// While one order finds out, and before another does, the others look by themselves.
+/// While one order looks it up, the others read Redis themselves. After this time another order
+/// tries.
 const ASKED: Duration = Duration::from_secs(1);
-/// They are read in one answer. A sale with more is looked at each time.
+/// They are read in one answer. A sale with more is read each time.
 const MOST_ORDERS: u64 = 5_000;
 const MOST_SALES: usize = 16;
 
@@ -30,14 +34,14 @@ pub(crate) struct SoldOut(Arc<Mutex<BTreeMap<Id, Known>>>);
 
 struct Known {
     until: Instant,
-    /// When somebody is to find out again.
+    /// When an order is to look it up again.
     ask_at: Instant,
-    /// The orders on record; `None` while they are asked for.
+    /// The orders on record; `None` while they are being read.
     orders: Option<BTreeSet<String>>,
 }
 
 impl SoldOut {
-    /// Whether `order` comes too late for sure.
+    /// Whether `order` is surely too late.
     pub(crate) fn refuses(&self, sku: &Id, order: &Order, now: Instant) -> bool {
         let known = self.known();
         let orders = known
@@ -47,8 +51,8 @@ impl SoldOut {
         orders.is_some_and(|orders| !orders.contains(order.order_id.as_str()))
     }
 
-    /// An order of this sale was told that nothing is left. Finds out in the background what must be known to tell it others, if it
-    /// is time for that.
+    /// Call this after an order of this sale was told that nothing is left. If it is time, it reads
+    /// in the background what is needed to tell others the same.
     pub(crate) fn notice<T: Transport, R: Runtime>(&self, sku: &Id, client: &Client<T, R>) {
         let now = client.runtime().now();
         if !self.begin(sku, now) {
@@ -56,14 +60,14 @@ impl SoldOut {
         }
         let (memory, sku, asking) = (self.clone(), sku.clone(), client.clone());
         client.runtime().spawn(Box::pin(async move {
-            // Where it fails, what was known goes on for its time, and orders are looked at as before.
+            // If it fails, the memory stays valid for its time, and orders are looked up as before.
             if let Ok(found) = find_out(&sku, &asking).await {
                 memory.remember(sku, found, now);
             }
         }));
     }
 
-    /// Whether it is to be found out, and nobody does so.
+    /// Whether it must be looked up, and nobody does so yet.
     fn begin(&self, sku: &Id, now: Instant) -> bool {
         let mut known = self.known();
         known.retain(|_, known| now < known.until);
@@ -81,12 +85,12 @@ impl SoldOut {
         true
     }
 
-    /// Nothing is left half-changed under this mutex.
+    /// No change is left half done under this mutex.
     fn known(&self) -> MutexGuard<'_, BTreeMap<Id, Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was found out, by a request that left at `asked_at`.
+    /// Remembers what a request that left at `asked_at` found.
     fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Instant) {
         let known = found.map_or_else(
             || Known::nothing(asked_at),
@@ -110,7 +114,7 @@ impl Known {
     }
 }
 
-/// The orders of a sale of which nothing is left, if it is not too large.
+/// The orders of a sold-out sale, unless there are too many.
 async fn find_out<T: Transport, R: Runtime>(
     sku: &Id,
     client: &Client<T, R>,

@@ -1,9 +1,13 @@
-//! How a lottery lies in Redis. The only room that knows its keys.
+//! How a lottery is stored in Redis. The only file that knows its keys.
 //!
-//! `lottery:{day}:entrants` is the list of who takes part, in the order in which they entered: up to a million, since each entry
-//! cuts off what is beyond. `lottery:{day}:entered` is a hash that finds each of them there: how long the list was before.
-//! `lottery:{day}:drawn` is a hash of who won and under which fence, and is there once it was drawn. All share the day as hash tag,
-//! and with it the slot of a cluster, and expire a week after the draw.
+//! - `lottery:{day}:entrants` is the list of entrants, in the order in which they entered: up to a
+//!   million, since each entry cuts off what is beyond.
+//! - `lottery:{day}:entered` is a hash that finds each of them there: entrant → how long the list
+//!   was before.
+//! - `lottery:{day}:drawn` is a hash of the winners and the fence. It exists once the lottery was
+//!   drawn.
+//!
+//! All share the day as hash tag, and so the slot of a cluster. All expire a week after the draw.
 
 use edgelock::{Command, Reply};
 
@@ -16,10 +20,12 @@ pub(crate) const MOST_ENTRANTS: u64 = 1_000_000;
 
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
-/// How many locks the entrants of a lottery share: each leaves a fence behind, so a lock for each entrant would be a million.
+/// How many locks the entrants of a lottery share. Each leaves a fence behind, so a lock for each
+/// entrant would leave a million.
 const ENTRANCES: u32 = 4096;
 
-/// How many entrants are looked through at once: of 64 bytes each, a twentieth of what an answer may have.
+/// How many entrants are read at once. With 64 bytes each, that is a twentieth of the largest
+/// answer.
 const PAGE: u64 = 500;
 
 /// The keys of one day's lottery.
@@ -30,7 +36,7 @@ pub(crate) struct Tickets {
     drawn: String,
 }
 
-/// A draw as it is recorded. There is one of a day, and its fence says which of those who tried it was.
+/// A draw in its stored form. A day has one, and its fence tells which of several attempts it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Drawn {
     pub(crate) fence: u64,
@@ -59,12 +65,13 @@ impl Tickets {
         }
     }
 
-    /// Who has it draws.
+    /// The lock under which the lottery is drawn.
     pub(crate) fn draw_lock_name(&self) -> String {
         format!("{}:draw:lock", self.lottery)
     }
 
-    /// Who has it lets this entrant in. Few entrants have the same one, so they seldom wait for each other.
+    /// The lock under which this entrant enters. Few entrants share one, so they seldom wait for
+    /// each other.
     pub(crate) fn entrance_lock_name(&self, entrant: &Id) -> String {
         let entrance = fnv_1a(entrant.as_str()) % ENTRANCES;
         format!("{}:entrance:{entrance}:lock", self.lottery)
@@ -85,8 +92,8 @@ impl Tickets {
         reads
     }
 
-    /// Lets `entrant` take part in a draw at `draw_at_ms`, if that makes no more than [`MOST_ENTRANTS`], of whom there were
-    /// `entrants` before. [`let_in`] says whether it did.
+    /// Lets `entrant` take part in a draw at `draw_at_ms`, unless there are then more than
+    /// [`MOST_ENTRANTS`]. There were `entrants` before. [`let_in`] says whether it did.
     pub(crate) fn enter(&self, entrant: &Id, entrants: u64, draw_at_ms: u64) -> Vec<Command> {
         let list = |command| Command::new(command).key(&self.entrants);
         let entered = Command::new("HSET").key(&self.entered).arg(entrant);
@@ -103,7 +110,7 @@ impl Tickets {
         ]
     }
 
-    /// Some of the entrants, in order, from a place on.
+    /// A page of the entrants, in order, from a place on.
     pub(crate) fn page(&self, from: u64) -> Command {
         let page = Command::new("LRANGE").key(&self.entrants).arg(from);
         page.arg(from.saturating_add(PAGE - 1))
@@ -170,7 +177,8 @@ impl LotteryNow {
         })
     }
 
-    /// As [`LotteryNow::parse`], for [`Tickets::read_with`]: and, if the entrant entered, how many there were before.
+    /// As [`LotteryNow::parse`], for [`Tickets::read_with`]. If the entrant entered, it also has
+    /// how many entrants there were before.
     pub(crate) fn parse_with(replies: &[Reply]) -> Result<(Self, Option<u64>), Problem> {
         let [.., entered] = replies else {
             return Err(Problem::corrupt());

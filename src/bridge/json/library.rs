@@ -1,4 +1,4 @@
-//! JSON by `serde_json`, read straight into replies: no tree is built, and no nesting is followed.
+//! JSON by `serde_json`, read straight into replies. It builds no tree, and follows no nesting.
 
 use std::fmt;
 
@@ -22,15 +22,16 @@ pub(super) fn members_of_each<const N: usize>(
     whole(text, Objects(Object(&names)))
 }
 
-/// What `text` holds, if nothing stands behind it.
+/// The value in `text`, if nothing follows it.
 fn whole<'de, S: DeserializeSeed<'de>>(text: &'de str, seed: S) -> Option<S::Value> {
-    // From bytes, as a Worker reads what it is sent: another reader would be more code.
+    // From bytes, as a Worker reads its requests: another reader would be more code.
     let mut reader = serde_json::Deserializer::from_slice(text.as_bytes());
     let value = seed.deserialize(&mut reader).ok()?;
     reader.end().ok().map(|()| value)
 }
 
-/// An object, of which members with these names are read. Of two with the same name the last counts.
+/// An object, of which the members with these names are read. Of two with the same name the last
+/// counts.
 #[derive(Clone, Copy)]
 struct Object<'a, const N: usize>(&'a [&'a str; N]);
 
@@ -85,11 +86,11 @@ impl<'de, const N: usize> Visitor<'de> for Objects<'_, N> {
     }
 }
 
-/// What a member holds.
+/// Where a value stands.
 #[derive(Clone, Copy)]
 enum Value {
     Whole,
-    /// As an element of an array, which is no array itself.
+    /// As an element of an array. It is not an array itself.
     Element,
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Items are letters, and whoever brings one is reached by it.
+/// Items are letters. A letter is also the handle of its caller.
 type Letters = Gather<char, char, &'static str>;
 
 const BOUND: Bound = Bound {
@@ -9,14 +9,14 @@ const BOUND: Bound = Bound {
     waiting: 10,
 };
 
-/// Each of `letters` waits; their tickets.
+/// Adds each of `letters`, and returns their tickets.
 fn gather<const N: usize>(letters: [char; N]) -> (Letters, [u64; N]) {
     let mut gather = Letters::behind(0);
     let tickets = letters.map(|letter| gather.arrive(Arc::new(letter), 10, letter));
     (gather, tickets)
 }
 
-/// What a turn asks for.
+/// The letters for which a turn asks.
 fn letters(gather: &mut Letters, drive: &Drive<&str>) -> String {
     let items = gather.ask(drive.number, BOUND).unwrap();
     items.iter().map(|item| **item).collect()
@@ -87,7 +87,7 @@ fn a_driver_that_goes_away_before_its_commit_leaves_its_items_to_the_next() {
     let left = gather.abandon(drive.number).unwrap();
     assert_eq!((left.blamed, left.next), (Some('a'), Some('b')));
     assert!(left.unknown.is_empty());
-    // It may be alive all the same, and find out when it comes to its commit.
+    // It may still be alive, and learn of it at its commit.
     assert!(!gather.commit(drive.number, "proof"));
     assert!(!gather.beat(drive.number));
     assert_eq!(gather.answered(drive.number, 1), None);
@@ -127,7 +127,7 @@ fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
     let left = gather.abandon(drive.number).unwrap();
     assert_eq!(left.unknown, ['a', 'b']);
     assert_eq!((left.blamed, left.next), (None, Some('c')));
-    // Who drives next gives back what it had.
+    // The next driver gives its lease back.
     let drive = gather.drive(c, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "c");
     assert_eq!(drive.orphan, Some("proof"));
@@ -159,7 +159,7 @@ fn where_who_is_called_does_not_come_the_others_are_known() {
 #[test]
 fn an_item_that_is_cancelled_leaves_if_its_turn_has_not_begun() {
     let (mut gather, [a, b, c]) = gather(['a', 'b', 'c']);
-    // Who was called to drive calls the next when it leaves.
+    // A caller that was called to drive calls the next one when it leaves.
     assert_eq!(gather.leave(a), Some('b'));
     assert_eq!(gather.leave(c), None);
     let drive = gather.drive(b, BOUND).unwrap();

@@ -1,18 +1,21 @@
 -- Takes the lock, or says how long its holder has left, and joins the queue.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… keys of the reads
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
---       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label ·
---       8 not used · 9… reads
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
+--       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
+--       the results in any case · 7 label · 8 not used · 9… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
---       {0, nonce, ms, place, time, label, results}  held by another for that long (-1: without end), or free for whoever waits at the head;
---                                     how many wait before this one; Redis's time in microseconds; the holder's label; the results only if asked for
+--       {0, nonce, ms, place, time, label, results}  held by another for that long (-1: without
+--                                     end), or free for the first waiter; how many wait ahead;
+--                                     Redis's time in microseconds; the holder's label; results
+--                                     only if asked for
 --       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
--- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
--- that it counted as dead: then the last one.
+-- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
+-- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER alive_for bury head hold_of issue_fence prolong refuse run
+-- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER alive_for bury head hold_of issue_fence prolong
+-- needs     refuse run
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then

@@ -2,7 +2,8 @@
 -- (hearing.lua).
 --
 -- The lock is stored before it is told: if the one fails, nobody may hear the other. Who waits to read (manner `fr`, `br`) gets it as its writer,
--- and is told to ask: what becomes of that is in `read_write`.
+-- and is told to ask: what becomes of that is in `read_write`. Who waits for several names at once (`fa`, `ba`) gets none of them so: it is told to
+-- ask, and the lock stays free.
 --
 -- provides  free wake wipe
 -- needs     NAME NOW_US QUEUE alive_for bury issue_fence listens may_be_overtaken whole

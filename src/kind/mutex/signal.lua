@@ -1,4 +1,5 @@
--- Shared: a lock that is free now, and that nobody was handed, is told to who blocks on a list, as python-redis-lock's waiters do.
+-- Shared: tells waiters that block on a list, such as python-redis-lock's, of a lock that is free
+-- and was handed to nobody.
 --
 -- needs     NAME wake
 local SIGNAL = KEYS[7]

@@ -1,9 +1,10 @@
--- Once: what is kept of an operation that was executed answers whoever asks for the lock. It is '<mark> <result>'.
+-- Once: a stored result answers everybody who asks for the lock. It is '<mark> <result>'.
 --
--- The mark says what was asked for: it is empty, or 'once:' and a fingerprint. It is the holder's label too, so that it is known while the
--- work is under way. Only who has a fingerprint can tell that another has a different one.
+-- The mark says what was asked for. It is empty, or 'once:' and a fingerprint. It is also the
+-- holder's label, so that it is known while the work runs. Only a caller with a fingerprint can
+-- tell that another's differs.
 --
--- KEYS  7 what is kept
+-- KEYS  7 the result
 -- ARGV  7 mark
 -- reply {2, nonce, RESP of the result}  it was executed
 --       {-3, nonce}                     something else was, or is being, under the same key

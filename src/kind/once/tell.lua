@@ -1,6 +1,7 @@
--- Once: all who wait are told when the holder is done, well or not: they ask, and get what is kept, or one of them the lock.
+-- Once: tells all waiters when the holder is done, well or not. They ask, and get the result;
+-- without a result, one of them gets the lock.
 --
--- KEYS  7 what is kept: its name is that of the channel too
+-- KEYS  7 the result; the channel has the same name
 --
 -- provides  free wake wipe
 -- needs     NAME

@@ -1,7 +1,8 @@
 -- Takes the lock at one of several servers, if it is free there.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 7 label · 8 ms for which this server must have been up · 4 to 6 not used
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 7 label · 8 ms for which this server must have been up ·
+--       4 to 6 not used
 -- reply {1, nonce, fence, ''}     held by this token, with the full ttl
 --       {0, nonce, ms, 0, time, label}  held by another for that long (-1: without end)
 --       {-2, nonce, ms}           for that long not this server's to give
@@ -22,7 +23,7 @@ end
 local fence = mine and last_fence()
 if not fence then
   fence = next_fence()
-  -- Which fence the hold has is known once a majority has voted.
+  -- The hold's fence is known only once a majority has voted.
   keep_fence(fence, ARGV[2], 0, ARGV[3], ARGV[7])
 end
 if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 name · 2 receipt · 3 fence
 -- ARGV  1 nonce · 2 token · 3 fence · 4 ttl in ms · 5 label
--- reply {1, nonce}  so it is, and the lock is held
+-- reply {1, nonce}  done: the lock is held
 --       {0, nonce}  lost
 --
 -- needs     is_held keep_fence last_fence whole

@@ -1,5 +1,6 @@
--- Shared: for how many ms yet this server has no say, of `ms` for which it must have been up. One that came back without its locks
--- would give one away that others of its kind still know of. It counts whole seconds, and the first one may be short.
+-- Shared: how many more ms this server has no say, if it must have been up for `ms`. A server that
+-- came back without its locks would grant one that others still know of. Uptime counts whole
+-- seconds, and the first one may be short.
 --
 -- provides  missing_uptime
 local function missing_uptime(ms)

@@ -5,7 +5,7 @@
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
 --
--- What it was is kept for a repeat.
+-- The reply is kept for a repeat.
 --
 -- needs     GONE NAME is_held
 local held = redis.call('GET', GONE)

@@ -1,4 +1,5 @@
--- Shared: who goes before this one: for a writer, whoever came before; for a reader, a writer that did.
+-- Shared: the waiter that goes ahead of this one. For a writer, any that came earlier; for a
+-- reader, a writer that did.
 --
 -- provides  ahead
 -- needs     QUEUE WAITER alive_for

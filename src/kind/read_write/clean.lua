@@ -1,5 +1,6 @@
--- Shared: readers that are over go, and all of them where the name was freed, or is a writer's: who was told that its place is lost must not find it
--- again when others read. So whoever is left reads.
+-- Shared: removes readers that have ended, and all of them if the name was freed or is a writer's.
+-- A reader that was told that its place is lost must not find it again when others read. So every
+-- reader that is left here reads.
 --
 -- provides  is_held
 -- needs     HOLDERS NOW_MS forget says whole

@@ -1,9 +1,11 @@
--- Makes a reader of the writer, in the same hold: nobody else writes in between, and others may read from now on. Asking again renews a reader.
+-- Makes a reader of the writer, in the same hold. Nobody else writes in between, and others may
+-- read from now on. Asking again renews a reader.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7 readers · 8 holds
--- ARGV  1 nonce · 2 token · 3 session · 4 not used · 5 fence of the hold, 0 where the lease does not know it · 6 ttl in ms · 7 told, or empty for the
---       ttl that the hold was acquired for, where that is known
--- reply {1, nonce, '<fence> <ms> '}  it reads, for that long at least; the hold's fence, 0 where that is not known
+-- ARGV  1 nonce · 2 token · 3 session · 4 not used · 5 fence of the hold, 0 if the lease does not
+--       know it · 6 ttl in ms · 7 told, or empty for the hold's own ttl, if that is known
+-- reply {1, nonce, '<fence> <ms> '}  it reads, for at least that long; the hold's fence, 0 if that
+--                                    is not known
 --       {0, nonce}                   lost
 --
 -- needs     NAME RECEIPT acquired extend is_another is_held lost prolong wake
@@ -11,7 +13,7 @@ local fence, ttl = acquired()
 if not is_held() or is_another(fence) then return lost() end
 local ms = ARGV[7] == '' and ttl or ARGV[6]
 extend(ms, true)
--- What it wrote before is known for as long as it may be repeated.
+-- The receipt of its last write lives as long as a repeat may come.
 prolong(RECEIPT, redis.call('PTTL', NAME))
 wake()
 return { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }

@@ -1,4 +1,4 @@
--- Shared: how all go at once.
+-- Shared: removes all holders at once.
 --
 -- provides  wipe
 -- needs     HOLDERS HOLDS NAME wake

@@ -1,10 +1,10 @@
--- Shared: how the hold of a reader goes on, or the writer's, or how a writer goes on as a reader: then nobody else writes in between. A request that
--- comes late must not cut what a later one gave.
+-- Shared: extends the hold of a reader or of the writer, or makes a reader of the writer, so that
+-- nobody else writes in between. A request that comes late must not shorten what a later one gave.
 --
 -- provides  extend
 -- needs     FENCE FENCE_MS HOLDERS NAME NOW_MS prolong read
 local function extend(ms, reads)
-  -- First what a Redis that is full does not refuse.
+  -- Begins with what a full Redis does not refuse.
   prolong(FENCE, FENCE_MS + ms)
   local till = redis.call('ZSCORE', HOLDERS, ARGV[2])
   local left = till and till - NOW_MS or redis.call('PTTL', NAME)

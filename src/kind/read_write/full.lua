@@ -1,4 +1,4 @@
--- Shared: whether there is no room: for a reader beside others there is.
+-- Shared: whether there is no room. A reader has room beside other readers.
 --
 -- provides  is_full
 -- needs     NAME says

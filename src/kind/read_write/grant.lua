@@ -1,4 +1,4 @@
--- Shared: how a reader comes, or the writer.
+-- Shared: adds a reader, or the writer.
 --
 -- provides  grant
 -- needs     NAME issue_fence read

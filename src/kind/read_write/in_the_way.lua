@@ -1,4 +1,5 @@
--- Shared: for how many ms nobody can have it yet, and the label of the writer, or of the reader who ends last.
+-- Shared: for how many ms nobody can have the lock, and the label of the writer, or of the reader
+-- that ends last.
 --
 -- provides  in_the_way
 -- needs     HOLDERS NAME hold_of

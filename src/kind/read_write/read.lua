@@ -1,11 +1,13 @@
--- Shared: somebody reads for `ms` from now: who came last, was the writer until now, or reads already.
+-- Shared: somebody reads for `ms` from now: the one that came last, the writer until now, or a
+-- reader.
 --
 -- provides  read
 -- needs     HOLDERS HOLDS NAME NOW_MS hold whole
 local function read(token, ms)
   redis.call('HSET', HOLDS, token, hold(token))
   redis.call('ZADD', HOLDERS, whole(NOW_MS + ms), token)
-  -- All last as long as the reader that ends last. The name comes last: if anything before fails, nobody reads.
+  -- All keys last as long as the reader that ends last. The name comes last: if anything before
+  -- fails, nobody reads.
   local longest = math.max(redis.call('PTTL', NAME), ms)
   redis.call('PEXPIRE', HOLDERS, longest)
   redis.call('PEXPIRE', HOLDS, longest)

@@ -1,7 +1,10 @@
--- Shared: a lock that one writer has, or readers share. The writer is stored as the holder of a mutex is. As long as readers have it, the name says
--- 'readers', which is nobody's token: so whoever locks that name the common way finds it held. Who they are stands beside: HOLDERS is a sorted
--- set, token → until when it reads, in Redis's ms, and HOLDS a hash, token → what FENCE was when it came. Those count only as long as the name
--- says so: who frees that, frees it of all of them.
+-- Shared: a lock that one writer has, or that readers share. The writer is stored as the holder of
+-- a mutex. While readers have it, the name says 'readers', which is nobody's token. So everybody
+-- who locks that name the common way finds it held.
+--
+-- Who the readers are is stored beside it. HOLDERS is a sorted set, token → until when it reads, in
+-- Redis's ms. HOLDS is a hash, token → what FENCE was when it came. They count only while the name
+-- says 'readers': freeing the name ends all readers.
 --
 -- provides  HOLDERS HOLDS forget hold hold_of says
 -- needs     FENCE NAME

@@ -1,6 +1,6 @@
 -- Takes a reentrant lock, or enters it once more, or says how long its holder has left.
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7 hold · 8 entry · 9… keys of the reads
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7 hold · 8 entry · 9 entries · 10… keys of the reads
 -- ARGV  1 nonce · 2 owner · 3 ttl in ms · 6 with r to have the results where it is refused too · 4, 5, 7 and 8 not used · 9… reads
 -- reply {1, nonce, fence, results}    entered by this owner, with at least the full ttl
 --       {0, nonce, ms, place, time, '', results}  held by another for that long (-1: without end); 0, since nobody queues; Redis's time in

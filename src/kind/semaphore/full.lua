@@ -1,4 +1,6 @@
--- Shared: whether there is no permit for who counts so many. Who counts fewer than others takes none from them.
+-- Shared: whether there is no permit for a caller with this number. A caller with a lower number
+-- than others takes none from them. For one that waits for something else, in the queue of a name
+-- that was a lock before, there is none.
 --
 -- provides  is_full
 -- needs     HOLDERS NOW_MS whole

@@ -1,4 +1,5 @@
--- Shared: for how many ms there is none of so many permits yet, and the label of whoever has the one that ends then.
+-- Shared: for how many ms a caller with this number finds no permit, and the label of the holder
+-- whose permit ends then.
 --
 -- provides  in_the_way
 -- needs     HOLDERS NOW_MS hold_of

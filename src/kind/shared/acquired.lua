@@ -1,4 +1,4 @@
--- Shared: what a mutex was acquired for: its hold's fence, ttl and label, where that is known.
+-- Shared: the fence, ttl and label of a mutex's hold, if they are known.
 --
 -- provides  acquired
 -- needs     hold_of

@@ -1,4 +1,5 @@
--- Shared: how a waiter leaves the queue. Beside until when it is alive stands since when the first one is overtaken.
+-- Shared: removes a waiter from the queue. ALIVE has until when it counts as alive, and since when
+-- the first waiter is overtaken.
 --
 -- provides  OVERTAKEN bury
 -- needs     ALIVE QUEUE

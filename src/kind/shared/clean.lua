@@ -1,5 +1,6 @@
--- Shared: those of several holders that are over go, as a key that is over does when it is looked at: a clock that is set back must not bring back
--- one whose holder was told that it is lost, or who gave it up.
+-- Shared: removes those of several holders that have ended, as Redis does with keys. If its clock
+-- is set back later, a holder must not come back that was told that its lock is lost, or that gave
+-- it up.
 --
 -- needs     HOLDERS HOLDS NOW_MS whole
 for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', '(' .. whole(NOW_MS))) do

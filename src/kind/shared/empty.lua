@@ -1,4 +1,4 @@
--- Shared: how all of several holders go at once.
+-- Shared: removes all of several holders at once.
 --
 -- provides  wipe
 -- needs     HOLDERS HOLDS wake

@@ -1,7 +1,9 @@
--- Shared: Redis's time, and the fence that comes from it: higher than all before, also where Redis has forgotten those.
+-- Shared: Redis's time, and the fence that comes from it. It is higher than all before, even if
+-- Redis has forgotten those.
 --
--- FENCE is '<last> <token> <fence> <ttl> <label>': the last fence issued; and of the present hold, or else the last one, its token, its
--- fence (0: not known here), the ttl in ms that it was acquired for, and its label, which is one word, or empty.
+-- FENCE is '<last> <token> <fence> <ttl> <label>': the last fence issued; then, of the present hold
+-- or the last one, its token, its fence (0: not known here), the ttl in ms that it was acquired
+-- for, and its label, which is one word, or empty.
 --
 -- provides  NOW_MS NOW_US issue_fence keep_fence last_fence next_fence whole
 -- needs     FENCE FENCE_MS

@@ -5,7 +5,7 @@
 -- reply {1, nonce}  it was held
 --       {0, nonce}  it was free
 --
--- A repeat must not hit whoever was next.
+-- A repeat must not hit the next holder.
 --
 -- needs     NAME RECEIPT wipe
 local RECEIPT_MS = 30000

@@ -1,4 +1,4 @@
--- Shared: how one of several holders comes.
+-- Shared: adds one of several holders.
 --
 -- provides  grant
 -- needs     HOLDS issue_fence stay

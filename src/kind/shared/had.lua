@@ -1,5 +1,6 @@
--- Shared: what follows once a place of several is had: who has it waits no more, and where there is room for another, the next in the queue is told to
--- ask, as it may have begun to listen after that was left free.
+-- Shared: what follows when one of several places was taken. Its holder waits no more. If there is
+-- another place, the next waiter is told to ask: it may have begun to listen after that place was
+-- freed.
 --
 -- provides  had
 -- needs     WAITER bury head is_full run

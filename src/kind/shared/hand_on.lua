@@ -1,13 +1,16 @@
 -- Shared: gives the places that are free now to the first waiters that are alive and hear of it, or that were overtaken for too long
 -- (hearing.lua); to none behind one for whom there is no room. A fair one that does not hear of it stops that; but who is to read is fair to writers alone.
 --
+-- Who waits for several names at once (a) gets none of them so: it is told to ask, and the name stays free.
+--
 -- A place is stored before it is told: if the one fails, nobody may hear the other.
 --
 -- provides  wake
 -- needs     NOW_US QUEUE alive_for bury grant is_full listens may_be_overtaken whole
--- What a waiter is, as queue.lua has it: its manner, and what it wants, as the kind of lock has it, are one word.
+-- A waiter, in the form of queue.lua. Its fairness, and what it wants, are one word.
 local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
--- Whoever listens elsewhere hears of a place that is kept for less than its ttl too, and must ask for it.
+-- A waiter that listens at another node is told too. If the place is kept for less than its grant,
+-- it must ask.
 local function give(waiter, most)
   local token, ms, _, want, ttl, label, channel = parts(waiter)
   local fence = grant(token, math.min(ms, most), ttl, label, want)

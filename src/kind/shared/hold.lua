@@ -1,5 +1,4 @@
--- Shared: what is known of the hold that `token` has, if anything is: its fence, the ttl in ms that it was acquired for,
--- and its label.
+-- Shared: the fence, the ttl in ms and the label of the hold that `token` has, if they are known.
 --
 -- provides  hold_of
 -- needs     FENCE

@@ -1,5 +1,6 @@
--- Shared: holders of which there may be several at once. HOLDERS is a sorted set: token → until when it is one, in Redis's ms. HOLDS is a hash:
--- token → '<fence> <ttl> <label>' of its hold, as FENCE has them of one holder. Who is over may stand in both until somebody cleans up.
+-- Shared: holders of which there may be several at once. HOLDERS is a sorted set: token → until
+-- when it is one, in Redis's ms. HOLDS is a hash: token → '<fence> <ttl> <label>' of its hold. A
+-- holder that has ended may stand in both until a script removes it.
 --
 -- provides  hold_of is_held
 -- needs     HOLDERS HOLDS NOW_MS

@@ -1,8 +1,8 @@
--- Says who holds the lock, how often, for how long, what is known of the hold, how many wait, and whether it is this server's to say. Changes
--- nothing.
+-- Says who holds the lock, how often, for how long, what is known of the hold, how many wait, and
+-- whether this server has a say. Changes nothing.
 --
 -- KEYS  1 name · 2 receipt · 3 fence · 4 queue
--- ARGV  1 nonce · 2 ms for which this server must have been up to have a say, if others have one too
+-- ARGV  1 nonce · 2 ms for which this server must have been up to have a say, in a quorum
 -- reply {1, nonce, RESP of: holder or nil, count, ms left (-1: without end, -2: free), what
 --                    FENCE is or nil, waiters,
 --                    ms for which it has no say yet}

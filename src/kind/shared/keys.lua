@@ -1,4 +1,5 @@
--- Shared: where each script that is about a lock finds the lock's keys; and for how long the last fence is kept.
+-- Shared: the lock's keys, which all scripts of a lock have in common, and how long the last fence
+-- is kept.
 --
 -- provides  ALIVE FENCE FENCE_MS GONE NAME QUEUE RECEIPT
 local FENCE_MS = 604800000

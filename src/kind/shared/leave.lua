@@ -1,4 +1,4 @@
--- Shared: how one of several holders goes.
+-- Shared: removes one of several holders.
 --
 -- provides  free
 -- needs     HOLDERS HOLDS wake

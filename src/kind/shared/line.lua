@@ -1,6 +1,6 @@
 -- Shared: who asks in vain is told why, and joins the queue if it waits.
 --
--- provides  WAITER head refuse
+-- provides  WAITER head join refuse
 -- needs     ALIVE NOW_MS NOW_US QUEUE alive_for bury run whole
 local WAITER = ARGV[5]
 local function head()

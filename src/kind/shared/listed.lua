@@ -1,4 +1,4 @@
--- Shared: those of several holders that are not over: each one's token, ms left, and label.
+-- Shared: those of several holders that have not ended: token, ms left, and label of each.
 --
 -- provides  listed
 -- needs     HOLDERS NOW_MS hold_of whole

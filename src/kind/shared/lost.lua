@@ -1,6 +1,8 @@
--- Shared: what to say where the lock is not this token's any more. An acquire of it that arrives late must not take the lock again.
+-- Shared: the reply if the lock is not this token's any more. An acquire of it that arrives late
+-- must not take the lock again.
 --
--- A server that writes nothing now can say it all the same. What a release over several servers has left there is kept.
+-- A server that writes nothing now can reply so nevertheless. A mark that a quorum's release has
+-- left stays.
 --
 -- provides  lost
 -- needs     GONE

@@ -1,6 +1,8 @@
--- Shared: gives a key `ms` from now, unless it has more: a request that comes late must not cut what a later one gave.
+-- Shared: gives a key `ms` from now, unless it has more: a request that comes late must not shorten
+-- what a later one gave.
 --
--- What it has is written again, so that who waits for replicas behind this waits for what an earlier request wrote.
+-- The expiry is written even if it does not change. So a wait for replicas behind this also waits
+-- for what an earlier request wrote.
 --
 -- provides  prolong
 local function prolong(key, ms)

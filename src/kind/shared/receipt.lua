@@ -1,19 +1,22 @@
--- Shared: a write leaves a receipt, "<session> <number> <earlier> <results>", so that a repeat is answered and not run again.
--- Earlier are the sessions that wrote before, each with its last number: what they sent may still be on its way.
--- It is there for as long as the client counts on it, and as long as the lock, so that nothing that comes late runs twice.
+-- Shared: a write leaves a receipt, "<session> <number> <earlier> <results>". So a repeat is
+-- answered, and not run again. Earlier are the sessions that wrote before, each with its last
+-- number: what they sent may still be on its way. The receipt lives while the client counts on it,
+-- and as long as the lock, so that nothing that comes late runs twice.
 --
 -- provides  NUMBER RECEIPT_MS answered leave_receipt
 -- needs     RECEIPT
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
 local session, number, earlier, results
--- What to answer without running anything: the first reply to a repeat; "lost" to a straggler that a later write overtook. A repeat whose
--- reply a write of a later session replaced is told just that: it ran, and is not lost.
+-- The reply if nothing is to run: the first reply for a repeat; "lost" for a straggler that a later
+-- write overtook. The receipt of a repeat may have been replaced by a later session's write. Then
+-- the reply says that it ran, and that it is not lost.
 local function answered()
   session, number, earlier, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (%S*) (.*)$')
   if session == SESSION then
     if tonumber(number) == NUMBER then
-      -- Written again, so that who waits for replicas behind this waits for what the first wrote.
+      -- Written again, so that a wait for replicas behind this waits for what the first request
+      -- wrote.
       redis.pcall('PEXPIRE', RECEIPT, math.max(RECEIPT_MS, redis.call('PTTL', RECEIPT)))
       return { 1, ARGV[1], results }
     end
@@ -24,7 +27,7 @@ local function answered()
   end
 end
 local function leave_receipt(results, ms)
-  -- Of many only the latest: 200 bytes hold a dozen.
+  -- Only the latest of many: 200 bytes hold a dozen.
   if session and session ~= SESSION then earlier = string.sub(session .. ':' .. number .. ',' .. earlier, 1, 200) end
   redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)
 end

@@ -1,11 +1,12 @@
 -- Gives a held lock back, after the commands that may only run under it (commit).
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those that the kind of lock needs, then keys of the commands
--- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write · 5 fence of the hold, 0 where the
---       lease does not know it, and without commands · 6… commands
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those of the kind, then keys
+--       of the commands
+-- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write · 5 fence of the hold, 0 if
+--       the lease does not know it, and without commands · 6… commands
 -- reply {1, nonce, results}  it was held, and is no longer
 --       {0, nonce}           lost: nothing ran
---       {-1, nonce}          it ran before, and what it was answered is not known any more
+--       {-1, nonce}          it ran before, and its reply is not known any more
 --
 -- needs     RECEIPT_MS acquired answered free is_another is_held leave_receipt lost run
 local reply = answered()
@@ -16,7 +17,7 @@ if is_another(acquired()) then
   return lost()
 end
 local results = run(6)
--- A Redis that is full refuses a script's first write, unless that makes room.
+-- A full Redis refuses a script's first write, unless that frees memory.
 free()
 leave_receipt(results, RECEIPT_MS)
 return { 1, ARGV[1], results }

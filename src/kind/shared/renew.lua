@@ -1,14 +1,18 @@
--- Gives a held lock its ttl again, unless it has more, and runs commands that may only run under it (exec).
+-- Gives a held lock its ttl again, unless it has more, and runs commands that may only run under it
+-- (exec).
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those that the kind of lock needs, then keys of the commands
--- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands · 5 fence of the hold, 0 where the
---       lease does not know it · 6 ttl in ms · 7 told, or empty for the ttl that the hold was acquired for, where that is known ·
---       8… commands
--- reply {1, nonce, '<fence> <ms> <results>'}  held, for that long at least; the hold's fence, 0 where that is not known
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those of the kind, then keys
+--       of the commands
+-- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands ·
+--       5 fence of the hold, 0 if the lease does not know it · 6 ttl in ms · 7 told, or empty for
+--       the hold's own ttl, if that is known · 8… commands
+-- reply {1, nonce, '<fence> <ms> <results>'}  held, for at least that long; the hold's fence, 0 if
+--                                             that is not known
 --       {0, nonce}                            lost
---       {-1, nonce}                           it ran before, and what it was answered is not known any more
+--       {-1, nonce}                           it ran before, and its reply is not known any more
 --
--- needs     NAME NUMBER RECEIPT RECEIPT_MS acquired answered extend is_another is_held leave_receipt lost run
+-- needs     NAME NUMBER RECEIPT RECEIPT_MS acquired answered extend is_another is_held
+-- needs     leave_receipt lost run
 if NUMBER > 0 then
   local reply = answered()
   if reply then return reply end

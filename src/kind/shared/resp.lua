@@ -1,7 +1,8 @@
--- Shared: runs the piggybacked commands and writes their replies as RESP2 text.
+-- Shared: runs the user's commands, and writes their replies as RESP2 text.
 --
--- Bridges lose bytes that are not UTF-8, NULs, nested arrays and nils, so the replies travel as one string of
--- printable ASCII: every other byte, and the percent sign, stands as %XX. Lengths count the bytes before that.
+-- Bridges lose bytes that are not UTF-8, NULs, nested arrays and nils. So the replies travel as one
+-- string of printable ASCII: every other byte, and the percent sign, stands as %XX. Lengths count
+-- the bytes before that.
 --
 -- provides  resp run
 local function line(mark, text)

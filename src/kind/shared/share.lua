@@ -1,19 +1,22 @@
--- Takes a place of which there may be several, or says for how long none is free, and joins the queue.
+-- Takes one of several places, or says how long none is free, and joins the queue.
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those that the kind of lock needs, then keys of the reads
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
---       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label ·
---       8 what it wants, as the kind of lock has it · 9… reads
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those of the kind, then keys
+--       of the reads
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
+--       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
+--       the results in any case · 7 label · 8 what it wants, as the kind stores it · 9… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
---       {0, nonce, ms, place, time, label, results}  nothing is free for that long (-1: without end), or free for whoever waits at the head;
---                                     how many wait before this one; Redis's time in microseconds; the label of who goes next; the results only
---                                     if asked for
+--       {0, nonce, ms, place, time, label, results}  nothing is free for that long (-1: without
+--                                     end), or free for the first waiter; how many wait ahead;
+--                                     Redis's time in microseconds; the label of the holder that
+--                                     ends next; results only if asked for
 --       {-1, nonce}                   this token was abandoned, or has already ended: a straggler
 --
--- Asking again with the same token is harmless: the same fence, the full ttl, the same place, unless it paused for so long
--- that it counted as dead: then the last one.
+-- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
+-- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     GONE RECEIPT WAITER acquired alive_for extend grant had head is_full in_the_way is_held refuse
+-- needs     GONE RECEIPT WAITER acquired alive_for extend grant had head is_full in_the_way is_held
+-- needs     refuse
 local fence = is_held() and acquired()
 if fence then
   extend(ARGV[3])

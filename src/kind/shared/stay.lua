@@ -1,4 +1,4 @@
--- Shared: one of several holders has its place for `ms` from now.
+-- Shared: gives one of several holders its place for `ms` from now.
 --
 -- provides  stay
 -- needs     HOLDERS HOLDS NOW_MS prolong whole

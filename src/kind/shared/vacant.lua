@@ -1,4 +1,4 @@
--- Shared: as long as one has the lock, it is nobody's turn.
+-- Shared: while somebody holds the lock, nobody is handed it.
 --
 -- needs     NAME wake
 local wake_next = wake

@@ -20,23 +20,23 @@ use crate::script::{Acquired, Call, Contended, Reads};
 use crate::token::Session;
 use crate::topology::Topology;
 
-/// One try in so many asks all bridges at once, even if it was in vain before.
+/// One try in so many asks all bridges at once, even after a try that failed.
 const ALL_AT_ONCE: u32 = 4;
 
 pub(super) struct Asking {
     step: Step,
-    /// Of votes that came to nothing.
+    /// For votes that failed.
     backoff: Option<Backoff>,
 }
 
 enum Step {
     New,
     One(Question),
-    /// The bridge that all who want this lock ask first.
+    /// Asks the bridge that all contenders for this lock ask first.
     First(Question),
     Vote(Question),
     Raise(Ask<bool>, Grant),
-    /// After a vote that came to this.
+    /// Pauses after a vote with this outcome.
     Pause(Id, Result<AskOutcome, Error>),
     Done,
 }
@@ -44,19 +44,19 @@ enum Step {
 /// A request under way, and whether there was something to give back before it.
 struct Question(Ask<Acquired>, bool);
 
-/// What came of it.
+/// The outcome of asking once.
 pub(super) enum AskOutcome {
     Granted(Box<Granted>),
     Held(HeldBy),
-    /// What it is wanted for was executed before, with this result.
+    /// The work was executed before, with this result.
     Kept(String),
 }
 
-/// What an answer said of a lock that another holds.
+/// What an answer said of a lock that another holder has.
 #[derive(Clone)]
 pub(super) struct HeldBy {
     pub(super) contended: Contended,
-    /// Before the request left, and how long its answer took.
+    /// Read before the request left, and how long its answer took.
     pub(super) asked_at: Instant,
     pub(super) round_trip: Duration,
 }
@@ -123,7 +123,7 @@ impl Asking {
         if who.claim.kind.is_voted() {
             return self.ask_several(who, cx);
         }
-        // A wait sends again by its own rules.
+        // A wait has its own rules for sending again.
         let most = if who.has_asked { 1 } else { u32::MAX };
         let until = Until::Ttl {
             ttl: who.claim.ttl,
@@ -133,9 +133,11 @@ impl Asking {
         self.put(who, cx, &topology, until, Step::One)
     }
 
-    /// The first time all bridges at once. If that was in vain, from then on first the one that all who want this lock ask first,
-    /// and the others only if it is free there: so they do not split the vote, and who waits costs each bridge next to
-    /// nothing. Now and then all the same, since that one alone may still know of a holder who is gone.
+    /// The first try asks all bridges at once. If it fails, later tries first ask the one bridge
+    /// that all contenders for this lock ask first. They ask the others only if the lock is free
+    /// there. So contenders do not split the vote, and a waiter costs each bridge next to nothing.
+    /// Now and then a try asks all bridges nevertheless, since that one bridge alone may still know
+    /// of a holder that is gone.
     fn ask_several(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
         let several = who.claim.topology.clone();
         let asks_one_first = !who.tries.is_multiple_of(ALL_AT_ONCE);
@@ -148,7 +150,7 @@ impl Asking {
         if !asks_one_first {
             return self.vote(who, cx);
         }
-        // As much of the ttl as each of them may take for a vote.
+        // The part of the ttl that each of them may take for a vote.
         let until = Until::Ttl {
             ttl: who.claim.ttl / 4,
             requests: 1,
@@ -177,12 +179,12 @@ impl Asking {
         let needed_cleanup = std::mem::replace(&mut who.needs_cleanup, true);
         let ask = Ask::new(topology, who.call.clone(), &who.claim.session, until);
         self.step = step(Question(ask, needed_cleanup));
-        // It may be refused before it was sent.
+        // The request may be refused before it is sent.
         self.on(who, cx, Input::Started)
     }
 
-    /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none below it: any later majority
-    /// has one of those.
+    /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none
+    /// below it. Any later majority has one of those bridges.
     fn raise(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
         let raise = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
         let Some(call) = raise else {
@@ -193,7 +195,8 @@ impl Asking {
         self.on(who, cx, Input::Started)
     }
 
-    /// Gives back what it got, so that a split vote does not stay split, and goes on with a token that nobody has heard of.
+    /// Gives back what it got, so that a split vote does not stay split, and goes on with a new
+    /// token.
     fn start_over(
         &mut self,
         who: &mut Candidate,
@@ -217,7 +220,7 @@ impl Asking {
 }
 
 impl Question {
-    /// What the answer is to `who`, once there is one.
+    /// The outcome for `who`, once there is one.
     fn answer(
         &mut self,
         who: &mut Candidate,

@@ -45,7 +45,8 @@ pub(super) struct Candidate {
     pub(super) waits: bool,
 }
 
-/// Asking, listening, asking again and leaving the queue: with fewer there is no point in standing in one.
+/// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
+/// queueing.
 const REQUESTS_OF_A_WAIT: u32 = 4;
 
 impl Candidate {
@@ -163,8 +164,9 @@ impl Candidate {
         self.claim.observe(cx.host(), kind);
     }
 
-    /// Abandons its token, so that a request which is still on its way cannot take the lock for nobody, and leaves the queue: before
-    /// anybody learns that it came to nothing, and goes on as if this one did not wait any more.
+    /// Abandons its token, so that a request which is still on its way cannot take the lock for
+    /// nobody, and leaves the queue. Both happen before the caller learns that it failed, and goes
+    /// on as if it did not wait any more.
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>) {
         self.leave(cx);
         if std::mem::take(&mut self.waits) {

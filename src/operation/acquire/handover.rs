@@ -1,4 +1,4 @@
-//! Being handed a lock by the message of a release.
+//! Reads the message of a hand-over.
 
 use std::time::Duration;
 
@@ -8,19 +8,21 @@ use super::candidate::{Candidate, Grant};
 use crate::operation::deadline;
 use crate::script::{self, Handover};
 
-/// What a message is worth beside an answer.
+/// What a message means beside the last answer.
 pub(super) enum Told {
     Granted(Grant),
-    /// The answer is the later one.
+    /// The answer is newer.
     Superseded,
-    /// The lock is free, or this waiter's, but it takes a request to have it.
+    /// The lock is free, or this waiter's, but the waiter must ask for it.
     News,
 }
 
-/// What `message` says beside the answer `found`: the lease that a release handed over, if nothing more is to be asked for.
+/// What `message` means beside the answer `found`: the lease that a release handed over, if nothing
+/// more must be asked for.
 ///
-/// When that is over is reckoned from this waiter's own request, by Redis's clock: never from the arrival of a message that
-/// may have been on its way for long. Should that clock have jumped, from the arrival.
+/// The deadline is computed from this waiter's own request, by Redis's clock. It never starts at
+/// the arrival of a message, which may have been on its way for long. If Redis's clock jumped, the
+/// arrival bounds it.
 pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Told {
     let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
         return Told::News;
@@ -33,7 +35,7 @@ pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str)
     let held_for = Duration::from_micros(since_answer).saturating_add(ttl);
     let reckoned = deadline(found.asked_at, held_for);
     let until = reckoned.min(deadline(cx.now, ttl));
-    // One that is half over is worth a request that makes it whole.
+    // A lease that is half over is worth a request, which gives it the full ttl.
     if !who.accepts_handover || until.since(cx.now) < ttl / 2 {
         return Told::News;
     }

@@ -1,4 +1,4 @@
-//! Listening for one's turn.
+//! Listens to the waiter's channel.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::bridge::{Bridge, Listening, Push};
 use crate::operation::Id;
 use crate::topology::Topology;
 
-/// A subscription, and the next one once it has ended.
+/// A subscription, which can be opened again after it has ended.
 pub(super) struct Subscription {
     topology: Topology,
     channel: Option<String>,
@@ -19,23 +19,23 @@ enum State {
     Open {
         id: Id,
         stream: Listening,
-        /// The bridge has said that nothing is missed from now on.
+        /// The bridge has said that from now on no message is missed.
         is_confirmed: bool,
     },
     Closed,
 }
 
-/// What was heard.
+/// What came on the stream.
 pub(super) enum Heard {
-    /// Nothing is missed from now on.
+    /// From now on no message is missed.
     Confirmed,
     Message(String),
-    /// The stream ended; until the next is open nothing is heard.
+    /// The stream ended. Until the next one is open, messages are missed.
     Closed,
 }
 
 impl Subscription {
-    /// Nothing is sent until [`Subscription::open`]. Without a channel there is nothing to hear.
+    /// Sends nothing until [`Subscription::open`]. Without a channel there is nothing to listen to.
     pub(super) const fn new(topology: Topology, channel: Option<String>) -> Self {
         Self {
             topology,
@@ -44,12 +44,13 @@ impl Subscription {
         }
     }
 
-    /// Whether there is somewhere to listen, and a bridge that lets us.
+    /// Whether there is a channel, and a bridge that supports listening.
     pub(super) fn is_possible(&self) -> bool {
         self.channel.is_some() && self.topology.pushes()
     }
 
-    /// One request. It ends with whoever drives it; `limit` is for the case that this is forgotten.
+    /// Sends one request. The stream ends with its driver. `limit` is for a driver that is
+    /// forgotten.
     pub(super) fn open(&mut self, cx: &mut Cx<'_>, limit: Duration) {
         let (Some(channel), Some(node)) = (&self.channel, self.topology.push_endpoint()) else {
             self.state = State::Closed;
@@ -83,7 +84,7 @@ impl Subscription {
         matches!(self.state, State::Closed)
     }
 
-    /// What `input` says, if it is about this one.
+    /// What `input` says, if it is about this subscription.
     pub(super) fn on(&mut self, input: &Input) -> Option<Heard> {
         let State::Open {
             id,
@@ -103,7 +104,7 @@ impl Subscription {
                 })
             }
             Input::Ended(of, ended) if of == id => {
-                // However it ends, asking from time to time goes on.
+                // However the stream ends, the waiter goes on asking from time to time.
                 if let (true, Some(node)) = (
                     ended
                         .as_ref()
@@ -120,8 +121,8 @@ impl Subscription {
     }
 }
 
-/// What a piece of the stream says. A later message says all that an earlier one did, and whoever has heard one listens: bridges
-/// have been seen to say the two in reverse.
+/// What a piece of the stream says. A later message says all that an earlier one did. A waiter that
+/// got a message is subscribed: bridges have been seen to send the confirmation after it.
 fn last_of(stream: &mut Listening, piece: &[u8]) -> Option<Push> {
     let mut heard = None;
     stream.read(piece, &mut |push| {

@@ -234,8 +234,8 @@ impl Waiting {
                 }
                 self.ask(who, cx, &pause)
             }
-            // The lock may have been freed before anybody could be told. If there are others ahead, the first takes it, and hands it
-            // on.
+            // The lock may have been freed before anybody could be told. If others are ahead, the
+            // first one takes it, and hands it on.
             Some(Heard::Confirmed) if pause.due.is_none() && self.is_first(who) => {
                 self.ask(who, cx, &pause)
             }
@@ -367,7 +367,8 @@ impl Waiting {
         }
     }
 
-    /// What to say when the wait is over: by its last request, which failed like this or as the one before.
+    /// The error when the wait is over: that of its last request, which failed with this one, or
+    /// with the one before.
     fn in_vain(&mut self, who: &Candidate, cx: &Cx<'_>, failed: Option<Error>) -> Outcome {
         let last = std::mem::replace(&mut self.last, Ok(()));
         Some(Err(match (failed.or_else(|| last.err()), &self.found) {

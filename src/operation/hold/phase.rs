@@ -1,4 +1,4 @@
-//! How far a lease has come: it is held, it is being given back, it is over.
+//! The states of a lease: held, being given back, over.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::runtime::Instant;
 use crate::script::RECEIPT_LIFE;
 
 enum Phase {
-    /// Until its deadline.
+    /// Held until its deadline.
     Held,
     /// A release or a commit is under way.
     Ending,
-    /// A release or a commit was sent, and this is why nobody knows what became of it.
+    /// A release or a commit was sent, and its outcome is unknown for this reason.
     Unsettled(Error),
     /// It is over for good.
     Ended(Why),
@@ -48,19 +48,20 @@ pub(super) struct State {
     deadline: Option<Instant>,
     /// The number of the last write.
     writes: u64,
-    /// Since when a write is under way. Numbers tell Redis which write came first, so there is one at a time.
+    /// Since when a write is under way. Numbers tell Redis which write came first, so there is one
+    /// at a time.
     writing: Option<Instant>,
-    /// Why nobody knows whether the last commands were executed.
+    /// Why it is unknown whether the last commands were executed.
     doubt: Option<Error>,
-    /// When the first release or commit was sent of which nobody knows what became.
+    /// When the first release or commit of unknown outcome was sent.
     unsettled_since: Option<Instant>,
     /// Observers were told that it is over.
     was_told_lost: bool,
-    /// Work goes on under it that it is renewed for.
+    /// It is renewed for work that runs under it.
     is_kept: bool,
 }
 
-/// What there is to keep of a lease.
+/// Whether there is something to keep of a lease.
 pub(in crate::operation) enum Standing {
     Held,
     Ending,
@@ -110,7 +111,7 @@ impl State {
         }
     }
 
-    /// Answers may come out of order.
+    /// Answers may arrive in another order.
     pub(super) fn renew_until(&mut self, deadline: Instant) {
         self.deadline = self.deadline.max(Some(deadline));
     }
@@ -122,7 +123,7 @@ impl State {
         }
     }
 
-    /// It goes on elsewhere.
+    /// The lease goes on in another handler.
     pub(super) fn hand_over(&mut self) -> Result<(), Why> {
         self.check_held()?;
         if self.writing.is_some() {
@@ -137,12 +138,13 @@ impl State {
         !std::mem::replace(&mut self.was_told_lost, true)
     }
 
-    /// Whether they are to be told if its last release finds the lock not held.
+    /// Whether to tell them if its last release finds the lock not held.
     pub(super) const fn tells_loss(&self) -> bool {
         self.is_held() && !self.was_told_lost
     }
 
-    /// What a renewal is told that finds the lock not held: a release or a commit that was sent meanwhile may be why.
+    /// The reason for a renewal that finds the lock not held: it may be a release or a commit that
+    /// was sent meanwhile.
     pub(super) const fn why_not_held(&self) -> Why {
         match &self.phase {
             Phase::Ending | Phase::Unsettled(_) | Phase::Ended(Why::Released) => Why::Released,
@@ -150,7 +152,7 @@ impl State {
         }
     }
 
-    /// What became of a release or a commit, if nobody knows.
+    /// Why the outcome of a release or a commit is unknown, if it is.
     pub(super) const fn unsettled(&self) -> Option<&Error> {
         match &self.phase {
             Phase::Unsettled(error) => Some(error),
@@ -205,7 +207,7 @@ impl State {
         })
     }
 
-    /// What the caller of `writing` is told, by what it came to.
+    /// The outcome for the caller of `writing`.
     pub(super) fn settle(
         &mut self,
         writing: Writing,
@@ -217,10 +219,10 @@ impl State {
             (Err(error), _) if error.is_outcome_unknown() => {
                 self.leave_open(writing.aim, error, writing.begun_at);
             }
-            // It was turned away, so all is as it was.
+            // It was refused, so nothing has changed.
             (Err(error), None) if !is_of_script(error) => {}
             (Err(error), Some(before)) if !is_of_script(error) => self.leave_ending(before),
-            // An earlier one may have given it back.
+            // An earlier one may have released it.
             (Err(Error::Lost { .. }), Some(Phase::Unsettled(earlier))) => {
                 self.leave_ending(Phase::Ended(Why::Released));
                 self.was_told_lost = true;
@@ -246,7 +248,7 @@ impl State {
         told
     }
 
-    /// Nobody waits for `writing` any more, so nobody knows what becomes of it.
+    /// Nobody waits for `writing` any more, so nobody learns its outcome.
     pub(super) fn forsake(&mut self, writing: Writing, now: Instant, lock: &str) {
         self.writing = None;
         let took = now.since(writing.begun_at);
@@ -254,7 +256,7 @@ impl State {
         self.leave_open(writing.aim, &unknown, writing.begun_at);
     }
 
-    /// Nobody knows what became of a write.
+    /// The outcome of a write is unknown.
     fn leave_open(&mut self, aim: Aim, why: &Error, begun_at: Instant) {
         if aim.has_commands {
             self.doubt = Some(why.clone());
@@ -265,7 +267,7 @@ impl State {
         }
     }
 
-    /// Whether a receipt would still say so, had an earlier release or commit been executed.
+    /// Whether an earlier release or commit, if it was executed, would still have its receipt.
     fn has_receipt(&self, now: Instant) -> bool {
         self.unsettled_since
             .is_none_or(|since| now < deadline(since, RECEIPT_LIFE))
@@ -278,7 +280,7 @@ impl State {
         }
     }
 
-    /// Why it is not known what became of the last write, if it is not.
+    /// Why the outcome of the last write is unknown, if it is.
     pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
         match (&self.phase, self.writing) {
             (_, Some(begun_at)) => Some(Error::timed_out(now.since(begun_at))),
@@ -305,7 +307,7 @@ pub(in crate::operation) struct Writing {
     begun_at: Instant,
 }
 
-/// Whether the script said so, and not who turned the request away.
+/// Whether the error came from the script, and not from a refusal of the request.
 const fn is_of_script(error: &Error) -> bool {
     matches!(
         error,

@@ -1,15 +1,15 @@
-//! What a lease has of its hold: the fence, and the ttl that renewals give it.
+//! What a lease knows of its hold: the fence, and the ttl that renewals give.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::script::Renewed;
 
-/// A resumed lease learns them by its first renewal, unless it was told a ttl.
+/// A resumed lease learns them from its first renewal, unless it was given a ttl.
 pub(crate) struct Terms {
-    /// 0 as long as it is not known.
+    /// 0 while it is not known.
     fence: AtomicU64,
-    /// In whole milliseconds; 0 as long as it is not known.
+    /// In whole milliseconds; 0 while it is not known.
     ttl_ms: AtomicU64,
 }
 
@@ -34,7 +34,8 @@ impl Terms {
         (ms > 0).then(|| Duration::from_millis(ms))
     }
 
-    /// What is known already does not change during a hold. A renewal that `asked` for a ttl says nothing of the lease's own.
+    /// What is known does not change during a hold. A renewal that `asked` for a ttl says nothing
+    /// of the lease's own.
     pub(super) fn learn(&self, renewed: &Renewed, asked: bool) {
         let ms = if asked {
             0
@@ -42,7 +43,7 @@ impl Terms {
             renewed.ttl.as_millis() as u64
         };
         for (known, news) in [(&self.fence, renewed.fence), (&self.ttl_ms, ms)] {
-            // It fails where something is known.
+            // It fails if the value is known already.
             let _ = known.compare_exchange(0, news, Relaxed, Relaxed);
         }
     }

@@ -152,7 +152,7 @@ fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static 
     bend(part, by, |redis| caught(invariant, redis, bent));
 }
 
-/// The same in worlds of such locks.
+/// With `part` of some scripts replaced by `by`, in worlds of such locks.
 #[track_caller]
 pub(crate) fn script_among(
     locks: Locks,

@@ -38,7 +38,7 @@ const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 impl Check {
     /// After each command that Redis executed. The holders whose grant is news.
     ///
-    /// `before` is who held the lock and under which fence.
+    /// `before` is who held the lock `name`, one of those that the command was about, and under which fence.
     pub(crate) fn command(
         &self,
         run: &Run<'_>,
