@@ -1,15 +1,19 @@
 // Turns of a lock, timed.
+import { onRequest } from "./requests.js";
+
 export const TTL_MS = 10_000;
 
 let names = 0;
 
-// Acquires `size` locks one after another, then releases them; the milliseconds of both parts. Each acquisition has a name of its
-// own, so that a batch of them can be timed without the releases.
+// Acquires `size` locks one after another, then releases them; the milliseconds of both parts, and the requests of all. Each
+// acquisition has a name of its own, so that a batch of them can be timed without the releases.
 export async function batch(turn, size) {
   const releases = [];
+  let requests = 0;
+  onRequest(() => requests++);
   const start = performance.now();
   for (let i = 0; i < size; i++) releases.push(await turn(`bench-${names++}`));
   const acquired = performance.now();
   for (const release of releases) await release();
-  return { acquire_ms: acquired - start, release_ms: performance.now() - acquired };
+  return { acquire_ms: acquired - start, release_ms: performance.now() - acquired, requests };
 }

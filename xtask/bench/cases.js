@@ -1,24 +1,17 @@
 // What is compared: the same work against the same bridge, by hand, by edgelock, by @upstash/lock.
-import * as glue from "edgelock-glue";
 import { Lock } from "@upstash/lock";
 import { batch, TTL_MS } from "./batch.js";
+import { connect } from "./js/edgelock.js";
 import { upstash } from "./peer.js";
-
-export { glue };
-
-export function instantiate(module) {
-  const { exports } = new WebAssembly.Instance(module, { "./edgelock_js_bg.js": glue });
-  glue.__wbg_set_wasm(exports);
-  exports.__wbindgen_start?.();
-}
+import { onRequest } from "./requests.js";
 
 // The bodies that edgelock posts to acquire and to release, cut where its token stands.
-async function recordBodies(client) {
+async function recordBodies(turn) {
   const bodies = [];
   const real = globalThis.fetch;
   globalThis.fetch = (url, init) => (bodies.push(init.body), real(url, init));
-  const lease = await client.lock("recorded", TTL_MS).tryAcquire();
-  await lease.release();
+  const release = await turn("recorded");
+  await release();
   globalThis.fetch = real;
   // EVAL, script, number of keys, the keys, nonce, token.
   const words = JSON.parse(bodies[0]);
@@ -32,10 +25,9 @@ function randomToken() {
 }
 
 // A case is made once, and gives a function that acquires and returns the one that releases.
-export async function prepare(module, redis, url, token) {
-  instantiate(module);
-  const client = new glue.Client([{ url, secret: token }], false, {});
-  const [acquire, release] = await recordBodies(client);
+export async function prepare(redis, url, token) {
+  const edgelock = connect(url, token);
+  const [acquire, release] = await recordBodies(edgelock);
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
   const bare = (options) => {
@@ -55,10 +47,7 @@ export async function prepare(module, redis, url, token) {
   const cases = {
     "bare POST": bare(() => ({})),
     "bare POST, abortable": bare(() => ({ signal: AbortSignal.timeout(2_000) })),
-    edgelock: async (name) => {
-      const lease = await client.lock(name, TTL_MS).tryAcquire();
-      return () => lease.release();
-    },
+    edgelock,
     "@upstash/lock": upstash(redis),
   };
   return { cases, redis };
@@ -67,14 +56,12 @@ export async function prepare(module, redis, url, token) {
 // How many requests the peer sends to read and write one value under a lock.
 async function peerSection(redis) {
   let requests = 0;
-  const real = globalThis.fetch;
-  globalThis.fetch = (...args) => (requests++, real(...args));
+  onRequest(() => requests++);
   const lock = new Lock({ id: "section", redis, lease: TTL_MS });
   if (!(await lock.acquire())) throw new Error("not acquired");
   const stock = (await redis.get("section-stock")) ?? 5;
   await redis.set("section-stock", stock - 1);
   if (!(await lock.release())) throw new Error("not released");
-  globalThis.fetch = real;
   return requests;
 }
 

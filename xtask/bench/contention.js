@@ -1,9 +1,9 @@
 // Waiters that take turns: each acquires a lock, holds it, releases it, and asks for it again.
 import { Lock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
+import { Client } from "edgelock";
 import { TTL_MS } from "./batch.js";
-import { glue, instantiate } from "./cases.js";
-import { module } from "./module.js";
+import { onRequest } from "./requests.js";
 import { serve } from "./serve.js";
 
 const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token } = process.env;
@@ -11,17 +11,15 @@ const HOLD_MS = 5;
 // A wait that goes on this long after the others were counted is cut short.
 const PATIENCE_MS = 30_000;
 
-instantiate(module);
-
-let seen = () => {};
-const real = globalThis.fetch;
-globalThis.fetch = (...args) => (seen(), real(...args));
+const client = (push) => new Client({ url, credential: token, push });
+const [listening, polling] = [client(true), client(false)];
+const options = { ttl: TTL_MS, wait: 60_000, maxRequests: 1_000 };
 
 // Each gives, for a name, a function that acquires it and returns the one that releases.
 const kinds = {
-  push: edgelock({ push: true, fair: false }),
-  fair: edgelock({ push: true, fair: true }),
-  poll: edgelock({ push: false, fair: false }),
+  push: edgelock((name) => listening.lock(name, options)),
+  fair: edgelock((name) => listening.lock(name, { ...options, fair: true })),
+  poll: edgelock((name) => polling.lock(name, options)),
   // As each Worker would have it, every waiter has a client of its own: a shared one gathers the commands of all in one request.
   peer: (name, delay) => {
     const redis = new Redis({ url, token });
@@ -35,10 +33,9 @@ const kinds = {
   },
 };
 
-function edgelock({ push, fair }) {
-  const client = new glue.Client([{ url, secret: token }], false, { push });
+function edgelock(make) {
   return (name) => {
-    const lock = client.lock(name, TTL_MS, { waitMs: 60_000, maxRequests: 1_000, fair });
+    const lock = make(name);
     return async () => {
       const lease = await lock.acquire();
       return () => lease.release();
@@ -64,7 +61,7 @@ async function contend({ kind, waiters, names, delay, rampMs, windowMs }) {
   const within = (time) => time >= start && time < end;
   const figures = { turns: Array(waiters).fill(0), waits_ms: [], requests: 0, all_turns: 0, held_ms: 0 };
   let waiting = 0;
-  seen = () => (figures.requests += Number(within(performance.now())));
+  onRequest(() => (figures.requests += Number(within(performance.now()))));
   const waiter = async (index) => {
     const acquire = kinds[kind](`contention-${run}-${index % names}`, delay);
     for (let asked = performance.now(); asked < end || (waiting > 0 && asked < end + PATIENCE_MS); asked = performance.now()) {
@@ -85,7 +82,6 @@ async function contend({ kind, waiters, names, delay, rampMs, windowMs }) {
     }
   };
   await Promise.all(Array.from({ length: waiters }, (_, index) => waiter(index)));
-  seen = () => {};
   return figures;
 }
 
@@ -103,10 +99,9 @@ async function ping({ count }) {
 
 // Turns of one client alone, each on one of many names at random; milliseconds of all of them.
 async function roam({ names, turns }) {
-  const client = new glue.Client([{ url, secret: token }], false, { push: false });
   const start = performance.now();
   for (let i = 0; i < turns; i++) {
-    const lease = await client.lock(`lock-${Math.floor(Math.random() * names)}`, TTL_MS).tryAcquire();
+    const lease = await polling.lock(`lock-${Math.floor(Math.random() * names)}`, options).tryAcquire();
     await lease.release();
   }
   return { took_ms: performance.now() - start };

@@ -1,6 +1,5 @@
 // Serves the cases in workerd.
-import { Redis } from "@upstash/redis/cloudflare";
-import module from "./edgelock.wasm";
+import { Redis } from "@upstash/redis";
 import { answer, prepare } from "./cases.js";
 
 let cases;
@@ -8,7 +7,7 @@ let cases;
 export default {
   async fetch(request, { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token }) {
     try {
-      cases ??= await prepare(module, new Redis({ url, token }), url, token);
+      cases ??= await prepare(new Redis({ url, token }), url, token);
       const { pathname, search } = new URL(request.url);
       return new Response(await answer(cases, pathname + search));
     } catch (error) {

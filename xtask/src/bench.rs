@@ -6,6 +6,7 @@
 pub(crate) mod bridges;
 pub(crate) mod contention;
 pub(crate) mod js;
+pub(crate) mod kinds;
 pub(crate) mod sale;
 
 mod build;
@@ -30,15 +31,15 @@ const WARM_UP_ROUNDS: usize = 4;
 const BASE: &str = "bare POST";
 
 pub(crate) fn run() -> Result<()> {
-    setup::run()?;
+    setup::run(setup::Needs::Everything)?;
     eprintln!(
-        "building the client's wasm, its bundles, the Worker and the bridge (profile `server`)"
+        "building the npm package, its bundles, the Worker and the bridge (profile `server`)"
     );
     let bridge = Bridge::options()
-        .binary(stack::build_bridge("server")?)
+        .binary(stack::bridge_binary("server")?)
         .start()?;
     let built = build::run(&["node", "workerd"])?;
-    println!("{}", built.sizes()?);
+    println!("{}", build::worker_sizes()?);
     let variables = [
         ("EDGELOCK_BRIDGE_URL", bridge.url()),
         ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
@@ -61,7 +62,10 @@ pub(crate) fn run() -> Result<()> {
             "requests of a section that reads and writes: edgelock {ours}, @upstash/lock {theirs}\n"
         );
         for host in hosts {
-            println!("{}", host.measure().await?.table(host.name, BASE));
+            println!(
+                "{}",
+                host.measure(ROUNDS, BATCH).await?.table(host.name, BASE)
+            );
         }
         Ok(())
     })
@@ -74,22 +78,26 @@ struct Host {
     id: u32,
 }
 
-/// What one batch took, for each turn: microseconds of wall clock to acquire, and of CPU for acquire and release.
+/// What one batch took, for each turn: microseconds of wall clock to acquire, and for acquire and release; requests and microseconds of
+/// CPU for both.
 struct Sample {
     acquire_us: f64,
+    turn_us: f64,
+    requests: f64,
     cpu_us: f64,
 }
 
 impl Host {
-    async fn measure(&self) -> Result<Rounds> {
+    /// So many rounds, of a batch of so many turns of each case.
+    async fn measure(&self, count: usize, batch: usize) -> Result<Rounds> {
         let cases: Vec<String> = serde_json::from_value(self.get("").await?)?;
         let mut rounds = Vec::new();
-        for round in 0..WARM_UP_ROUNDS + ROUNDS {
+        for round in 0..WARM_UP_ROUNDS + count {
             let mut samples = Vec::new();
             // Whoever comes first in a round may pay for the last one's garbage, so they take turns in that, too.
             for place in 0..cases.len() {
                 let case = (round + place) % cases.len();
-                samples.push((case, self.sample(&cases[case]).await?));
+                samples.push((case, self.sample(&cases[case], batch).await?));
             }
             samples.sort_by_key(|(case, _)| *case);
             if round >= WARM_UP_ROUNDS {
@@ -99,14 +107,17 @@ impl Host {
         Ok(Rounds { cases, rounds })
     }
 
-    async fn sample(&self, case: &str) -> Result<Sample> {
+    async fn sample(&self, case: &str, size: usize) -> Result<Sample> {
         let before = cpu_ns(self.id)?;
-        let batch = self.get(&format!("{}?{BATCH}", path(case))).await?;
+        let batch = self.get(&format!("{}?{size}", path(case))).await?;
         let cpu = cpu_ns(self.id)?.saturating_sub(before);
-        let acquire_ms = batch["acquire_ms"].as_f64().context("a batch takes time")?;
-        let turns = BATCH as f64;
+        let number = |name: &str| batch[name].as_f64().context("a batch is numbers");
+        let (acquire_ms, release_ms) = (number("acquire_ms")?, number("release_ms")?);
+        let turns = size as f64;
         Ok(Sample {
             acquire_us: acquire_ms * 1_000.0 / turns,
+            turn_us: (acquire_ms + release_ms) * 1_000.0 / turns,
+            requests: number("requests")? / turns,
             cpu_us: cpu as f64 / 1_000.0 / turns,
         })
     }

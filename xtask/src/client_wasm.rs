@@ -11,10 +11,10 @@ use xtask::setup::tool;
 /// `folder`.
 pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
     let built = paths::target().join("wasm32-unknown-unknown").join(profile);
-    run(Command::new(tool("wasm-bindgen"))
-        .args(["--target", "bundler", "--no-typescript", "--out-dir"])
-        .arg(folder)
-        .arg(built.join("edgelock_js.wasm")))?;
+    run(Command::new(tool("bind"))
+        .arg("package")
+        .arg(built.join("edgelock_js.wasm"))
+        .arg(folder))?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         .args([
             level,

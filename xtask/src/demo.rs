@@ -15,8 +15,9 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use xtask::setup::{self, Needs};
 use xtask::stack::{self, Bridge, Worker, WorkerConfig};
-use xtask::{setup, worker_build};
+use xtask::worker_build;
 
 use self::ledger::Books;
 use self::load::{Figures, Load};
@@ -39,23 +40,32 @@ pub(crate) struct Sales {
 }
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {
-    setup::run()?;
-    let binary = build()?;
+    setup::run(Needs::Stack)?;
+    let parts = Parts::build()?;
     limits::raise_descriptors()?;
     let round_trip = Duration::from_millis(sales.round_trip);
-    interrupt::or(async { Demo::start(binary, round_trip)?.run().await })
+    interrupt::or(async { Demo::start(&parts, round_trip)?.run().await })
 }
 
-/// Builds the Worker, and beside it the bridge, as one would run it, unless one is named; where the bridge is.
-fn build() -> Result<PathBuf> {
-    eprintln!("building the Worker and the bridge (the first time takes minutes)");
-    thread::scope(|scope| {
-        let bridge = scope.spawn(|| stack::bridge_binary("server"));
-        worker_build::build_if_stale()?;
-        bridge
-            .join()
-            .unwrap_or_else(|panic| panic::resume_unwind(panic))
-    })
+/// What is compiled for the demo, and for `cargo xtask dev`.
+pub(crate) struct Parts {
+    pub(crate) bridge: PathBuf,
+    pub(crate) worker: PathBuf,
+}
+
+impl Parts {
+    /// Builds both at once, where they are not yet.
+    pub(crate) fn build() -> Result<Self> {
+        eprintln!("building the Worker and the bridge (the first time takes a minute or two)");
+        thread::scope(|scope| {
+            let bridge = scope.spawn(|| stack::bridge_binary("dev"));
+            let worker = worker_build::quick()?;
+            let bridge = bridge
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+            Ok(Self { bridge, worker })
+        })
+    }
 }
 
 struct Demo {
@@ -68,11 +78,13 @@ struct Demo {
 }
 
 impl Demo {
-    fn start(bridge: PathBuf, round_trip: Duration) -> Result<Self> {
+    fn start(parts: &Parts, round_trip: Duration) -> Result<Self> {
         eprintln!("starting Redis, the bridge and two Workers in workerd");
-        let bridge = Bridge::options().binary(bridge).start()?;
+        let bridge = Bridge::options().binary(&parts.bridge).start()?;
         let way = LongWay::to(bridge.url(), round_trip)?;
-        let config = WorkerConfig::new(&bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
+        let config = WorkerConfig::new(&bridge)
+            .built_in(&parts.worker)
+            .bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let books = Books::open(bridge.redis_socket())?;
         Ok(Self {
@@ -123,6 +135,10 @@ impl Demo {
     /// Runs a sale and prints its figures; whether its ledger is right.
     async fn sale(&mut self, sku: &str, mut violence: Option<Violence>) -> Result<bool> {
         let load = self.open(sku).await?;
+        println!(
+            "  page                  {}",
+            page(&self.workers[0].url(), sku)
+        );
         let before = self.books.scripts()?;
         let style =
             ProgressStyle::with_template("  {bar:40} {pos}/{len} orders  {elapsed}  {msg}")?;
@@ -186,6 +202,11 @@ impl Demo {
         load.open(sku, self.config.admin_token(), &sale()?).await?;
         Ok(load)
     }
+}
+
+/// Where a Worker shows a sale in a browser.
+pub(crate) fn page(worker: &str, sku: &str) -> String {
+    format!("{worker}/?sku={sku}")
 }
 
 /// A sale of a day, as one opens it.

@@ -4,30 +4,35 @@ use std::future::pending;
 
 use anyhow::Result;
 use serde_json::Value;
-use xtask::setup;
+use xtask::setup::{self, Needs};
 use xtask::stack::{Bridge, Worker, WorkerConfig};
 
+use crate::demo::load::Load;
 use crate::{demo, interrupt};
 
 pub(crate) fn run() -> Result<()> {
-    setup::run()?;
-    eprintln!("building the bridge and the Worker, where they are not yet");
-    interrupt::until(stack()).map(drop)
+    setup::run(Needs::Stack)?;
+    let parts = demo::Parts::build()?;
+    interrupt::until(stack(&parts)).map(drop)
 }
 
 /// Runs until it is dropped.
-async fn stack() -> Result<()> {
+async fn stack(parts: &demo::Parts) -> Result<()> {
     // The Workers end before the bridge that they talk to.
-    let bridge = Bridge::options().start()?;
-    let config = WorkerConfig::new(&bridge);
+    let bridge = Bridge::options().binary(&parts.bridge).start()?;
+    let config = WorkerConfig::new(&bridge).built_in(&parts.worker);
     let workers = [Worker::start(&config)?, Worker::start(&config)?];
-    print(&bridge, &config, &workers, &demo::sale()?);
+    let load = Load::new(workers.each_ref().map(Worker::url))?;
+    let sale = demo::sale()?;
+    load.open("lamp", config.admin_token(), &sale).await?;
+    print(&bridge, &config, &workers, &sale);
     pending().await
 }
 
 /// With credentials: they are this run's own, random, and good for loopback only.
 fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &Value) {
-    let [worker, other] = workers.each_ref().map(Worker::url);
+    let [worker, other] = &workers.each_ref().map(Worker::url);
+    println!("page     {}", demo::page(worker, "lamp"));
     println!("Worker   {worker}");
     println!("Worker   {other}");
     println!("bridge   {}", bridge.url());
@@ -41,9 +46,9 @@ fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &V
     ] {
         println!("  {name}={}", config.binding(name));
     }
-    println!("\nA sale:");
+    println!("\nA sale of lamps is open, and of kettles is not yet:");
     let admin = config.admin_token();
-    println!("  curl -X PUT {worker}/sales/lamp -H 'Authorization: Bearer {admin}' -d '{sale}'");
+    println!("  curl -X PUT {worker}/sales/kettle -H 'Authorization: Bearer {admin}' -d '{sale}'");
     println!(
         "  curl {other}/sales/lamp/orders -d '{{\"order_id\":\"o1\",\"buyer\":\"ann\",\"quantity\":1}}'"
     );

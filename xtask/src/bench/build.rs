@@ -1,4 +1,4 @@
-//! The client's wasm and the bundles that the benchmark runs.
+//! The npm package, and the scripts that the benchmarks run, bundled as its users bundle theirs.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,63 +8,50 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use xtask::{paths, worker_build};
 
-use crate::client_wasm::{self, bind};
+use crate::client_wasm;
+use crate::npm_build;
+
+/// What a bundle for Node needs for those of its parts that are CommonJS.
+const REQUIRE: &str = "import { createRequire } from \"node:module\"; const require = createRequire(import.meta.url);";
 
 /// Where the bundles are.
 pub(super) struct Built {
     folder: PathBuf,
 }
 
-/// Builds the client's wasm and bundles the scripts with these names for their hosts.
+/// Builds the npm package, and bundles the scripts with these names for their hosts: all for Node but `workerd`.
 pub(super) fn run(scripts: &[&str]) -> Result<Built> {
+    npm_build::build()?;
     let folder = paths::target().join("bench");
-    let glue = folder.join("glue");
-    client_wasm::run(paths::cargo().args(
-        "build --quiet --release --target wasm32-unknown-unknown -p edgelock-js".split(' '),
-    ))?;
-    bind("release", "-O3", &glue)?;
-    client_wasm::run(
-        Command::new(paths::npm_bin("esbuild"))
-            .arg(glue.join("edgelock_js_bg.js"))
-            .args([
-                "--bundle",
-                "--minify",
-                "--format=esm",
-                "--log-level=warning",
-            ])
-            .arg(format!("--outfile={}", glue.join("edgelock.js").display())),
-    )?;
     for script in scripts {
-        bundle(script, &glue, &folder.join(script))?;
+        bundle(script, &folder.join(script))?;
     }
     Ok(Built { folder })
 }
 
-fn bundle(script: &str, glue: &Path, out: &Path) -> Result<()> {
-    fs::create_dir_all(out)?;
-    let sources = paths::root().join("xtask/bench");
-    let platform: &[&str] = match script {
-        "workerd" => &["--platform=browser", "--conditions=workerd"],
-        _ => &["--platform=node"],
+/// Bundles a script of `xtask/bench`. What it imports when it needs it is a file of its own.
+pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
+    let package = npm_build::package();
+    let (platform, ours, redis) = match script.ends_with("workerd") {
+        true => ("browser", "workerd.js", "cloudflare"),
+        false => ("node", "node.js", "node"),
     };
-    client_wasm::run(
-        Command::new(paths::npm_bin("esbuild"))
-            .arg(sources.join(format!("{script}.js")))
-            .args([
-                "--bundle",
-                "--format=esm",
-                "--log-level=warning",
-                "--external:./edgelock.wasm",
-            ])
-            .arg(format!(
-                "--alias:edgelock-glue={}",
-                glue.join("edgelock_js_bg.js").display()
-            ))
-            .args(platform)
-            .arg(format!("--outfile={}", out.join("index.js").display())),
-    )?;
-    fs::copy(glue.join("edgelock.wasm"), out.join("edgelock.wasm"))?;
-    Ok(())
+    let mut esbuild = Command::new(paths::npm_bin("esbuild"));
+    esbuild
+        .arg(format!("xtask/bench/{script}.js"))
+        .current_dir(paths::root())
+        .args(["--bundle", "--minify", "--format=esm", "--splitting"])
+        .args(["--loader:.wasm=copy", "--asset-names=[name]"])
+        .args(["--entry-names=index", "--chunk-names=[name]"])
+        .arg("--log-level=warning")
+        .arg(format!("--platform={platform}"))
+        .arg(format!("--alias:edgelock={}", package.join(ours).display()))
+        .arg(format!("--alias:@upstash/redis=@upstash/redis/{redis}"))
+        .arg(format!("--outdir={}", out.display()));
+    if platform == "node" {
+        esbuild.arg(format!("--banner:js={REQUIRE}"));
+    }
+    client_wasm::run(&mut esbuild)
 }
 
 impl Built {
@@ -76,25 +63,22 @@ impl Built {
     pub(super) fn workerd(&self) -> PathBuf {
         self.folder.join("workerd")
     }
+}
 
-    /// What an edge downloads: the client, and the flash-sale Worker as a whole, which is built for that.
-    pub(super) fn sizes(&self) -> Result<String> {
-        worker_build::build_if_stale()?;
-        let glue = self.folder.join("glue");
-        let worker = paths::worker_build();
-        let files = [
-            ("client, wasm", glue.join("edgelock.wasm")),
-            ("client, JavaScript", glue.join("edgelock.js")),
-            ("Worker, wasm", worker.join("index_bg.wasm")),
-            ("Worker, JavaScript", worker.join("index.js")),
-        ];
-        let mut table = format!("{:30} {:>10} {:>10}\n", "size in bytes", "raw", "gzip -9");
-        for (what, path) in files {
-            let bytes = fs::read(&path).with_context(|| format!("no {}", path.display()))?;
-            table += &format!("{what:30} {:10} {:10}\n", bytes.len(), gzip(&bytes)?);
-        }
-        Ok(table)
+/// What an edge downloads of the flash-sale Worker, which is built for that. For the package, see [`super::js`].
+pub(super) fn worker_sizes() -> Result<String> {
+    worker_build::build_if_stale()?;
+    let worker = paths::worker_build();
+    let files = [
+        ("Worker, wasm", worker.join("index_bg.wasm")),
+        ("Worker, JavaScript", worker.join("index.js")),
+    ];
+    let mut table = format!("{:30} {:>10} {:>10}\n", "size in bytes", "raw", "gzip -9");
+    for (what, path) in files {
+        let bytes = fs::read(&path).with_context(|| format!("no {}", path.display()))?;
+        table += &format!("{what:30} {:10} {:10}\n", bytes.len(), gzip(&bytes)?);
     }
+    Ok(table)
 }
 
 pub(super) fn gzip(bytes: &[u8]) -> Result<usize> {

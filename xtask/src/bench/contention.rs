@@ -77,8 +77,8 @@ struct Cell {
 }
 
 pub(crate) fn run() -> Result<()> {
-    setup::run()?;
-    eprintln!("building the client's wasm, its bundles and the bridge (profile `server`)");
+    setup::run(setup::Needs::Everything)?;
+    eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let binary = stack::build_bridge("server")?;
     let built = build::run(&["contention"])?;
     let script = built.node("contention");

@@ -24,12 +24,17 @@ pub(crate) struct LongWay {
 }
 
 impl LongWay {
-    /// An exchange with the server at `url` takes `round_trip` longer than without it; so does the end of a connection.
+    /// As [`LongWay::to_address`], for the server at `url`.
     pub(crate) fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
             .and_then(|address| address.parse().ok())
             .context("the bridge is at an address of this machine")?;
+        Self::to_address(address, round_trip)
+    }
+
+    /// An exchange with the server at `address` takes `round_trip` longer than without it; so does the end of a connection.
+    pub(crate) fn to_address(address: SocketAddr, round_trip: Duration) -> Result<Self> {
         // Threads are late to wake, and what they are late by is part of the way.
         let echo = echo()?;
         let way = Self::open(echo, round_trip / 2)?;
@@ -77,7 +82,8 @@ impl LongWay {
         self.requests.load(Ordering::Relaxed)
     }
 
-    fn address(&self) -> SocketAddr {
+    /// Where it begins.
+    pub(crate) fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 

@@ -5,17 +5,15 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use xtask::paths;
 use xtask::setup;
 use xtask::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
 
-use super::build::gzip;
+use super::build::{bundle, gzip};
 use super::target::{Bound, Target};
-use super::{Host, median, path};
-use crate::client_wasm;
+use super::{BATCH, Host, ROUNDS, median, path};
 use crate::interrupt;
 use crate::npm_build;
 
@@ -25,10 +23,10 @@ const PEER: &str = "@upstash/lock";
 const LARGEST: f64 = 30_000.0;
 
 pub(crate) fn run() -> Result<()> {
-    setup::run()?;
+    setup::run(setup::Needs::Everything)?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let bridge = Bridge::options()
-        .binary(stack::build_bridge("server")?)
+        .binary(stack::bridge_binary("server")?)
         .start()?;
     npm_build::build()?;
     let bundles = Bundles::new(&bridge)?;
@@ -44,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
         }];
         for kind in Kind::ALL {
             let process = bundles.start(kind)?;
-            let rounds = process.host().measure().await?;
+            let rounds = process.host().measure(ROUNDS, BATCH).await?;
             println!("{}", rounds.table(kind.name(), PEER));
             targets.push(Target {
                 who: kind.name(),
@@ -58,31 +56,6 @@ pub(crate) fn run() -> Result<()> {
         }
         Ok(())
     })
-}
-
-/// Bundles the scripts for `host` as users do, each of the two packages in a file of its own.
-fn bundle(folder: &Path, host: &str) -> Result<PathBuf> {
-    let out = folder.join(host);
-    let package = npm_build::package();
-    let (platform, aliases) = match host {
-        "node" => ("node", ["node.js", "@upstash/redis/node"]),
-        _ => ("browser", ["workerd.js", "@upstash/redis/cloudflare"]),
-    };
-    let [ours, redis] = aliases;
-    client_wasm::run(
-        Command::new(paths::npm_bin("esbuild"))
-            .arg(format!("xtask/bench/js/{host}.js"))
-            .current_dir(paths::root())
-            .args(["--bundle", "--minify", "--format=esm", "--splitting"])
-            .args(["--loader:.wasm=copy", "--asset-names=[name]"])
-            .args(["--entry-names=index", "--chunk-names=[name]"])
-            .arg("--log-level=warning")
-            .arg(format!("--platform={platform}"))
-            .arg(format!("--alias:edgelock={}", package.join(ours).display()))
-            .arg(format!("--alias:@upstash/redis={redis}"))
-            .arg(format!("--outdir={}", out.display())),
-    )?;
-    Ok(out)
 }
 
 /// What an edge downloads of each, in bytes: raw, and by `gzip -9`.
@@ -160,9 +133,12 @@ struct Bundles {
 impl Bundles {
     fn new(bridge: &Bridge) -> Result<Self> {
         let folder = paths::target().join("bench/js");
+        let [node, workerd] = ["node", "workerd"].map(|host| folder.join(host));
+        bundle("js/node", &node)?;
+        bundle("js/workerd", &workerd)?;
         Ok(Self {
-            node: bundle(&folder, "node")?,
-            workerd: bundle(&folder, "workerd")?,
+            node,
+            workerd,
             bridge: [
                 ("EDGELOCK_BRIDGE_URL", bridge.url().to_owned()),
                 ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token().to_owned()),

@@ -87,7 +87,7 @@ const HEAD: &str = "\
 shop                    ms  units customers  orders/s   sold p50     p99  refused p50   p99 (ms)  requests   CPU µs: Worker  bridge  Redis   MiB  gave up  oversold  twice  wrong  broken";
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {
-    setup::run()?;
+    setup::run(setup::Needs::Everything)?;
     eprintln!("building the Worker, the others' and the bridge (profile `server`)");
     worker_build::build_if_stale()?;
     let bench = Bench {

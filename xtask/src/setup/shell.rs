@@ -1,11 +1,12 @@
 //! Programs that are run for what they install or say.
 
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::paths;
 
 pub(super) fn say(what: &str) {
     eprintln!("setup: installing {what}");
@@ -27,8 +28,7 @@ pub(super) fn is_stamped(stamp: &Path, wanted: &str) -> bool {
 }
 
 pub(super) fn on_path(program: &str) -> bool {
-    env::var_os("PATH")
-        .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    paths::on_path(program).is_some()
 }
 
 pub(super) fn succeeds(command: &mut Command) -> bool {

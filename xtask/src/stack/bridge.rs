@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt;
 use std::io::{BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,6 +15,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::process::Process;
+use super::redis_server::free_port;
 use crate::paths;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -107,6 +109,24 @@ impl Bridge {
         redis::Client::open(socket).expect("a socket is an address")
     }
 
+    /// Has the Redis that it spawned listen on a TCP port of this machine too, for clients that know no unix sockets: that address.
+    ///
+    /// # Errors
+    ///
+    /// No port is free, or Redis does not listen there.
+    ///
+    /// # Panics
+    ///
+    /// When it was told to use another Redis.
+    pub fn redis_by_tcp(&self) -> Result<SocketAddr> {
+        let port = free_port()?;
+        let mut listen = redis::cmd("CONFIG");
+        listen.arg("SET").arg("bind").arg("127.0.0.1");
+        listen.arg("port").arg(port);
+        listen.exec(&mut self.redis().get_connection()?)?;
+        Ok((Ipv4Addr::LOCALHOST, port).into())
+    }
+
     /// What it wrote to standard output and standard error so far.
     pub fn log(&self) -> String {
         self.process.log()
@@ -169,7 +189,7 @@ impl BridgeOptions {
             .args(self.cluster.then_some("--cluster"))
             .args(self.dangerous_commands.then_some("--dangerous-commands"))
             .env("EDGELOCK_BRIDGE_CREDENTIAL", &token);
-        if let Some(program) = &self.redis_server {
+        if let Some(program) = self.redis_server.or_else(paths::redis_server) {
             command.arg("--redis-server").arg(program);
         }
         let process = Process::start(&mut command)?;
@@ -249,7 +269,6 @@ pub fn build_bridge(profile: &str) -> Result<PathBuf> {
     let mut cargo = paths::cargo()
         .args([
             "build",
-            "--quiet",
             "--package=edgelock-bridge",
             "--profile",
             profile,

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::process::Process;
+use crate::paths;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -66,7 +67,8 @@ impl RedisServer {
     fn try_start(options: impl Fn(&Path) -> Vec<String>) -> Result<Self> {
         let folder = tempfile::tempdir().context("no folder")?;
         let port = free_port()?;
-        let mut command = Command::new("redis-server");
+        let mut command =
+            Command::new(paths::redis_server().context("no redis-server on the PATH")?);
         command
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--dir"])

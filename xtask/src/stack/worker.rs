@@ -63,6 +63,13 @@ impl WorkerConfig {
         }
     }
 
+    /// The project's Worker as it is in this folder, not as it is deployed.
+    #[must_use]
+    pub fn built_in(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.build = Some(folder.into());
+        self
+    }
+
     /// Makes a class of the Worker a Durable Object, kept in memory and bound under its own name.
     #[must_use]
     pub fn object(mut self, class: &'static str) -> Self {

@@ -1,0 +1,25 @@
+//! `bind worker|package WASM FOLDER`: writes the JavaScript that wasm needs around it, as the Worker or the npm package is built.
+
+use std::env;
+
+use anyhow::{Result, bail};
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [what, wasm, folder] = arguments.as_slice() else {
+        bail!("usage: bind worker|package WASM FOLDER");
+    };
+    let mut bindgen = Bindgen::new();
+    match what.as_str() {
+        // The module can begin anew behind a trap.
+        "worker" => bindgen
+            .module(true)?
+            .out_name("index")
+            .reset_state_function(true)
+            .force_enable_abort_handler(true),
+        "package" => bindgen.bundler(true)?,
+        other => bail!("{other} is neither worker nor package"),
+    };
+    bindgen.input_path(wasm).typescript(false).generate(folder)
+}
