@@ -1,7 +1,8 @@
 //! The client: where its bridges are, how to reach them, and how often to try.
 
+mod multi;
+mod paced;
 mod read_write;
-mod several;
 
 use std::fmt;
 use std::sync::Arc;
@@ -112,11 +113,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// valid.
     fn lock_of(&self, name: &str, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
         let (name, checked) = self.named(name);
+        self.lock_named(name, kind, made.and(checked))
+    }
+
+    fn lock_named(&self, name: Name, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
         let (kind, placed) = match self.topology.layout {
             Layout::Quorum => kind.of_majority(),
             Layout::Single(_) | Layout::Sharded(_) => (kind, Ok(())),
         };
-        let checked = self.check().and(made).and(checked).and(placed);
+        let checked = self.check().and(made).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
         Lock::new(host, topology, name, kind, checked.err())
     }
@@ -263,3 +268,6 @@ impl<T, R> fmt::Debug for Client<T, R> {
             .finish_non_exhaustive()
     }
 }
+
+// Here, so that rustdoc lists `new` first.
+mod several;

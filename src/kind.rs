@@ -3,7 +3,9 @@
 //! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common is in `shared`. Where a lock lives,
 //! and what else a lock may be told to do, are not kinds, but a kind says which of it it can.
 
+mod debounce;
 mod lua;
+mod multi;
 mod mutex;
 mod once;
 mod quorum;
@@ -11,12 +13,15 @@ mod read_write;
 mod reentrant;
 mod semaphore;
 mod shared;
+mod throttle;
 
 use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
 
+pub(crate) use debounce::{ARRIVE, LEAVE, SETTLE};
 pub(crate) use lua::{Script, Scripts};
+pub(crate) use throttle::{GIVE_BACK, PASS};
 
 /// What reads without a lock.
 pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);
@@ -115,6 +120,14 @@ impl Kind {
         Self {
             wants: "r".into(),
             ..Self::of(&read_write::READER)
+        }
+    }
+
+    /// Several names, of which all are had or none.
+    pub(crate) fn multi() -> Self {
+        Self {
+            wants: "a".into(),
+            ..Self::of(&multi::ROW)
         }
     }
 

@@ -240,7 +240,7 @@ impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
 impl<T: Transport, R: Runtime> fmt::Debug for Lease<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease")
-            .field("name", &self.hold.claim.name.key())
+            .field("name", &self.hold.claim.name.shown())
             .field("fence", &self.fence())
             .finish_non_exhaustive()
     }

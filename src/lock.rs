@@ -111,8 +111,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.kind.check_turns()
     }
 
+    /// What errors and events call it.
     pub(crate) fn key(&self) -> &str {
-        self.name.key()
+        self.name.shown()
     }
 
     pub(crate) fn lasts(&self) -> Duration {
@@ -124,7 +125,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn observe(&self, kind: EventKind<'_>) {
-        let name = self.name.key();
+        let name = self.name.shown();
         self.runtime().observe(&Event { lock: name, kind });
     }
 
@@ -239,7 +240,7 @@ impl<T, R> Clone for Lock<T, R> {
 impl<T, R> fmt::Debug for Lock<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
-            .field("name", &self.name.key())
+            .field("name", &self.name.shown())
             .field("ttl", &self.ttl.unwrap_or(ttl::DEFAULT))
             .finish_non_exhaustive()
     }

@@ -7,8 +7,9 @@ use crate::error::Error;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 7] = [
-    "alive", "fence", "hold", "holds", "queue", "readers", "result",
+const SUFFIXES: [&str; 10] = [
+    "alive", "debounce", "entries", "fence", "hold", "holds", "queue", "readers", "result",
+    "throttle",
 ];
 const SUFFIXES_OF: [&str; 4] = ["entry", "gone", "receipt", "wake"];
 
@@ -21,6 +22,10 @@ struct Parts {
     key: String,
     /// What companion keys start with; its hash tag is what Redis Cluster hashes `key` by.
     stem: String,
+    /// Those that are locked with it, all or none.
+    others: Vec<Name>,
+    /// What errors and events call it: the key, or all keys.
+    shown: String,
 }
 
 impl Name {
@@ -42,7 +47,7 @@ impl Name {
         }
         if is_companion(&key) {
             return Err(Error::InvalidArgument(
-                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:readers`, `:result`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending".into(),
+                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending".into(),
             ));
         }
         let tag = hash_tag(&key);
@@ -60,17 +65,51 @@ impl Name {
         } else {
             ["{", &key, "}"].concat()
         };
-        Ok(Self(Arc::new(Parts { key, stem })))
+        Ok(Self::of(key, stem, Vec::new()))
     }
 
     /// What was asked for, to be shown: it cannot be a name, so nothing is sent with it.
     pub(crate) fn refused(prefix: &str, name: &str) -> Self {
-        let (key, stem) = ([prefix, name].concat(), String::new());
-        Self(Arc::new(Parts { key, stem }))
+        Self::of([prefix, name].concat(), String::new(), Vec::new())
+    }
+
+    /// This name, and `others` that are locked with it.
+    pub(crate) fn with(&self, others: Vec<Self>) -> Self {
+        Self::of(self.0.key.clone(), self.0.stem.clone(), others)
+    }
+
+    fn of(key: String, stem: String, others: Vec<Self>) -> Self {
+        let keys = others.iter().map(Self::key);
+        let all: Vec<_> = std::iter::once(key.as_str()).chain(keys).collect();
+        let shown = all.join(", ");
+        Self(Arc::new(Parts {
+            key,
+            stem,
+            others,
+            shown,
+        }))
     }
 
     pub(crate) fn key(&self) -> &str {
         &self.0.key
+    }
+
+    /// What errors and events call it.
+    pub(crate) fn shown(&self) -> &str {
+        &self.0.shown
+    }
+
+    pub(crate) fn others(&self) -> &[Self] {
+        &self.0.others
+    }
+
+    /// Of the names that are locked at once, the one at this place, from 1.
+    pub(crate) fn at(&self, place: usize) -> Option<&Self> {
+        match place {
+            0 => None,
+            1 => Some(self),
+            _ => self.0.others.get(place - 2),
+        }
     }
 
     /// What Redis Cluster hashes the key by.
@@ -155,8 +194,11 @@ mod tests {
             "{7}:alive",
             "{7}:hold",
             "{7}:holds",
+            "{7}:entries",
             "{7}:readers",
             "{7}:result",
+            "{7}:throttle",
+            "{7}:debounce",
             "{7}:receipt:x",
             "{7}:gone:",
             "{7}:entry:AAAAAAAAAAAAAAAAAAAAAA",

@@ -34,6 +34,10 @@ pub type ReadWrite = crate::ReadWrite<Http, Tokio>;
 pub type Lease = crate::Lease<Http, Tokio>;
 /// What it executes once.
 pub type Once = crate::Once<Http, Tokio>;
+/// Its throttles.
+pub type Throttle = crate::Throttle<Http, Tokio>;
+/// Its debounces.
+pub type Debounce = crate::Debounce<Http, Tokio>;
 
 /// A client of `bridge`. Await its calls in a tokio runtime, of one thread or of several.
 ///

@@ -9,15 +9,18 @@
 
 mod acquire;
 mod ask;
+mod attempt;
 mod backoff;
 mod claim;
 mod deadline;
+mod debounce;
 mod delivery;
 mod hold;
 mod keep;
 mod repeats;
 mod schedule;
 mod several;
+mod throttle;
 mod write;
 
 use std::time::Duration;
@@ -31,14 +34,17 @@ use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
+pub(crate) use attempt::Attempt;
 pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
 pub(crate) use deadline::{deadline, drift};
+pub(crate) use debounce::Settle;
 pub(crate) use delivery::{Completed, Until};
 pub(crate) use hold::{Hold, Terms, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
+pub(crate) use throttle::Pass;
 pub(crate) use write::Write;
 
-/// Something that an operation waits for: the answer to a request, a timer, a subscription.
+/// Names something that an operation waits for: the answer to a request, a timer, a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Id(u32);
 

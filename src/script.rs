@@ -1,19 +1,23 @@
 //! Each operation as a Redis command, each Redis reply as an outcome. Only this room and the kinds of locks know Redis.
 
 mod call;
+mod debounce;
 mod inspection;
 mod kept;
 mod outcome;
 mod reads;
+mod throttle;
 mod waiter;
 
 pub(crate) use call::{Call, RECEIPT_LIFE, Subject, Write};
+pub(crate) use debounce::{Arrived, Settled};
 pub(crate) use kept::{keeping, mark};
 pub(crate) use outcome::{
     Acquired, Contended, Outcome, Renewed, ScriptReply, is_error_of_redis, is_unknown_script,
     verdict,
 };
 pub(crate) use reads::{Reads, check_reads, check_size};
+pub(crate) use throttle::Passage;
 pub(crate) use waiter::{Handover, Waiter, handed_over};
 
 pub use inspection::{Holder, Inspection};

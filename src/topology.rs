@@ -91,11 +91,22 @@ impl Topology {
 
     /// Where the lock called `name` lives.
     pub(crate) fn for_name(&self, name: &Name) -> Self {
+        match self.shard(name) {
+            Some(node) => self.of(node),
+            None => self.clone(),
+        }
+    }
+
+    /// Whether both live at the same place.
+    pub(crate) fn is_together(&self, one: &Name, other: &Name) -> bool {
+        self.shard(one) == self.shard(other)
+    }
+
+    /// Which of several bridges `name` lives behind, if its name says so.
+    fn shard(&self, name: &Name) -> Option<usize> {
         match &self.layout {
-            Layout::Sharded(ids) => {
-                self.of(shard::place(ids.iter().map(String::as_str), name.tag()))
-            }
-            Layout::Single(_) | Layout::Quorum => self.clone(),
+            Layout::Sharded(ids) => Some(shard::place(ids.iter().map(String::as_str), name.tag())),
+            Layout::Single(_) | Layout::Quorum => None,
         }
     }
 

@@ -86,6 +86,10 @@ pub type Lock = crate::Lock<Fetch, Host>;
 pub type Lease = crate::Lease<Fetch, Host>;
 /// What it executes once.
 pub type Once = crate::Once<Fetch, Host>;
+/// Its throttles.
+pub type Throttle = crate::Throttle<Fetch, Host>;
+/// Its debounces.
+pub type Debounce = crate::Debounce<Fetch, Host>;
 
 /// A client for the host that this runs on.
 pub fn client(bridge: Bridge) -> Client {

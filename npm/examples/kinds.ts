@@ -20,6 +20,13 @@ export function callPartner(client: Client, call: () => Promise<string>): Promis
   return client.semaphore("partner", 3, { wait: 10_000 }).run(call);
 }
 
+export async function transfer(client: Client, from: string, to: string, amount: number): Promise<void> {
+  // Both accounts, or none: two transfers that cross do not wait for each other for ever.
+  const lease = await client.lockAll([`{bank}:${from}`, `{bank}:${to}`]).acquire();
+  const balance = (account: string) => ({ key: `{bank}:${account}:balance` });
+  await lease.commit([["DECRBY", balance(from), amount], ["INCRBY", balance(to), amount]]);
+}
+
 export function price(client: Client, look: () => Promise<number>): Promise<number> {
   return client.readWrite("prices").read().run(look);
 }
@@ -36,6 +43,19 @@ export async function reprice(client: Client, write: () => Promise<void>, publis
 export async function charge(client: Client, order: string, pay: () => Promise<string>): Promise<string> {
   const { value, replayed } = await client.once(`charge:${order}`).run(pay);
   return replayed ? `${value}, as before` : value;
+}
+
+export async function sendReport(client: Client, send: () => Promise<void>): Promise<number> {
+  // The first in an hour sends it. The others are told for how long nobody sends it again.
+  const outcome = await client.throttle("report", 3_600_000).tryPass();
+  if (outcome.passed) await send();
+  return outcome.passed ? 0 : outcome.retryAfter;
+}
+
+export async function edited(client: Client, page: string, index: () => Promise<number>): Promise<number | null> {
+  // Of edits that come close together, the last one makes the index, and after 10 s at the latest.
+  const outcome = await client.debounce(page, 1_000, { maxWait: 10_000 }).run(index);
+  return outcome.superseded ? null : outcome.value;
 }
 
 export function inOneSaga<T>(client: Client, saga: string, step: () => Promise<T>): Promise<T> {

@@ -27,7 +27,7 @@ fn milliseconds(duration: Duration) -> f64 {
 }
 
 /// `null` stands for one without end.
-fn perhaps_milliseconds(duration: Option<Duration>) -> JsValue {
+pub(crate) fn perhaps_milliseconds(duration: Option<Duration>) -> JsValue {
     duration.map_or(JsValue::NULL, |duration| milliseconds(duration).into())
 }
 

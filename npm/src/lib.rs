@@ -9,6 +9,7 @@ mod convert;
 mod lease;
 mod lock;
 mod once;
+mod paced;
 
 use edgelock::Error;
 use edgelock::web::{self, Bridge, Fetch, Host, Steps};
@@ -18,6 +19,7 @@ use wasm_bindgen::prelude::*;
 pub use lease::Lease;
 pub use lock::{Acquisition, Lock, LockConfig};
 pub use once::{Keeping, Once};
+pub use paced::{Debounce, Throttle};
 
 use convert::{commands, duration, event, failure, replies};
 use lease::told;
@@ -167,12 +169,48 @@ impl Client {
         Lock::new(lock, ttl_ms, patience.as_ref())
     }
 
+    /// Several names at once, all or none.
+    ///
+    /// # Errors
+    /// As for a lock, and `invalid_argument` for names that cannot be locked at once.
+    #[wasm_bindgen(js_name = lockAll)]
+    pub fn lock_all(
+        &self,
+        names: Vec<String>,
+        ttl_ms: Option<f64>,
+        patience: Option<LockConfig>,
+    ) -> Result<Lock, JsValue> {
+        let lock = self.0.lock_all(names);
+        Lock::new(lock, ttl_ms, patience.as_ref())
+    }
+
     /// Work that is executed once for `key`, as `keeping` has it.
     ///
     /// # Errors
     /// As for a lock, and `invalid_argument` for what cannot be kept so.
     pub fn once(&self, key: &str, keeping: &Keeping) -> Result<Once, JsValue> {
         Once::new(self.0.once(key), keeping)
+    }
+
+    /// Lets one call through in each window of so many milliseconds.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a name or a window out of range.
+    pub fn throttle(&self, name: &str, window_ms: f64) -> Result<Throttle, JsValue> {
+        Throttle::new(&self.0, name, window_ms)
+    }
+
+    /// Lets the last of the calls through that come less than so many milliseconds after each other.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a name or a wait out of range.
+    pub fn debounce(
+        &self,
+        name: &str,
+        wait_ms: f64,
+        max_wait_ms: Option<f64>,
+    ) -> Result<Debounce, JsValue> {
+        Debounce::new(&self.0, name, wait_ms, max_wait_ms)
     }
 
     /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives, if that is not one place for all.

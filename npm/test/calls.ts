@@ -196,6 +196,20 @@ const kinds: Readonly<Record<string, Kind>> = {
       return () => Promise.all([0, 1, 2].map((item) => group.submit(lock, item)));
     },
   },
+  "a call of a throttle": {
+    call({ client }) {
+      const throttle = client.throttle("a", 600_000);
+      return () => throttle.tryPass();
+    },
+  },
+  "a call of a debounce": {
+    calls: FEW,
+    lanes: LANES,
+    call({ client }) {
+      const debounce = client.debounce("a", 1);
+      return () => debounce.run(async () => {});
+    },
+  },
   "read": { call: ({ client }) => () => client.read([["GET", { key: "x" }]]) },
   "inspect, force a release": {
     call(bench) {

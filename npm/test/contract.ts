@@ -20,6 +20,7 @@ const kinds = (client: Client, owner: string): Lock[] => [
   client.reentrant("d", owner),
   client.semaphore("e", 1),
   client.readWrite("f").write(),
+  client.lockAll(["g", "h"]),
 ];
 
 export const contract: Suite = {

@@ -1,6 +1,7 @@
 // The suites as a handler of Vercel's edge runtime.
 import { contract } from "./contract.js";
 import { deadlines } from "./deadlines.js";
+import { debounces } from "./debounce.js";
 import { examples } from "./examples.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
@@ -8,9 +9,11 @@ import { run } from "./harness.js";
 import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
-import { readWrites } from "./read_write.js";
+import { multis } from "./multi.js";
 import { onces } from "./once.js";
+import { readWrites } from "./read_write.js";
 import { semaphores } from "./semaphore.js";
+import { throttles } from "./throttle.js";
 import { waiting } from "./waiting.js";
 
 interface FetchEvent extends Event {
@@ -21,7 +24,7 @@ addEventListener("fetch", (event) => {
   const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
   const lines: string[] = [];
   const answer = async () => {
-    const passed = await run({ url, credential }, [contract, semaphores, readWrites, onces, handlers, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
+    const passed = await run({ url, credential }, [contract, semaphores, readWrites, multis, onces, throttles, debounces, handlers, javascript, fetches, limits, waiting, group, examples], (line) => lines.push(line), deadlines);
     return new Response(lines.join("\n"), { status: passed ? 200 : 500 });
   };
   (event as FetchEvent).respondWith(answer());

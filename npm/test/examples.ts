@@ -275,8 +275,18 @@ export const examples: Suite = {
       async () => void seen.push(`read ${await kinds.price(client, async () => 43)} meanwhile`),
     );
     equal(seen, ["written", "read 43 meanwhile"]);
+    const account = (name: string) => `{bank}:${stack.mark}${name}`;
+    const send = (from: string, to: string) => kinds.transfer(client, `${stack.mark}${from}`, `${stack.mark}${to}`, 10);
+    await Promise.all([send("ann", "bob"), send("bob", "ann"), send("ann", "bob")]);
+    const balances = await client.read(["ann", "bob"].map((name) => ["GET", { key: `${account(name)}:balance` }]));
+    equal(balances, ["-10", "10"]);
     const paid = () => kinds.charge(client, stack.mark, async () => "ch-1");
     equal([await paid(), await paid()], ["ch-1", "ch-1, as before"]);
+    let sent = 0;
+    const report = () => kinds.sendReport(client, async () => void sent++);
+    const later = [await report(), await report()];
+    check(sent === 1 && later[0] === 0 && later[1]! > 0, `${sent} were sent, and ${later} told`);
+    equal(await kinds.edited(client, "page", async () => 7), 7);
     equal(await kinds.inOneSaga(client, "saga-1", () => kinds.inOneSaga(client, "saga-1", async () => "inside")), "inside");
     const page = `${stack.mark}page`;
     equal(await times(3, () => kinds.visits.submit(client.lock(page), page)), [1, 2, 3]);

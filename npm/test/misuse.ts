@@ -5,6 +5,8 @@ import { check, equal, type Stack, type Suite, thrown } from "./harness.js";
 const GOOD = { url: "https://bridge.example", credential: "a-credential-of-a-bridge" };
 const TOKEN = "a".repeat(22);
 const NO_TTL = "a ttl is 4 ms to 366 days, in whole milliseconds: 10 s are 10,000";
+const NO_WINDOW = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
+const NO_WAIT = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
 const NO_HTTPS = "the bridge's address does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
 const NO_CREDENTIAL = "the bridge's credential is empty, or has blanks or other characters that no bearer token has; is its variable set?";
 const UNSET = "undefined: is its variable set?";
@@ -97,6 +99,17 @@ const LOCKS: readonly Use[] = [
   [() => offline().semaphore("a", 2.5), "permits are a whole number, 1 or more, not 2.5"],
   [() => offline({ quorum: [GOOD], url: undefined, credential: undefined }), "\"url\" is no option of a client: there are quorum, restartQuarantine, prefix, requestTimeout, maxAttempts, push, scriptCache, keyLocking, plainHttp, fetch, waitUntil, onEvent"],
   [() => new Client({ quorum: [GOOD] }).lock("a", { fair: true }).acquire(), "a lock over several bridges cannot be fair: they have no queue in common"],
+  [() => offline().throttle("a", 0), NO_WINDOW],
+  [() => offline().throttle("a", 1.5), NO_WINDOW],
+  [() => offline().throttle("a", undefined as never), `window is a number of milliseconds, 0 or more, not ${UNSET}`],
+  [() => offline().throttle("", 5), "a lock's name is empty"],
+  [() => offline().debounce("a", 0), NO_WAIT],
+  [() => offline().debounce("a", 1e9), NO_WAIT],
+  [() => offline().debounce("a", "1s" as never), "wait is a number of milliseconds, 0 or more, not a string"],
+  [() => offline().debounce("a", 500, { maxWait: 400 }), "the longest wait of a debounce is from its wait to 24 hours, in whole milliseconds"],
+  [() => offline().debounce("a", 500, { max: 900 } as never), `"max" is no option of a debounce: there are maxWait`],
+  [() => new Client({ quorum: [GOOD] }).throttle("a", 5), "a throttle lives behind one bridge, not several: they would have to agree on which call comes first"],
+  [() => new Client({ quorum: [GOOD] }).debounce("a", 5), "a debounce lives behind one bridge, not several: they would have to agree on which call comes last"],
   [() => new Client({ quorum: [GOOD] }).reentrant("a", "o").acquire(), "a reentrant lock lives behind one bridge, not several"],
 ];
 

@@ -32,6 +32,7 @@ const tests = {
       "LICENSE-APACHE",
       "LICENSE-MIT",
       "README.md",
+      "cli.js",
       "edge-light.js",
       "edge-light.js.map",
       "edgelock.wasm",
@@ -65,6 +66,13 @@ const tests = {
 
   the_host_reads_json_and_no_library_comes_along() {
     check(!readFileSync(join(installed, "edgelock.wasm"), "latin1").includes("serde_json"), "the wasm has no serde_json");
+  },
+
+  the_command_line_tool_is_in_nobodys_bundle() {
+    for (const name of files.filter((name) => name.endsWith("js"))) equal([name, read(name).includes("EDGELOCK_FENCE")], [name, name === "cli.js"]);
+    check(read("cli.js").startsWith("#!/usr/bin/env node\n"), "it can be executed");
+    const imports = [...read("cli.js").matchAll(/from "([^"]+)"/g)].map(([, name]) => name!);
+    equal(imports.filter((name) => name !== "edgelock" && !name.startsWith("node:")), []);
   },
 
   source_maps_lead_to_the_source() {

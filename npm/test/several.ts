@@ -60,6 +60,7 @@ const tests: Record<string, () => Promise<void>> = {
     await fails("invalid_argument", async () => client.reentrant("a", "owner").acquire());
     await fails("invalid_argument", async () => client.semaphore("a", 2).acquire());
     await fails("invalid_argument", async () => client.readWrite("a").read().acquire());
+    await fails("invalid_argument", async () => client.lockAll(["a", "b"]).acquire());
     await fails("invalid_argument", async () => client.once("a").run(() => 1));
     for (const quorum of [[], [dead, dead], "odd", [7]]) {
       await fails("invalid_argument", async () => new Client({ quorum: quorum as never }).lock("a").tryAcquire());

@@ -1,10 +1,13 @@
 // The contract in Node, over webdis.
 import { Client } from "edgelock";
 import { contract } from "./contract.js";
+import { debounces } from "./debounce.js";
 import { check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
-import { readWrites } from "./read_write.js";
+import { multis } from "./multi.js";
 import { onces } from "./once.js";
+import { readWrites } from "./read_write.js";
 import { semaphores } from "./semaphore.js";
+import { throttles } from "./throttle.js";
 
 const { env } = process;
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = env;
@@ -38,4 +41,4 @@ const dialect: Suite = {
   },
 };
 
-run({ url, credential, webdis }, [promises, semaphores, readWrites, onces, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential, webdis }, [promises, semaphores, readWrites, multis, onces, throttles, debounces, dialect], console.log).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,5 +1,6 @@
 // What TypeScript checks for some callers, for all callers: wasm would make something of whatever it gets.
-import { invalidArgument, quoted } from "./errors.js";
+import { invalidArgument } from "./errors.js";
+import { quoted } from "./quoted.js";
 
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
@@ -25,7 +26,11 @@ export function isWellFormed(value: string): boolean {
 }
 
 export function milliseconds(value: unknown, what: string): number | undefined {
-  if (value === undefined) return undefined;
+  return value === undefined ? undefined : duration(value, what);
+}
+
+/** Milliseconds that have no default. */
+export function duration(value: unknown, what: string): number {
   if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number of milliseconds, 0 or more, not ${given(value)}`);
   return value;
 }

@@ -1,14 +1,16 @@
 // Where the bridge is, and how to reach it.
 import type { CallOptions } from "./abort.js";
-import { abortSignal, callable, count, flag, given, milliseconds, type Names, options as known, text, timeout } from "./check.js";
+import { abortSignal, callable, count, duration, flag, given, milliseconds, type Names, options as known, text, timeout } from "./check.js";
 import { type Command, toRaw } from "./command.js";
+import { Debounce, type DebounceOptions } from "./debounce.js";
 import { invalidArgument } from "./errors.js";
 import { environment, lookUp } from "./environment.js";
 import { type LockEvent, toEvent } from "./event.js";
 import { instance, Revivable } from "./instance.js";
-import { Lock, type LockOptions, type Maker, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+import { Lock, type LockAllOptions, type LockOptions, type Maker, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
 import { Once, type OnceOptions } from "./once.js";
 import type { RawClient, RawLockConfig, RawBridgeConfig, RawSettings, Reply } from "./raw.js";
+import { Throttle } from "./throttle.js";
 
 /** What a `fetch` of the caller's own is called with. */
 export interface FetchInit {
@@ -240,6 +242,33 @@ export class Client {
   }
 
   /**
+   * Several names at once, 1 to 32: the lease has all of them, or there is none. For work that needs
+   * several locks: a cart with several articles, a transfer between two accounts. Callers never
+   * deadlock, whatever the order of their names. Sends nothing.
+   *
+   * Each name is the {@link Client.lock} of that name. The lease has one token, one ttl and one
+   * fence. If one name is lost, the whole lease is, and the other names are given back. A
+   * {@link HeldError} says in `lock` which name is held.
+   *
+   * A waiter holds none of the names. It asks for all of them again when it is told that one became
+   * free. It is fair by default: it gets its turn in order of arrival among fair callers, and a name
+   * is left free while the first in its queue waits for another name. `fair: false` raises
+   * throughput, but under a steady load the names may never be free at the same time.
+   *
+   * On a Redis Cluster, and with `shards`, all names need one hash tag: `{cart:7}:a`, `{cart:7}:b`.
+   */
+  lockAll(names: readonly string[], options: LockAllOptions = {}): Lock {
+    if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
+    const all = Array.from(names, (name) => text(name, "a lock's name"));
+    const { ttl, patience } = checked(options, OF_SEVERAL_NAMES, "a lock of several names");
+    const raw = new Revivable(() => this.#raw.get().value.lockAll(all, ttl, patience));
+    const maker = this.#maker(all[0] ?? "", (options) => this.lockAll(all, options));
+    // In the order in which errors of the module show them.
+    const keys = all.map((name) => this.#prefix + name).sort();
+    return Lock.of(all.join(", "), keys.join(", "), raw, options, { ...maker, hasTurns: false });
+  }
+
+  /**
    * Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
    * nothing.
    *
@@ -261,6 +290,32 @@ export class Client {
     };
     const raw = new Revivable(() => this.#raw.get().value.once(key, keeping));
     return Once.of(key, this.#prefix + key, raw, options, this.#settings);
+  }
+
+  /**
+   * Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends nothing.
+   *
+   * It does not meet a lock or a debounce of the same name.
+   */
+  throttle(name: string, window: number): Throttle {
+    text(name, "a throttle's name");
+    const ms = duration(window, "window");
+    const raw = new Revivable(() => this.#raw.get().value.throttle(name, ms));
+    return Throttle.of(name, this.#prefix + name, raw, this.#settings);
+  }
+
+  /**
+   * Lets the last of the calls through that come less than `wait` after each other: 1 ms to 24 hours,
+   * in whole milliseconds. Sends nothing.
+   *
+   * It does not meet a lock or a throttle of the same name.
+   */
+  debounce(name: string, wait: number, options: DebounceOptions = {}): Debounce {
+    text(name, "a debounce's name");
+    known(options, OF_A_DEBOUNCE, "a debounce");
+    const [ms, maxWait] = [duration(wait, "wait"), milliseconds(options.maxWait, "maxWait")];
+    const raw = new Revivable(() => this.#raw.get().value.debounce(name, ms, maxWait));
+    return Debounce.of(name, this.#prefix + name, raw, this.#settings);
   }
 
   /**
@@ -342,8 +397,10 @@ const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS
 const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
 const OF_A_READ_WRITE: Names<ReadWriteOptions> = OF_A_SEMAPHORE;
+const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_SEMAPHORE;
 const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
 const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, signal: 1 };
+const OF_A_DEBOUNCE: Names<DebounceOptions> = { maxWait: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 

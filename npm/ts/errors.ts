@@ -1,4 +1,5 @@
 // What can go wrong, told apart by what the caller can do about it.
+import { quoted } from "./quoted.js";
 
 /** How an error leaves the wasm module. */
 export interface Failure {
@@ -479,16 +480,4 @@ export function indexed(error: CommandFailedError, index: number): CommandFailed
   const { message, isOutcomeUnknown, lock, command } = error;
   const own = message.replace(/^command \d+/, `command ${index}`);
   return new CommandFailedError({ code: "command_failed", message: own, isOutcomeUnknown, index, command, ...(lock === undefined ? {} : { lock }) });
-}
-
-const LONGEST_NAME = 100;
-
-/** As in src/redact.rs: cut short, and without characters that change how the text around looks. */
-export function quoted(name: string): string {
-  const chars = [...name];
-  const shown = chars.slice(0, LONGEST_NAME).join("");
-  const plain = shown
-    .replace(/["\\]/g, "\\$&")
-    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`);
-  return `"${plain}${chars.length > LONGEST_NAME ? "…" : ""}"`;
 }

@@ -122,9 +122,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options, "a call");
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
-    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, and a lock to read under, has no turns that callers could share: others decide at the same time");
+    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, a lock to read under, or a lock of several names has no turns that callers could share: others decide at the same time");
     const reads = said(this.#section.reads(item), "reads");
-    // One's bad reads must not fail the others.
+    // Invalid reads of one item must not fail the others.
     lock.home.check(toRaw(reads));
     const asked = { item, reads };
     const bytes = bytesOf(reads);

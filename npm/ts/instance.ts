@@ -135,5 +135,5 @@ export class Revivable<T> {
 function translated(thrown: unknown, lock?: string): unknown {
   const isFailure = typeof thrown === "object" && thrown !== null && "isOutcomeUnknown" in thrown && !(thrown instanceof EdgelockError);
   if (!isFailure) return thrown;
-  return toError(lock === undefined ? (thrown as Failure) : { ...(thrown as Failure), lock });
+  return toError(lock === undefined ? (thrown as Failure) : { lock, ...(thrown as Failure) });
 }

@@ -115,7 +115,7 @@ export class Lines<Item, Answer> {
   #line(key: string): Gather<Item, Answer> {
     let line = this.#byName.get(key);
     if (line === undefined) {
-      line = new Gather((mayHaveRun) => unavailable("whoever drove this turn of the group went away", mayHaveRun, key));
+      line = new Gather((mayHaveRun) => unavailable("the caller that drove this turn of the group vanished", mayHaveRun, key));
       this.#byName.set(key, line);
     }
     return line;

@@ -85,6 +85,12 @@ export type SemaphoreOptions = Omit<LockOptions, "signalList">;
 export type ReadWriteOptions = Omit<LockOptions, "signalList">;
 
 /**
+ * How to ask for several names at once. They have no signal list, since other programs' waiters block
+ * on a list of each name. They are `fair` by default.
+ */
+export type LockAllOptions = Omit<LockOptions, "signalList">;
+
+/**
  * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
  * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.
  */

@@ -15,6 +15,7 @@ export {
   type WebdisOptions,
 } from "./client.js";
 export type { Command, Word } from "./command.js";
+export { Debounce, type DebounceOptions, type DebounceOutcome } from "./debounce.js";
 export {
   type AnyEdgelockError,
   BadResponseError,
@@ -40,7 +41,8 @@ export {
 export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
 export { type KeepAliveOptions, type RunOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
-export { Lock, type LockOptions, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+export { Lock, type LockAllOptions, type LockOptions, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
 export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.js";
 export { Once, type OnceOptions, type OnceOutcome } from "./once.js";
 export type { Holder, Inspection, Reply } from "./raw.js";
+export { Throttle, type ThrottleOutcome } from "./throttle.js";

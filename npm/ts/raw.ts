@@ -92,7 +92,10 @@ export interface RawClient {
   reentrant(name: string, owner: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
   semaphore(name: string, permits: number, ttlMs?: number, patience?: RawLockConfig): RawLock;
   readWrite(name: string, reads: boolean, ttlMs?: number, patience?: RawLockConfig): RawLock;
+  lockAll(names: string[], ttlMs?: number, patience?: RawLockConfig): RawLock;
   once(key: string, keeping: RawKeeping): RawOnce;
+  throttle(name: string, windowMs: number): RawThrottle;
+  debounce(name: string, waitMs: number, maxWaitMs?: number): RawDebounce;
   read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
 }
 
@@ -109,6 +112,18 @@ export interface RawOnce {
   /** Comes to the lease under which the work is to be done, or to the text that is kept of it. */
   begin(): RawSteps<RawLease | string>;
   store(lease: RawLease, result: string): RawSteps<void>;
+  free(): void;
+}
+
+export interface RawThrottle {
+  /** For how many milliseconds no other passes, or `null` if this call did. */
+  tryPass(): RawSteps<number | null>;
+  free(): void;
+}
+
+export interface RawDebounce {
+  /** Comes to whether the work is to be done. */
+  settle(): RawSteps<boolean>;
   free(): void;
 }
 

@@ -201,7 +201,7 @@ fn leave_behind<A>(left: Left<Arc<Slot<A>>>) {
 }
 
 fn gone(may_have_run: bool) -> Error {
-    let what = "whoever drove this turn of the group went away";
+    let what = "the caller that drove this turn of the group vanished";
     Error::unavailable(what.into(), may_have_run)
 }
 

@@ -8,8 +8,8 @@ use super::shared::{
 use super::{Refusals, Row, Waking, quorum};
 
 pub(super) const STORAGE: &str = part!("mutex/storage.lua");
-const EXTEND: &str = part!("mutex/extend.lua");
-const HAND_OVER: &str = part!("mutex/hand_over.lua");
+pub(super) const EXTEND: &str = part!("mutex/extend.lua");
+pub(super) const HAND_OVER: &str = part!("mutex/hand_over.lua");
 pub(super) const ACQUIRE: &str = part!("mutex/acquire.lua");
 const SIGNAL: &str = part!("mutex/signal.lua");
 

@@ -9,21 +9,22 @@ use super::{Refusals, Row, Waking};
 use crate::name::Name;
 
 const STORAGE: &str = part!("reentrant/storage.lua");
+const CLEAN: &str = part!("reentrant/clean.lua");
 const EXTEND: &str = part!("reentrant/extend.lua");
 const ACQUIRE: &str = part!("reentrant/acquire.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, EXTEND, ACQUIRE]),
-        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, PROLONG, STORAGE, ANOTHER, EXTEND, RENEW]),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, STORAGE, ANOTHER, RELEASE]),
-        abandon: Script::of(&[KEYS, BURY, STORAGE, VACANT, ABANDON]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, CLEAN, EXTEND, ACQUIRE]),
+        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ANOTHER, EXTEND, RENEW]),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, STORAGE, CLEAN, ANOTHER, RELEASE]),
+        abandon: Script::of(&[KEYS, FENCE, BURY, STORAGE, CLEAN, VACANT, ABANDON]),
         inspect: Script::of(&[KEYS, RESP, STORAGE, ALONE, INSPECT]),
         force_release: Script::of(&[KEYS, STORAGE, FORCE_RELEASE]),
     },
     signalling: None,
-    keys: |name, id| vec![name.companion("hold"), name.companion_of("entry", id)],
+    keys: |name, id| vec![name.companion("hold"), name.companion_of("entry", id), name.companion("entries")],
     waking: Waking::Broadcast(Name::redisson_channel),
     of_majority: None,
     raise: None,

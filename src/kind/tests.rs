@@ -6,7 +6,8 @@ use super::*;
 use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
-static KINDS: [(&str, &Row); 7] = [
+static KINDS: [(&str, &Row); 8] = [
+    ("multi", &multi::ROW),
     ("mutex", &mutex::ROW),
     ("once", &once::ROW),
     ("quorum", &quorum::ROW),
@@ -37,9 +38,12 @@ fn scripts() -> impl Iterator<Item = (String, &'static Script)> {
         .into_iter()
         .flat_map(of)
         .chain([("read".into(), &READ)])
+        .chain([("pass".into(), &PASS), ("give back".into(), &GIVE_BACK)])
+        .chain([("arrive".into(), &ARRIVE), ("settle".into(), &SETTLE)])
+        .chain([("leave".into(), &LEAVE)])
 }
 
-/// What a part says that it is for, and what it does.
+/// What the head of a part says, and its code.
 struct Part {
     file: String,
     source: String,
@@ -158,6 +162,7 @@ fn receipts_are_there_for_as_long_as_the_client_counts_on_them() {
     for source in [
         include_str!("shared/receipt.lua"),
         include_str!("shared/force_release.lua"),
+        include_str!("throttle/pass.lua"),
     ] {
         assert!(source.contains(&life), "{source}");
     }

@@ -84,11 +84,11 @@ impl Claim {
 
     /// What errors call the lock.
     pub(crate) fn lock(&self) -> String {
-        self.name.key().to_owned()
+        self.name.shown().to_owned()
     }
 
     pub(crate) fn observe(&self, host: &dyn Surroundings, kind: EventKind<'_>) {
-        let name = self.name.key();
+        let name = self.name.shown();
         host.tell(&Event { lock: name, kind });
     }
 

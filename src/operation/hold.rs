@@ -125,7 +125,7 @@ impl Hold {
     /// Why it is not known what became of the last write, if it is not.
     pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
         let unknown = self.state().unknown(now);
-        unknown.map(|error| error.of_lock(Some(self.claim.name.key())))
+        unknown.map(|error| error.of_lock(Some(self.claim.name.shown())))
     }
 
     pub(crate) fn error(&self, why: Why) -> Error {
@@ -157,7 +157,7 @@ impl Hold {
     }
 
     pub(super) fn no_writer(&self) -> Error {
-        let what = "only who has a read/write lock as its writer can go down to a reader";
+        let what = "only the lease of a read/write lock's writer can be downgraded";
         Error::InvalidArgument(what.into())
     }
 
@@ -210,7 +210,7 @@ impl Hold {
 
     /// Nobody waits for a write any more.
     pub(super) fn forsake(&self, now: Instant, writing: Writing) {
-        let lock = self.claim.name.key();
+        let lock = self.claim.name.shown();
         self.state().forsake(writing, now, lock);
     }
 

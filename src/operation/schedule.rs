@@ -235,6 +235,7 @@ mod tests {
             redis_us: 1,
             label: None,
             replies: Vec::new(),
+            at: None,
         }
     }
 
@@ -244,6 +245,7 @@ mod tests {
         redis_us: 1,
         label: None,
         replies: Vec::new(),
+        at: None,
     };
     const FIVE: Duration = Duration::from_secs(5);
 

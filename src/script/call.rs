@@ -40,8 +40,8 @@ pub(crate) struct Call {
     secret: Option<Token>,
     /// Who must have what it writes.
     replicas: Option<Replicas>,
-    /// The first key is that of a lock.
-    is_of_lock: bool,
+    /// What errors call the lock that it is about.
+    lock: Option<Name>,
     /// A repeat is answered by a receipt, and runs nothing.
     leaves_receipt: bool,
 }
@@ -157,6 +157,23 @@ impl Call {
         Self::new(&READ).commands(reads)
     }
 
+    /// About one call that holds nothing: with where what is of its `name` is stored, its receipt, and its token.
+    pub(super) fn of_call(
+        script: &'static Script,
+        name: &Name,
+        stored: &str,
+        token: &Token,
+    ) -> Self {
+        let mut call = Self::new(script).keys([
+            name.companion(stored),
+            name.companion_of("receipt", token.expose()),
+        ]);
+        call.lock = Some(name.clone());
+        call.secret = Some(token.clone());
+        call.leaves_receipt = true;
+        call.args([token.expose().to_owned()])
+    }
+
     const fn new(script: &'static Script) -> Self {
         Self {
             script,
@@ -166,7 +183,7 @@ impl Call {
             commands_at: 0,
             secret: None,
             replicas: None,
-            is_of_lock: false,
+            lock: None,
             leaves_receipt: false,
         }
     }
@@ -182,7 +199,7 @@ impl Call {
             name.companion("alive"),
             name.companion_of("gone", id),
         ]);
-        call.is_of_lock = true;
+        call.lock = Some(name.clone());
         call.keys.extend(kind.keys(name, id));
         call
     }
@@ -209,13 +226,13 @@ impl Call {
         self
     }
 
-    fn args<const N: usize>(mut self, args: [String; N]) -> Self {
+    pub(super) fn args<const N: usize>(mut self, args: [String; N]) -> Self {
         self.args.extend(args);
         self
     }
 
     /// The last step: each command as the number of its words, then the words.
-    fn commands(mut self, commands: &[Command]) -> Self {
+    pub(super) fn commands(mut self, commands: &[Command]) -> Self {
         self.commands_at = self.args.len();
         for command in commands {
             self.keys.extend(command.keys().map(str::to_owned));
@@ -244,12 +261,9 @@ impl Call {
         self.script
     }
 
-    /// The key of the lock that it is about.
+    /// What errors call the lock that it is about.
     pub(crate) fn lock(&self) -> Option<&str> {
-        self.keys
-            .first()
-            .filter(|_| self.is_of_lock)
-            .map(String::as_str)
+        self.lock.as_ref().map(Name::shown)
     }
 
     /// `EVAL` or `EVALSHA` with everything that belongs to it.

@@ -57,6 +57,7 @@ impl Outcome for Inspection {
         let (several, free, is_read) = match several {
             [] => (None, None, false),
             [readers] => (Some(several_in(readers)?), None, true),
+            [holders, Reply::Nil] => (Some(several_in(holders)?), None, false),
             [several, free] => {
                 let free = number(free).ok_or(SHAPE)?;
                 (Some(several_in(several)?), Some(free), false)

@@ -49,6 +49,8 @@ pub(crate) struct Contended {
     pub(crate) label: Option<String>,
     /// What the reads found, if they were asked for in any case.
     pub(crate) replies: Vec<Reply>,
+    /// Of several names that are locked at once: the place of the one that is held, from 1.
+    pub(crate) at: Option<usize>,
 }
 
 impl Outcome for Acquired {
@@ -58,13 +60,15 @@ impl Outcome for Acquired {
                 fence: number(fence).ok_or(SHAPE)?,
                 replies: results_of(results)?,
             }),
-            (0, [left, ahead, time, label, results @ ..]) if results.len() <= 1 => {
+            (0, [left, ahead, time, label, more @ ..]) if more.len() <= 2 => {
+                let at = more.get(1).map(|at| number(at).ok_or(SHAPE)).transpose()?;
                 Ok(Self::Held(Contended {
                     remaining: duration(left.as_i64().ok_or(SHAPE)?),
                     ahead: number(ahead).ok_or(SHAPE)?,
                     redis_us: number(time).ok_or(SHAPE)?,
                     label: label::read(label.as_str().ok_or(SHAPE)?),
-                    replies: results.first().map_or_else(|| Ok(Vec::new()), results_of)?,
+                    replies: more.first().map_or_else(|| Ok(Vec::new()), results_of)?,
+                    at: at.and_then(|at| at.try_into().ok()),
                 }))
             }
             (2, [kept]) => kept_of(kept).map(Self::Kept),
@@ -185,6 +189,11 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Error> {
 }
 
 impl ScriptReply {
+    /// The verdict, and what follows the nonce.
+    pub(super) const fn parts(&self) -> (i64, &[Reply]) {
+        (self.verdict, self.rest.as_slice())
+    }
+
     /// Whether the lock is the caller's, or was until now.
     pub(crate) const fn is_yes(&self) -> bool {
         self.verdict == 1

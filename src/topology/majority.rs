@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::command::Reply;
-use crate::script::{Acquired, Contended, Holder, Inspection, Outcome, Renewed};
+use crate::script::{
+    Acquired, Arrived, Contended, Holder, Inspection, Outcome, Passage, Renewed, Settled,
+};
 use crate::token::Token;
 
 /// Of how many bridges, and what of them is still missing.
@@ -44,8 +46,10 @@ impl Count {
 
 /// An answer that several bridges give, and that is worth something once a majority agrees.
 pub(crate) trait Judged: Outcome {
-    /// What `answers` amount to; `None` as long as those that are missing could change it.
-    fn judge(answers: &[Self], count: Count) -> Option<Self>;
+    /// What `answers` amount to; `None` as long as those that are missing could change it, and always for what only one is asked for.
+    fn judge(_answers: &[Self], _count: Count) -> Option<Self> {
+        None
+    }
 }
 
 impl Judged for Acquired {
@@ -121,12 +125,11 @@ impl Judged for Option<Vec<Reply>> {
     }
 }
 
-/// Of reads without a lock, which one server is asked for.
-impl Judged for Vec<Reply> {
-    fn judge(_: &[Self], _: Count) -> Option<Self> {
-        None
-    }
-}
+// What only one server is asked for: reads without a lock, and calls of which no majority could tell the first or the last.
+impl Judged for Vec<Reply> {}
+impl Judged for Passage {}
+impl Judged for Arrived {}
+impl Judged for Settled {}
 
 /// For as long as each that said so has it; under the fence that one of any majority knows.
 impl Judged for Option<Renewed> {
@@ -208,6 +211,7 @@ mod tests {
             redis_us: 1,
             label: None,
             replies: Vec::new(),
+            at: None,
         })
     }
 

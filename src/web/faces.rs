@@ -11,6 +11,7 @@ use super::{Fetch, Host};
 use crate::acquisition::Acquisition;
 use crate::client::Client;
 use crate::command::{Command, Reply};
+use crate::debounce::Debounce;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::once::Once;
@@ -19,7 +20,8 @@ use crate::operation::{
 };
 use crate::read::reading;
 use crate::runtime::{Instant, Runtime};
-use crate::script::Inspection;
+use crate::script::{Inspection, Passage};
+use crate::throttle::Throttle;
 use crate::token::Token;
 
 impl Client<Fetch, Host> {
@@ -133,6 +135,30 @@ impl Once<Fetch, Host> {
     ) -> Result<Steps, Error> {
         let store = self.storing(result)?;
         Ok(held.write(Writes::Commit(vec![store]), told))
+    }
+}
+
+impl Throttle<Fetch, Host> {
+    /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
+    pub fn try_pass_steps(
+        &self,
+        told: impl FnOnce(Result<Option<Duration>, Error>) -> Told + 'static,
+    ) -> Steps {
+        Steps::new(self.paced().host(), self.passing(), |passed| {
+            told(passed.flatten().map(|passage| match passage {
+                Passage::Passed => None,
+                Passage::Throttled(left) => Some(left),
+            }))
+        })
+    }
+}
+
+impl Debounce<Fetch, Host> {
+    /// What comes before the work: whether it is to be done.
+    pub fn settle_steps(&self, told: impl FnOnce(Result<bool, Error>) -> Told + 'static) -> Steps {
+        Steps::new(self.paced().host(), self.settling(), |settled| {
+            told(settled.flatten())
+        })
     }
 }
 

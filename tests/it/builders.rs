@@ -79,6 +79,14 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
                 client.read_write("a").read().signal_list("b").ttl(ms(0)),
                 "a read/write lock has no signal list",
             ),
+            (
+                client.lock_all(["a", "b"]).signal_list("c").ttl(ms(0)),
+                "several names at once have no signal list",
+            ),
+            (
+                client.lock_all(["a", "b", "a"]).ttl(ms(0)),
+                "lock_all was given \"a\" twice",
+            ),
             (lock().ttl(ms(3)).label(&long), "ttl"),
             (
                 lock().label(&long).ttl(ms(3)),
@@ -119,4 +127,7 @@ fn a_lock_shows_what_was_asked_for_also_if_it_cannot_be() {
     let (client, _) = noting();
     let lock = client.prefix("shop:").lock("{7}:fence");
     assert!(format!("{lock:?}").contains("shop:{7}:fence"), "{lock:?}");
+    let (client, _) = noting();
+    let all = client.lock_all(["b", "a", "b"]);
+    assert!(format!("{all:?}").contains("b, a, b"), "{all:?}");
 }

@@ -99,6 +99,32 @@ fn a_lock_is_one_lock_whichever_node_has_it() {
 }
 
 #[test]
+fn several_names_of_one_hash_tag_are_locked_at_once_and_others_are_refused() {
+    run(async {
+        let stack = Stack::start();
+        let client = stack.client();
+        let names = ["{cart:7}:a", "{cart:7}:b", "{cart:7}:c"];
+        let cart = client.lock_all(names);
+        let lease = cart.try_acquire().await.unwrap();
+        let held = client.lock(names[1]).try_acquire().await;
+        assert_eq!(held.unwrap_err().code(), "held");
+        let waiting = cart.clone().wait(LONG);
+        let next = spawn_local(async move { waiting.acquire().await });
+        let (_, node, _) = stack.road(names[0]);
+        eventually(|| stack.cluster.nodes()[node].ask::<u64>("ZCARD {cart:7}:a:queue") == 1).await;
+        lease.release().await.unwrap();
+        next.await.unwrap().unwrap().release().await.unwrap();
+        let apart = client.lock_all(NAMES).try_acquire().await.unwrap_err();
+        assert_eq!(apart.code(), "refused", "{apart}");
+        assert!(apart.to_string().contains("CROSSSLOT"), "{apart}");
+        assert!(!apart.is_outcome_unknown());
+        for name in NAMES {
+            drop(client.lock(name).try_acquire().await.unwrap());
+        }
+    });
+}
+
+#[test]
 fn scripts_are_cached_by_each_node_for_itself() {
     run(async {
         let stack = Stack::start();

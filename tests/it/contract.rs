@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
         a_free_lock_is_the_token_under_its_name_for_the_ttl,
         a_ttl_is_not_truncated_to_seconds,
         a_lock_that_another_holds_is_held_for_what_is_left,
@@ -444,7 +444,7 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
 }
 
 /// A lock of each kind that one bridge has, as `owner` asks for it.
-fn kinds(client: &TestClient, owner: &str) -> [TestLock; 6] {
+fn kinds(client: &TestClient, owner: &str) -> [TestLock; 7] {
     [
         client.lock("a"),
         client.lock("b").fair(true),
@@ -452,6 +452,7 @@ fn kinds(client: &TestClient, owner: &str) -> [TestLock; 6] {
         client.reentrant("d", owner),
         client.semaphore("e", 1),
         client.read_write("f").write(),
+        client.lock_all(["g", "h"]),
     ]
 }
 

@@ -272,7 +272,13 @@ fn a_native_user_may_use_threads() {
     fn work_too(once: &edgelock::Once<Http, Tokio>) {
         is_send(&once.run(async |lease| lease.renew().await.map(|()| 7)));
     }
-    let _ = work_too;
+    fn paced_too(throttle: &edgelock::native::Throttle, debounce: &edgelock::native::Debounce) {
+        is_send(&throttle.try_pass());
+        is_send(&debounce.run(async || Ok::<_, Error>(7)));
+    }
+    let _ = (work_too, paced_too);
+    is_sync::<edgelock::native::Throttle>();
+    is_sync::<edgelock::native::Debounce>();
     is_sync::<edgelock::Once<Http, Tokio>>();
     let _ = futures_too;
     struct Nothing;

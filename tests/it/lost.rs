@@ -251,7 +251,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
 fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_was_lost() {
     run(async {
         for ending in [Ending::Release, Ending::Commit, Ending::Renew, Ending::Drop] {
-            for kind in ["mutex", "reentrant", "semaphore", "writer", "reader"] {
+            for kind in ["mutex", "reentrant", "semaphore", "writer", "reader", "all"] {
                 let mut stack = Stack::spawn();
                 let proxy = Proxy::before(&stack, [Delay]).await;
                 let client = proxy.client.clone().request_timeout(ms(400));
@@ -260,6 +260,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_w
                     "semaphore" => client.semaphore("a", 2),
                     "writer" => client.read_write("a").write(),
                     "reader" => client.read_write("a").read(),
+                    "all" => client.lock_all(["a", "b"]),
                     _ => client.lock("a"),
                 };
                 let lease = lock.try_acquire().await.unwrap();

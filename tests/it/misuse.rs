@@ -119,7 +119,7 @@ fn offline() -> TestClient {
 fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     let client = offline();
     let long = "n".repeat(513);
-    let belongs = "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:readers`, `:result`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
+    let belongs = "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
     let braces = "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
     let outside = "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
     for (name, what) in [
@@ -194,6 +194,31 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
         told(client.semaphore("a", 0).check()),
         "a semaphore has 1 permit or more"
     );
+    let many: Vec<String> = (0..33).map(|n| n.to_string()).collect();
+    let none: [&str; 0] = [];
+    for (lock, what) in [
+        (
+            client.lock_all(none),
+            "lock_all takes 1 to 32 names, and was given 0",
+        ),
+        (
+            client.lock_all(&many),
+            "lock_all takes 1 to 32 names, and was given 33",
+        ),
+        (
+            client.lock_all(["a", "b", "a"]),
+            "lock_all was given \"a\" twice",
+        ),
+        (client.lock_all(["a", ""]), "a lock's name is empty"),
+        (client.lock_all(["b", "{a}"]), braces),
+        (client.lock_all(["b", "a}"]), outside),
+        (
+            client.lock_all(["a", "b"]).signal_list("c"),
+            "several names at once have no signal list: other programs' waiters block on a list of each name",
+        ),
+    ] {
+        assert_eq!(told(lock.check()), what);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
 /// What companions are made of, and what makes them.
-const PARTS: [&str; 18] = [
+const PARTS: [&str; 21] = [
     "{",
     "}",
     "{a}",
@@ -18,8 +18,11 @@ const PARTS: [&str; 18] = [
     ":alive",
     ":hold",
     ":holds",
+    ":entries",
     ":readers",
     ":result",
+    ":throttle",
+    ":debounce",
     ":receipt",
     ":gone",
     ":entry:AAAAAAAAAAAAAAAAAAAAAA",
@@ -46,6 +49,7 @@ fn no_key_of_a_lock_is_that_of_another() {
                 client.reentrant(rest, "me"),
                 client.semaphore(rest, 2),
                 client.read_write(rest).read(),
+                client.lock_all([rest]),
             ] {
                 if lock.check().is_err() {
                     continue;
@@ -55,6 +59,13 @@ fn no_key_of_a_lock_is_that_of_another() {
                     let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
                     assert_eq!(*owner, name, "both have {key:?}");
                 }
+            }
+            for key in (noted.keys_of_paced(&client, rest).await)
+                .into_iter()
+                .flatten()
+            {
+                let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
+                assert_eq!(*owner, name, "both have {key:?}");
             }
             let once = client.once(rest);
             if once.check().is_ok() {
@@ -77,8 +88,11 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             "job:{7}:alive",
             "job:{7}:hold",
             "job:{7}:holds",
+            "job:{7}:entries",
             "job:{7}:readers",
             "job:{7}:result",
+            "job:{7}:throttle",
+            "job:{7}:debounce",
             "job:{7}:receipt:x",
             "job:{7}:gone:x",
             "job:{7}:entry:x",
@@ -93,6 +107,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
                 client.reentrant(name, "me"),
                 client.semaphore(name, 2),
                 client.read_write(name).read(),
+                client.lock_all(["a", name]),
                 prefixed.lock(rest),
             ] {
                 assert_eq!(code(lock.try_acquire().await), "invalid_argument", "{name}");

@@ -17,7 +17,7 @@ use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, ov
 use crate::waiting::{LONG, meanwhile};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
         the_first_does_the_work_in_two_requests_and_the_next_has_its_result_in_one,
         a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept,
         once_it_is_kept_no_more_the_work_is_done_again,
@@ -45,7 +45,7 @@ mod push {
     use super::*;
 
     over! {
-        [upstash, webdis, on_redis_6_2] {
+        [upstash, webdis, on_redis_6_2, on_valkey_9] {
             all_who_wait_are_told_when_the_result_is_there,
             who_waits_is_told_when_the_work_failed,
         }

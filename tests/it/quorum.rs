@@ -309,6 +309,7 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
         for lock in [
             client.read_write(NAME).read(),
             client.read_write(NAME).write(),
+            client.lock_all([NAME, "{sku:42}:b"]),
         ] {
             refused(
                 lock.try_acquire().await.expect_err("one bridge"),

@@ -14,7 +14,7 @@ use crate::support::{Spawn, Stack, client, code, eventually, ms, over, run};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
         a_writer_is_stored_as_the_holder_of_a_lock_is,
         many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own,
         a_writer_is_alone,
@@ -46,7 +46,7 @@ mod push {
     use super::*;
 
     over! {
-        [upstash, webdis, on_redis_6_2] {
+        [upstash, webdis, on_redis_6_2, on_valkey_9] {
             a_release_hands_it_to_all_readers_before_the_next_writer_at_no_further_request,
             the_last_reader_hands_it_to_the_writer_that_waits,
             a_downgrade_lets_the_readers_in_that_wait_first,

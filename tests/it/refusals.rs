@@ -98,6 +98,7 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
             client.semaphore("d", 2),
             client.read_write("e").write(),
             client.read_write("f").read(),
+            client.lock_all(["g", "h"]),
         ];
         for lock in locks {
             let lease = lock.try_acquire().await.unwrap();

@@ -191,6 +191,7 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
             proxy.client.semaphore("d", 2),
             proxy.client.read_write("e").write(),
             proxy.client.read_write("f").read(),
+            proxy.client.lock_all(["g", "h"]),
         ];
         for lock in locks {
             let ample = lock.clone().wait_for_replicas(1, AMPLE);

@@ -12,7 +12,7 @@ use crate::support::{Spawn, Stack, TestClient, TestLock, client, code, eventuall
 use crate::waiting::{LONG, meanwhile};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
         a_permit_is_the_token_in_a_sorted_set_until_when_it_ends,
         as_many_hold_it_at_once_as_there_are_permits,
         each_permit_has_a_fence_and_an_end_of_its_own,
@@ -40,7 +40,7 @@ mod push {
     use super::*;
 
     over! {
-        [upstash, webdis, on_redis_6_2] {
+        [upstash, webdis, on_redis_6_2, on_valkey_9] {
             a_release_hands_its_permit_to_who_waits_first_at_no_further_request,
             a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying,
             a_forced_release_hands_permits_to_as_many_as_wait,

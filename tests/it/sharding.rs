@@ -96,6 +96,26 @@ fn names_of_one_hash_tag_live_together() {
         assert_eq!(refused.unwrap_err().code(), "held");
         reader.release().await.unwrap();
         assert_eq!(places.len(), 1);
+        let all = client.lock_all(["{cart:7}:f", "{cart:7}:g"]);
+        let lease = all.try_acquire().await.unwrap();
+        for name in ["{cart:7}:f", "{cart:7}:g"] {
+            places.extend(shards.places(&format!("shop:{name}")));
+        }
+        assert_eq!(places.len(), 1);
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn several_names_that_live_apart_are_not_locked_at_once() {
+    run(async {
+        let shards = Shards::spawn();
+        let names: Vec<String> = (0..8).map(|n| format!("sku:{n}")).collect();
+        let error = shards.client().lock_all(&names).try_acquire().await;
+        let error = error.unwrap_err();
+        assert_eq!(error.code(), "invalid_argument");
+        assert!(error.to_string().contains("one hash tag"), "{error}");
+        assert!(names.iter().all(|name| shards.places(name).is_empty()));
     });
 }
 

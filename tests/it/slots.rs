@@ -24,6 +24,10 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
                 .collect()
         };
         for name in names(&PARTS).take(300) {
+            if let Ok(keys) = noted.keys_of_paced(&client, &name).await {
+                let keys = keys.into_iter().collect();
+                assert_eq!(slots(&keys).len(), 1, "{name:?}: {keys:?}");
+            }
             let once = client.once(&name);
             if once.check().is_ok() {
                 let keys = noted.keys_of_once(once).await.into_iter().collect();
@@ -35,6 +39,7 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
                 client.semaphore(&name, 2),
                 client.read_write(&name).write(),
                 client.read_write(&name).read(),
+                client.lock_all([&name]),
             ] {
                 if let Err(error) = lock.check() {
                     assert_eq!(error.code(), "invalid_argument");

@@ -11,7 +11,7 @@ use crate::support::watched::{self, WatchedClient};
 use crate::support::{Http, Spawn, Stack, TestClient, Tokio, client_of, eventually, ms, over, run};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
         a_waiter_that_hears_nothing_polls,
         all_that_a_wait_leaves_in_redis_expires,
         a_newcomer_barges_unless_it_is_fair,

@@ -10,6 +10,7 @@
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
 local function give(waiter, most)
   local token, ms, want, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
+  if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end
   local fence = issue_fence(token, ttl, label)
   redis.call('SET', NAME, token, 'PX', whole(math.min(ms, most)))
   local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
@@ -30,7 +31,7 @@ local function hand_over()
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
         return give(first, alive_for(first))
       end
-      if manner == 'f' then return end
+      if manner == 'f' or manner == 'fa' then return end
     end
   end
 end

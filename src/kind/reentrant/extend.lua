@@ -1,7 +1,10 @@
--- Shared: how the hold of a reentrant lock goes on. Another entry may need it for longer than this one.
+-- Shared: extends the hold of a reentrant lock. Another entry may need it for longer than this one.
 --
 -- provides  extend
--- needs     ENTRY HOLD NAME prolong
+-- needs     ENTRIES ENTRY HOLD NAME NOW_MS acquired prolong whole
 local function extend(ms)
   for _, key in ipairs({ NAME, HOLD, ENTRY }) do prolong(key, ms) end
+  local left = redis.call('PTTL', ENTRY)
+  redis.pcall('ZADD', ENTRIES, whole(NOW_MS + left), acquired() .. ' ' .. ENTRY)
+  prolong(ENTRIES, math.max(left, redis.call('PTTL', NAME)))
 end

@@ -2,11 +2,11 @@
 --
 -- The hash has no place for more. HOLD is '<fence> <owner>' of who has it, so that all entries of one hold have one fence;
 -- ENTRY, one for each entry, is '<fence> <ttl>': the fence of the hold in which this one counts, so that nobody leaves twice, or leaves
--- a later hold, and the ttl in ms that it entered for.
+-- a later hold, and the ttl in ms that it entered for. ENTRIES is a sorted set: '<fence> <ENTRY>' → until when it counts, in Redis's ms.
 --
--- provides  ENTRY HOLD OWNER acquired free held_fence holder_and_count is_held wake wipe
+-- provides  ENTRIES ENTRY HOLD OWNER acquired free held_fence holder_and_count is_held leave wake wipe
 -- needs     NAME
-local OWNER, HOLD, ENTRY = ARGV[2], KEYS[7], KEYS[8]
+local OWNER, HOLD, ENTRY, ENTRIES = ARGV[2], KEYS[7], KEYS[8], KEYS[9]
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
 local function held_fence()
   local fence, holder = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')
@@ -20,10 +20,14 @@ end
 local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
 local function wake() redis.pcall('PUBLISH', CHANNEL, '0') end
 local function wipe()
-  redis.call('DEL', NAME, HOLD)
+  redis.call('DEL', NAME, HOLD, ENTRIES)
   wake()
 end
+local function leave(owner)
+  if redis.call('HINCRBY', NAME, owner, -1) <= 0 then wipe() end
+end
 local function free()
+  redis.pcall('ZREM', ENTRIES, acquired() .. ' ' .. ENTRY)
   redis.call('DEL', ENTRY)
-  if redis.call('HINCRBY', NAME, OWNER, -1) <= 0 then wipe() end
+  leave(OWNER)
 end

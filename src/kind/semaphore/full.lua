@@ -4,4 +4,4 @@
 --
 -- provides  is_full
 -- needs     HOLDERS NOW_MS whole
-local function is_full(permits) return redis.call('ZCOUNT', HOLDERS, whole(NOW_MS), '+inf') >= tonumber(permits) end
+local function is_full(permits) return redis.call('ZCOUNT', HOLDERS, whole(NOW_MS), '+inf') >= (tonumber(permits) or 0) end

@@ -28,6 +28,8 @@ local function hand_on()
       bury(waiter)
     elseif is_full(want) then
       return
+    elseif want == 'a' then
+      return redis.pcall('PUBLISH', channel, '0')
     else
       place, first = place + 1, first or waiter
       if channel ~= '' and listens(channel) then

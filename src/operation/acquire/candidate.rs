@@ -111,8 +111,10 @@ impl Candidate {
     /// What to say when the wait was in vain, with an estimate of when to come back, or without: then when the holder's time is up.
     pub(super) fn held(&self, found: Contended, estimate: Option<Duration>) -> Error {
         let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
+        // Of several names the one that is held.
+        let name = found.at.and_then(|at| self.claim.name.at(at));
         Error::Held {
-            lock: self.claim.lock(),
+            lock: name.map_or_else(|| self.claim.lock(), |name| name.key().to_owned()),
             remaining: found.remaining,
             ahead: found.ahead,
             label: found.label,

@@ -380,7 +380,7 @@ impl Waiting {
                 let estimate = self.schedule.estimate(&found.contended, cx.now);
                 who.held(found.contended.clone(), estimate)
             }
-            (None, None) => Error::unexpected("no answer").of_lock(Some(who.claim.name.key())),
+            (None, None) => Error::unexpected("no answer").of_lock(Some(who.claim.name.shown())),
         }))
     }
 }

@@ -105,6 +105,17 @@ fn a_semaphore_is_refused() {
 }
 
 #[test]
+fn several_names_at_once_are_refused() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let all = stack.client().lock_all(["a", "b"]);
+        let refused = GroupCommit::new(Sale).submit(&all, order(0)).await;
+        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+    });
+}
+
+#[test]
 fn who_may_write_shares_turns_and_a_reader_is_refused() {
     run(async {
         let mut stack = Stack::spawn();

@@ -10,8 +10,10 @@ use super::faults::{Net, Plan, Upset};
 use super::lua::Redis;
 use super::network::Network;
 use super::quiet::{self, Quiet};
+use super::redis::{Db, Reply};
 use super::rng::Rng;
 use super::sabotage::Bent;
+use super::script::Run;
 use super::trace::Trace;
 use super::workload::{Crowd, Locks};
 use super::world::{MS, Machine, Time, World};
@@ -40,7 +42,11 @@ pub(crate) struct Case {
     /// How far Redis's clock was set back, in microseconds.
     set_back_us: Cell<i64>,
     pub(crate) quiet: Quiet,
+    /// Who else looks at each script that ran, and what it replied.
+    pub(crate) ran: RefCell<Option<Ran>>,
 }
+
+pub(crate) type Ran = Box<dyn Fn(&Run<'_>, &Reply, &Db)>;
 
 /// Receipts, and the marks of what was abandoned, end within calls and leases that last as many times longer.
 const SLOW: u64 = 20;
@@ -75,6 +81,7 @@ impl Case {
             healed: Cell::new(None),
             set_back_us: Cell::new(0),
             quiet: Quiet::default(),
+            ran: RefCell::default(),
         })
     }
 
@@ -117,6 +124,7 @@ impl Case {
         self.heal();
         match self.locks.get() {
             Locks::Onces => quiet::once::hold(self, &crowd),
+            Locks::Sets => quiet::sets::hold(self, &crowd),
             Locks::Single | Locks::Semaphores | Locks::ReadWrites => self.quiet.hold(self, &crowd),
         }
         self.world.end();

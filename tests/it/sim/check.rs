@@ -3,11 +3,13 @@
 mod found;
 mod grants;
 mod kept;
+mod parts;
 mod told;
 mod writes;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 pub(crate) use found::Asking;
@@ -17,6 +19,7 @@ pub(crate) use kept::{Wanted, result};
 use writes::Write;
 pub(crate) use writes::{log, log_of};
 
+use super::redis::Db;
 use super::world::{Machine, Time};
 
 /// The promises.
@@ -24,6 +27,8 @@ use super::world::{Machine, Time};
 pub(crate) enum Invariant {
     /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it has permits; readers only beside readers.
     OneHolder,
+    /// Whoever is inside its deadline has the lock, unless it was freed by force or lost with the data.
+    HolderHolds,
     /// The fences of a name grow with every grant, and a lease has that of its grant.
     FencesGrow,
     /// A write is applied once if that was said, not at all if that was said, and never twice.
@@ -52,6 +57,8 @@ pub(crate) enum Invariant {
     ExecutedOnce,
     /// Every caller is told a result that was kept meanwhile; who is told that its own is not kept is told right.
     ToldWhatIsKept,
+    /// Who asks for several names has all of them, or none.
+    AllOrNone,
     /// Nobody gets the result of something else, nor is told that a key was used for something else when it was not.
     RightRequest,
 }
@@ -76,6 +83,12 @@ pub(crate) struct Check {
     kept: RefCell<kept::All>,
     /// How many may hold a name at once, where that may be several.
     permits: RefCell<BTreeMap<&'static str, usize>>,
+    /// Which names each token asked for that asked for several at once.
+    sets: RefCell<BTreeMap<String, Vec<String>>>,
+    /// Those of which a clock that was set back brought names back.
+    brought_back: RefCell<BTreeSet<String>>,
+    /// Redis's clock after the last command.
+    last_us: Cell<i64>,
     count: Cell<u64>,
 }
 
@@ -90,6 +103,8 @@ pub(crate) struct Hold {
     pub(crate) fence: u64,
     /// It is one of several that read.
     pub(crate) reads: bool,
+    /// What is held with it, all or none.
+    pub(crate) others: Vec<&'static str>,
     /// By its own clock.
     pub(crate) until: Time,
 }
@@ -143,7 +158,10 @@ impl Check {
         let locks = self.locks.borrow();
         let inside: Vec<&Hold> = (holds.values())
             .filter(|hold| hold.until > hold.machine.clock(now) && !hold.machine.is_dead.get())
-            .filter(|hold| (locks.get(&hold.lock)).is_none_or(|lock| hold.fence > lock.forced))
+            .filter(|hold| {
+                let mut names = hold.others.iter().copied().chain([hold.lock.as_str()]);
+                names.all(|name| (locks.get(name)).is_none_or(|lock| hold.fence > lock.forced))
+            })
             .collect();
         for (at, one) in inside.iter().enumerate() {
             let is_other = |other: &&&Hold| {
@@ -161,6 +179,18 @@ impl Check {
             if watch.is_late(now) {
                 let (what, late) = (&watch.what, now - watch.by);
                 self.fail(watch.invariant, format!("{what} is {late} ns late"));
+            }
+        }
+    }
+
+    /// Of a lock behind one server, whose data were not lost.
+    pub(crate) fn have(&self, name: &str, db: &Db, now: Time) {
+        let (holds, held) = (self.holds.borrow(), holders(name, db));
+        let believes = |hold: &&Hold| hold.lock == name && hold.until > hold.machine.clock(now);
+        for hold in holds.values().filter(believes) {
+            if !held.contains(&(hold.who.clone(), hold.fence)) {
+                let what = format!("{} believes to hold {name}, which {held:?} have", hold.who);
+                self.fail(Invariant::HolderHolds, what);
             }
         }
     }
@@ -205,6 +235,19 @@ impl Check {
 
     pub(crate) fn end_watch(&self, id: u64) {
         self.watches.borrow_mut().remove(&id);
+    }
+
+    /// All that what it will find can depend on.
+    pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
+        self.locks.borrow().hash(hasher);
+        self.writes.borrow().hash(hasher);
+        self.kept.borrow().hash(hasher);
+        let holds = self.holds.borrow();
+        let mut holds: Vec<_> = (holds.values())
+            .map(|hold| (&hold.lock, &hold.who, hold.fence, hold.reads, hold.until))
+            .collect();
+        holds.sort_unstable();
+        holds.hash(hasher);
     }
 
     fn next(&self) -> u64 {

@@ -131,7 +131,7 @@ fn normal(reply: &Reply) -> String {
 
 #[test]
 fn the_model_answers_commands_as_redis_does() {
-    const COMMANDS: [&str; 27] = [
+    const COMMANDS: [&str; 28] = [
         "GET",
         "SET",
         "APPEND",
@@ -159,6 +159,7 @@ fn the_model_answers_commands_as_redis_does() {
         "HDEL",
         "ZCOUNT",
         "ZRANGEBYSCORE",
+        "ZREMRANGEBYSCORE",
     ];
     const KEYS: [&str; 4] = ["k", "l", "m", "wake-1"];
     const WORDS: [&str; 22] = [
@@ -192,7 +193,8 @@ fn the_model_answers_commands_as_redis_does() {
             let usual = match words[0] {
                 "SET" | "APPEND" | "DECRBY" | "PEXPIRE" | "ZRANK" | "ZSCORE" | "ZREM" => 1,
                 "HEXISTS" | "HGET" | "HDEL" | "PUBLISH" => 1,
-                "HINCRBY" | "HSET" | "ZADD" | "ZRANGE" | "ZCOUNT" | "ZRANGEBYSCORE" => 2,
+                "HINCRBY" | "HSET" | "ZADD" | "ZRANGE" | "ZCOUNT" | "ZRANGEBYSCORE"
+                | "ZREMRANGEBYSCORE" => 2,
                 _ => 0,
             };
             for _ in 0..usual + rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]) {

@@ -10,6 +10,7 @@ mod case;
 mod check;
 mod differential;
 mod exact;
+mod explore;
 mod fate;
 mod faults;
 mod group;
@@ -17,6 +18,7 @@ mod host;
 mod lua;
 mod network;
 mod once;
+mod paced;
 mod quiet;
 mod quorum;
 mod read_write;
@@ -26,6 +28,7 @@ mod sabotage;
 mod script;
 mod seeds;
 mod semaphore;
+mod sets;
 mod trace;
 mod unovertaken;
 mod workload;
@@ -116,6 +119,7 @@ fn the_same_seed_does_the_same() {
         Locks::Semaphores,
         Locks::ReadWrites,
         Locks::Onces,
+        Locks::Sets,
     ] {
         for seed in 0..20 {
             let lines = || replay(locks, seed).1;

@@ -1,6 +1,7 @@
 //! After faults have stopped: nobody new comes but a few who wait, and they must get what they wait for in time.
 
 pub(crate) mod once;
+pub(crate) mod sets;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -247,6 +248,7 @@ impl Line {
             who,
             fence: lease.fence(),
             reads: name.reads(),
+            others: Vec::new(),
             until: machine.clock(case.world.now()) + lease.remaining().as_nanos() as Time,
         });
         if self.sees_death.take() {

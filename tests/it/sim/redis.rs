@@ -7,6 +7,7 @@ mod collections;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
@@ -54,7 +55,7 @@ struct Entry {
 pub(crate) type Listener = u64;
 
 /// What Redis holds.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Db {
     keys: BTreeMap<Vec<u8>, Entry>,
     pub(crate) now_us: i64,
@@ -135,6 +136,7 @@ impl Db {
             "ZCOUNT" => self.count_between(args[0], args[1], args[2]),
             "ZRANGE" => self.range(args[0], args[1], args[2], &args[3..]),
             "ZRANGEBYSCORE" => self.range_between(args[0], args[1], args[2], &args[3..]),
+            "ZREMRANGEBYSCORE" => self.remove_between(args[0], args[1], args[2]),
             "ZRANK" => self.rank(args[0], args[1]),
             "ZSCORE" => self.score(args[0], args[1]),
             "TIME" => Ok(Reply::Array(vec![
@@ -178,6 +180,25 @@ impl Db {
     pub(crate) fn value(&self, key: &str) -> Option<&Value> {
         let entry = self.keys.get(key.as_bytes())?;
         (!is_over(entry, self.now_ms())).then_some(&entry.value)
+    }
+
+    /// All that a command can come to depend on.
+    pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
+        (self.now_us, self.started_us).hash(hasher);
+        self.scripts.hash(hasher);
+        self.listeners.hash(hasher);
+        for (key, value, left) in self.all() {
+            (key, left).hash(hasher);
+            match value {
+                Value::Text(text) => text.hash(hasher),
+                Value::Hash(fields) => fields.hash(hasher),
+                Value::Sorted(members) => {
+                    for (score, member) in members {
+                        (score.to_bits(), member).hash(hasher);
+                    }
+                }
+            }
+        }
     }
 
     pub(crate) const fn now_ms(&self) -> i64 {
@@ -310,7 +331,7 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
         "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => {
             (2, 2)
         }
-        "HINCRBY" | "ZCOUNT" => (3, 3),
+        "HINCRBY" | "ZCOUNT" | "ZREMRANGEBYSCORE" => (3, 3),
         "ZRANGE" | "ZRANGEBYSCORE" => (3, 4),
         "DEL" | "EXISTS" | "PUBSUB" => (1, usize::MAX),
         "SET" | "ZREM" | "HDEL" => (2, usize::MAX),
@@ -325,7 +346,7 @@ fn writes(name: &str, reply: &Reply) -> bool {
         "SET" | "APPEND" | "INCR" | "DECRBY" | "HINCRBY" | "HSET" | "ZADD" | "FLUSHALL" => {
             *reply != Reply::Nil
         }
-        "DEL" | "PEXPIRE" | "ZREM" | "HDEL" => *reply != Reply::Int(0),
+        "DEL" | "PEXPIRE" | "ZREM" | "ZREMRANGEBYSCORE" | "HDEL" => *reply != Reply::Int(0),
         _ => false,
     }
 }

@@ -141,12 +141,6 @@ fn caught_among(locks: Locks, invariant: Invariant, redis: Redis, bent: Bent) {
     assert!(seed.is_some(), "{invariant:?} held for {SEEDS} seeds");
 }
 
-/// With `part` of some scripts replaced by `by`.
-#[track_caller]
-fn script(invariant: Invariant, part: &'static str, by: &'static str) {
-    script_in(Bent::Straight, invariant, part, by);
-}
-
 #[track_caller]
 fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static str) {
     bend(part, by, |redis| caught(invariant, redis, bent));
@@ -164,6 +158,35 @@ pub(crate) fn script_among(
         caught_among(locks, invariant, redis, Bent::Straight)
     });
 }
+
+/// A broken script: with `part` replaced by `by`, it breaks a promise in worlds of such locks.
+pub(crate) struct Broken {
+    pub(crate) name: &'static str,
+    pub(crate) locks: Locks,
+    pub(crate) part: &'static str,
+    pub(crate) by: &'static str,
+}
+
+/// Broken scripts, each as `name: promise, part => by`. Each is a test: the simulation must catch it by that promise.
+macro_rules! broken {
+    ($locks:ident; $($name:ident: $invariant:ident, $part:expr => $by:expr;)*) => {
+        pub(crate) const BROKEN: &[$crate::sabotage::Broken] = &[$($crate::sabotage::Broken {
+            name: stringify!($name),
+            locks: $crate::workload::Locks::$locks,
+            part: $part,
+            by: $by,
+        }),*];
+
+        $(
+            #[test]
+            fn $name() {
+                let locks = $crate::workload::Locks::$locks;
+                $crate::sabotage::script_among(locks, $invariant, $part, $by);
+            }
+        )*
+    };
+}
+pub(crate) use broken;
 
 /// Looks with a Redis that has `part` of some scripts replaced by `by`.
 #[track_caller]
@@ -192,61 +215,9 @@ pub(crate) const RENEW: &str =
     "if not is_held() then return lost() end local fence, ttl = acquired()";
 
 #[test]
-fn a_release_without_owner_check() {
-    script(OneHolder, RELEASE, "local results = run(6)");
-}
-
-#[test]
-fn a_renewal_without_owner_check() {
-    script(OneHolder, RENEW, "local fence, ttl = acquired()");
-}
-
-#[test]
-fn a_renewal_that_takes_the_lock_again() {
-    let again = "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6]) end local fence, ttl = acquired()";
-    script(OneHolder, RENEW, again);
-}
-
-#[test]
-fn a_late_renewal_that_cuts_what_a_later_one_gave() {
-    script(
-        OneHolder,
-        "math.max(redis.call('PTTL', key), tonumber(ms))",
-        "ms",
-    );
-}
-
-#[test]
 fn a_late_acquire_that_cuts_what_a_renewal_gave() {
     let prolonged = "if mine then prolong(NAME, ARGV[3]) else";
     script_in(Bent::Doubled, OneHolder, prolonged, "if false then else");
-}
-
-#[test]
-fn a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl() {
-    script(
-        NextWaiterHolds,
-        "local ms = ARGV[7] == '' and ttl or ARGV[6]",
-        "local ms = ARGV[6]",
-    );
-}
-
-#[test]
-fn a_resumed_lease_that_does_not_know_its_fence() {
-    script(
-        FencesGrow,
-        "{ fence or 0, ms, run(8) }",
-        "{ 0, ms, run(8) }",
-    );
-}
-
-#[test]
-fn a_write_without_owner_check() {
-    script(
-        NoLateWrite,
-        "return redis.pcall('GET', NAME) == ARGV[2]",
-        "return true",
-    );
 }
 
 #[test]
@@ -289,190 +260,104 @@ fn a_lost_answer_that_is_taken_for_nothing_executed() {
     bent(ExactlyOnce, Bent::Denying);
 }
 
-#[test]
-fn a_write_without_receipt() {
-    let left = "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)";
-    script(ExactlyOnce, left, "");
-}
-
-#[test]
-fn a_receipt_that_answers_a_later_write() {
-    script(
-        ExactlyOnce,
-        "if tonumber(number) == NUMBER",
-        "if tonumber(number) <= NUMBER",
-    );
-}
-
-#[test]
-fn a_receipt_that_answers_another_session() {
-    script(ExactlyOnce, "if session == SESSION then", "if session then");
-}
-
-#[test]
-fn a_write_that_runs_behind_a_later_one() {
-    let refused = "if tonumber(number) > NUMBER then return { 0, ARGV[1] } end";
-    script(ExactlyOnce, refused, "");
-}
-
-#[test]
-fn a_write_that_runs_behind_those_of_a_resumed_lease() {
-    script(ExactlyOnce, "if name == SESSION and", "if not name and");
-}
-
-#[test]
-fn fences_that_only_count() {
-    script(
-        FencesGrow,
-        "whole(math.max((last_fence() or 0) + 1, NOW_US))",
-        "whole((last_fence() or 0) + 1)",
-    );
-}
-
-#[test]
-fn fences_that_only_tell_the_time() {
-    script(
-        FencesGrow,
-        "whole(math.max((last_fence() or 0) + 1, NOW_US))",
-        "whole(NOW_US)",
-    );
-}
-
-#[test]
-fn a_repeat_that_gets_another_fence() {
-    script(
-        FencesGrow,
-        "local fence = mine and hold_of(ARGV[2])",
-        "local fence",
-    );
-}
-
-#[test]
-fn an_abandoned_token_that_is_forgotten() {
-    script(NoGhost, "redis.call('SET', GONE, '', 'PX', GONE_MS)", "");
-}
-
-#[test]
-fn a_straggler_that_takes_the_lock_again() {
-    script(
-        NoGhost,
-        "redis.call('EXISTS', GONE, RECEIPT) > 0",
-        "redis.call('EXISTS', GONE) > 0",
-    );
-}
-
-#[test]
-fn a_token_that_lost_its_lock_and_is_forgotten() {
-    script(
-        NoGhost,
-        "redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')",
-        "",
-    );
-}
-
 const FOUND: &str = "string.find(ARGV[6], 'r') and run(9) or nil";
 
-#[test]
-fn a_refusal_that_does_not_read() {
-    script(ReadsAreTrue, FOUND, "nil");
-}
-
-#[test]
-fn a_refusal_that_says_what_an_earlier_one_found() {
-    let kept = "redis.call('SET', 'found:' .. NAME, run(9), 'NX', 'PX', 60000) and run(9) or redis.call('GET', 'found:' .. NAME)";
-    script(ReadsAreTrue, FOUND, kept);
-}
-
-#[test]
-fn an_acquire_that_does_not_know_its_own_token() {
-    script(
-        GrantIsLearned,
-        "local mine = holder == ARGV[2]",
-        "local mine = false",
-    );
-}
-
-#[test]
-fn a_holder_that_stays_in_the_queue() {
-    script(NoGhost, "if WAITER ~= '' then bury(WAITER) end", "");
-}
-
-#[test]
-fn a_release_that_wakes_nobody() {
-    script(
-        HandedOver,
-        "local function wake() pcall(hand_over) end",
-        "local function wake() end",
-    );
-}
-
-#[test]
-fn a_hand_over_to_who_does_not_hear() {
-    script(
-        HandedOver,
-        "if channel ~= '' and listens(channel) then",
-        "if channel ~= '' then",
-    );
-}
-
-#[test]
-fn a_hand_over_that_is_told_before_anybody_is_counted() {
-    script(
-        OneHolder,
-        "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)",
-        "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. whole(NOW_US)) }",
-    );
-}
-
-#[test]
-fn a_dead_waiter_that_counts_as_alive() {
-    let left = "return (tonumber(redis.call('ZSCORE', ALIVE, waiter) or 0) or 0) - NOW_MS";
-    script(NextWaiterHolds, left, "return 1000");
-}
-
-#[test]
-fn a_lock_without_expiry() {
-    script(
-        KeysExpire,
-        "redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])",
-        "redis.call('SET', NAME, ARGV[2])",
-    );
-}
-
-#[test]
-fn a_fence_without_expiry() {
-    script(
-        KeysExpire,
-        "table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)",
-        "table.concat({ last, token, fence, ttl, label }, ' '))",
-    );
-}
-
-#[test]
-fn a_queue_without_expiry() {
-    let expiry = "if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end";
-    script(KeysExpire, expiry, "");
-}
-
-#[test]
-fn a_reentrant_lock_that_is_freed_by_the_first_release() {
-    script(
-        OneHolder,
-        "if redis.call('HINCRBY', NAME, OWNER, -1) <= 0 then wipe() end",
-        "wipe()",
-    );
-}
-
-#[test]
-fn an_entry_that_counts_in_a_later_hold() {
-    script(
-        OneHolder,
-        "return fence and fence == held_fence() and",
-        "return fence and",
-    );
-}
-
-#[test]
-fn a_repeat_that_enters_twice() {
-    script(NoGhost, "if not again then", "if true then");
+broken! {
+    Single;
+    a_release_without_owner_check: OneHolder,
+        RELEASE
+        => "local results = run(6)";
+    a_renewal_without_owner_check: OneHolder,
+        RENEW
+        => "local fence, ttl = acquired()";
+    a_renewal_that_takes_the_lock_again: OneHolder,
+        RENEW
+        => "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6]) end local fence, ttl = acquired()";
+    a_late_renewal_that_cuts_what_a_later_one_gave: OneHolder,
+        "math.max(redis.call('PTTL', key), tonumber(ms))"
+        => "ms";
+    a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl: NextWaiterHolds,
+        "local ms = ARGV[7] == '' and ttl or ARGV[6]"
+        => "local ms = ARGV[6]";
+    a_resumed_lease_that_does_not_know_its_fence: FencesGrow,
+        "{ fence or 0, ms, run(8) }"
+        => "{ 0, ms, run(8) }";
+    a_write_without_owner_check: NoLateWrite,
+        "return redis.pcall('GET', NAME) == ARGV[2]"
+        => "return true";
+    a_write_without_receipt: ExactlyOnce,
+        "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)"
+        => "";
+    a_receipt_that_answers_a_later_write: ExactlyOnce,
+        "if tonumber(number) == NUMBER"
+        => "if tonumber(number) <= NUMBER";
+    a_receipt_that_answers_another_session: ExactlyOnce,
+        "if session == SESSION then"
+        => "if session then";
+    a_write_that_runs_behind_a_later_one: ExactlyOnce,
+        "if tonumber(number) > NUMBER then return { 0, ARGV[1] } end"
+        => "";
+    a_write_that_runs_behind_those_of_a_resumed_lease: ExactlyOnce,
+        "if name == SESSION and"
+        => "if not name and";
+    fences_that_only_count: FencesGrow,
+        "whole(math.max((last_fence() or 0) + 1, NOW_US))"
+        => "whole((last_fence() or 0) + 1)";
+    fences_that_only_tell_the_time: FencesGrow,
+        "whole(math.max((last_fence() or 0) + 1, NOW_US))"
+        => "whole(NOW_US)";
+    a_repeat_that_gets_another_fence: FencesGrow,
+        "local fence = mine and hold_of(ARGV[2])"
+        => "local fence";
+    an_abandoned_token_that_is_forgotten: NoGhost,
+        "redis.call('SET', GONE, '', 'PX', GONE_MS)"
+        => "";
+    a_straggler_that_takes_the_lock_again: NoGhost,
+        "redis.call('EXISTS', GONE, RECEIPT) > 0"
+        => "redis.call('EXISTS', GONE) > 0";
+    a_token_that_lost_its_lock_and_is_forgotten: NoGhost,
+        "redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')"
+        => "";
+    a_refusal_that_does_not_read: ReadsAreTrue,
+        FOUND
+        => "nil";
+    a_refusal_that_says_what_an_earlier_one_found: ReadsAreTrue,
+        FOUND
+        => "redis.call('SET', 'found:' .. NAME, run(9), 'NX', 'PX', 60000) and run(9) or redis.call('GET', 'found:' .. NAME)";
+    an_acquire_that_does_not_know_its_own_token: GrantIsLearned,
+        "local mine = holder == ARGV[2]"
+        => "local mine = false";
+    a_holder_that_stays_in_the_queue: NoGhost,
+        "if WAITER ~= '' then bury(WAITER) end"
+        => "";
+    a_release_that_wakes_nobody: HandedOver,
+        "local function wake() pcall(hand_over) end"
+        => "local function wake() end";
+    a_hand_over_to_who_does_not_hear: HandedOver,
+        "if channel ~= '' and listens(channel) then"
+        => "if channel ~= '' then";
+    a_hand_over_that_is_told_before_anybody_is_counted: OneHolder,
+        "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)"
+        => "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. whole(NOW_US)) }";
+    a_dead_waiter_that_counts_as_alive: NextWaiterHolds,
+        "return (tonumber(redis.call('ZSCORE', ALIVE, waiter) or 0) or 0) - NOW_MS"
+        => "return 1000";
+    a_lock_without_expiry: KeysExpire,
+        "redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])"
+        => "redis.call('SET', NAME, ARGV[2])";
+    a_fence_without_expiry: KeysExpire,
+        "table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)"
+        => "table.concat({ last, token, fence, ttl, label }, ' '))";
+    a_queue_without_expiry: KeysExpire,
+        "if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end"
+        => "";
+    a_reentrant_lock_that_is_freed_by_the_first_release: OneHolder,
+        "if redis.call('HINCRBY', NAME, owner, -1) <= 0 then wipe() end"
+        => "wipe()";
+    an_entry_that_counts_in_a_later_hold: OneHolder,
+        "return fence and fence == held_fence() and"
+        => "return fence and";
+    a_repeat_that_enters_twice: NoGhost,
+        "if not again then"
+        => "if true then";
 }

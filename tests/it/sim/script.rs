@@ -9,6 +9,7 @@ pub(crate) enum Script {
     Reenter,
     Share,
     ReadWrite,
+    All,
     Renew,
     Downgrade,
     Release,
@@ -16,11 +17,18 @@ pub(crate) enum Script {
     Inspect,
     InspectSeveral,
     InspectReaders,
+    InspectAll,
     ForceRelease,
+    ForceAll,
     Read,
     Vote,
     Withdraw,
     Raise,
+    Pass,
+    GiveBack,
+    Arrive,
+    Settle,
+    Leave,
 }
 
 macro_rules! source {
@@ -30,12 +38,13 @@ macro_rules! source {
 }
 
 /// What each one ends with: itself, as it is sent.
-static ENDINGS: LazyLock<[(Script, String); 16]> = LazyLock::new(|| {
+static ENDINGS: LazyLock<[(Script, String); 24]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
         (Script::Share, source!("shared/share.lua")),
         (Script::ReadWrite, source!("read_write/acquire.lua")),
+        (Script::All, source!("multi/acquire.lua")),
         (Script::Renew, source!("shared/renew.lua")),
         (Script::Downgrade, source!("read_write/downgrade.lua")),
         (Script::Release, source!("shared/release.lua")),
@@ -43,11 +52,18 @@ static ENDINGS: LazyLock<[(Script, String); 16]> = LazyLock::new(|| {
         (Script::Inspect, source!("shared/inspect.lua")),
         (Script::InspectSeveral, source!("semaphore/inspect.lua")),
         (Script::InspectReaders, source!("read_write/inspect.lua")),
+        (Script::InspectAll, source!("multi/inspect.lua")),
+        (Script::ForceAll, source!("multi/force_release.lua")),
         (Script::ForceRelease, source!("shared/force_release.lua")),
         (Script::Read, source!("shared/read.lua")),
         (Script::Vote, source!("quorum/acquire.lua")),
         (Script::Withdraw, source!("quorum/withdraw.lua")),
         (Script::Raise, source!("quorum/raise.lua")),
+        (Script::Pass, source!("throttle/pass.lua")),
+        (Script::GiveBack, source!("throttle/give_back.lua")),
+        (Script::Arrive, source!("debounce/arrive.lua")),
+        (Script::Settle, source!("debounce/settle.lua")),
+        (Script::Leave, source!("debounce/leave.lua")),
     ]
     .map(|(script, source)| (script, stripped(source)))
 });
@@ -93,7 +109,7 @@ impl Script {
     pub(crate) const fn acquires(self) -> bool {
         matches!(
             self,
-            Self::Acquire | Self::Reenter | Self::Share | Self::ReadWrite
+            Self::Acquire | Self::Reenter | Self::Share | Self::ReadWrite | Self::All
         )
     }
 }
@@ -116,7 +132,26 @@ impl<'a> Run<'a> {
 
     /// Of which lock, if it is about one.
     pub(crate) fn lock(&self) -> Option<&'a str> {
-        (self.script != Script::Read).then(|| self.keys[0].as_str())
+        use Script::{Arrive, GiveBack, Leave, Pass, Read, Settle};
+        let holds_nothing = matches!(
+            self.script,
+            Read | Pass | GiveBack | Arrive | Settle | Leave
+        );
+        (!holds_nothing).then(|| self.keys[0].as_str())
+    }
+
+    /// Of which names; of several that are locked at once, of all.
+    pub(crate) fn locks(&self) -> Vec<&'a str> {
+        let first = self.lock().into_iter();
+        let Some(gone) = self.keys.get(5).filter(|_| self.lock().is_some()) else {
+            return first.collect();
+        };
+        // What stands there once more marks the end of the others.
+        let others = self.keys[6..].iter().position(|key| key == gone);
+        let others = &self.keys[6..6 + others.unwrap_or_default()];
+        first
+            .chain(others.iter().step_by(4).map(String::as_str))
+            .collect()
     }
 
     /// Whose token, or whose session for what has no token.
@@ -133,7 +168,7 @@ impl<'a> Run<'a> {
 
 impl fmt::Display for Run<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (script, lock) = (self.script, self.lock().unwrap_or_default());
+        let (script, lock) = (self.script, self.keys.first().map_or("", String::as_str));
         write!(f, "{script:?} {lock} {}", self.args.join(" "))
     }
 }

@@ -9,9 +9,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use edgelock::{Lease, Lock, Runtime, Transport};
+
 use super::bridge::Dialect;
 use super::case::Case;
-use super::host::{self, Settings, SimClient, SimLease, SimLock};
+use super::host::{self, Settings};
 use super::network::REPLICAS;
 use super::rng::Rng;
 use super::world::Machine;
@@ -44,6 +46,8 @@ pub(crate) enum Kind {
     /// Work that is executed once, under a mutex.
     Once,
     ReadWrite(Role),
+    /// All of these at once; or where there are none, the name alone.
+    Set(&'static [&'static str]),
 }
 
 /// As what one asks for a read/write lock.
@@ -66,7 +70,19 @@ pub(crate) enum Locks {
     Semaphores,
     ReadWrites,
     Onces,
+    /// Several names at once, and each alone.
+    Sets,
 }
+
+/// What is asked for at once: each crosses others.
+const SETS: [&[&str]; 6] = [
+    &["a", "b"],
+    &["b", "a"],
+    &["b", "c"],
+    &["c", "a"],
+    &["c", "b", "a"],
+    &[],
+];
 
 impl Name {
     fn draw(name: &'static str, case: &Case) -> Self {
@@ -77,6 +93,7 @@ impl Name {
             Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
             Locks::ReadWrites => Kind::ReadWrite(Role::Reads),
             Locks::Onces => Kind::Once,
+            Locks::Sets => Kind::Set(&[]),
         };
         let is_fair = !matches!(kind, Kind::Reentrant | Kind::Once) && rng.chance(300);
         if let Kind::Semaphore(permits) = kind {
@@ -101,8 +118,23 @@ impl Name {
                 let kind = Kind::ReadWrite(rng.pick(&roles));
                 Self { kind, ..self }
             }
+            Kind::Set(_) => {
+                let with = |set: &&[&str]| set.is_empty() || set.contains(&self.name);
+                let sets: Vec<_> = SETS.into_iter().filter(with).collect();
+                let kind = Kind::Set(rng.pick(&sets));
+                Self { kind, ..self }
+            }
             Kind::Mutex | Kind::Reentrant | Kind::Semaphore(_) | Kind::Once => self,
         }
+    }
+
+    /// What is held with it, all or none.
+    pub(crate) fn others(&self) -> Vec<&'static str> {
+        let Kind::Set(names) = self.kind else {
+            return Vec::new();
+        };
+        let others = names.iter().filter(|name| **name != self.name);
+        others.copied().collect()
     }
 
     /// Whether it is asked for to read.
@@ -116,7 +148,11 @@ impl Name {
     }
 
     /// The lock, as `owner` asks for it.
-    pub(crate) fn lock(&self, client: &SimClient, owner: &str) -> SimLock {
+    pub(crate) fn lock<T: Transport, R: Runtime>(
+        &self,
+        client: &edgelock::Client<T, R>,
+        owner: &str,
+    ) -> Lock<T, R> {
         match self.kind {
             Kind::Mutex | Kind::Once => client.lock(self.name).fair(self.is_fair),
             Kind::Reentrant => client.reentrant(self.name, owner),
@@ -130,22 +166,24 @@ impl Name {
                     Role::Locks => client.lock(self.name).fair(self.is_fair),
                 }
             }
+            Kind::Set([]) => client.lock(self.name).fair(self.is_fair),
+            Kind::Set(names) => client.lock_all(names).fair(self.is_fair),
         }
     }
 
     /// How many may have it at once.
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
-            Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once => 1,
+            Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once | Kind::Set(_) => 1,
             Kind::Semaphore(permits) => permits.into(),
         }
     }
 
     /// Who the holder of `lease` is to Redis.
-    pub(crate) fn who(&self, owner: &str, lease: &SimLease) -> String {
+    pub(crate) fn who<T: Transport, R: Runtime>(&self, owner: &str, lease: &Lease<T, R>) -> String {
         match self.kind {
             Kind::Reentrant => owner.to_owned(),
-            Kind::Mutex | Kind::Once | Kind::Semaphore(_) | Kind::ReadWrite(_) => {
+            Kind::Mutex | Kind::Once | Kind::Semaphore(_) | Kind::ReadWrite(_) | Kind::Set(_) => {
                 lease.token().expose().to_owned()
             }
         }
@@ -161,7 +199,11 @@ impl Crowd {
         let machines = (0..rng.between(2, 4))
             .map(|_| Rc::new(Machine::new(case.bent.drift(drift(rng)))))
             .collect();
-        let names = ["a", "b"][..rng.pick(&[1, 1, 1, 2])].iter();
+        let count = match case.locks.get() {
+            Locks::Sets => 3,
+            _ => rng.pick(&[1, 1, 1, 2]),
+        };
+        let names = ["a", "b", "c"][..count].iter();
         let names = names.map(|name| Name::draw(name, case));
         Self {
             machines,

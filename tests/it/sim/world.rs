@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -87,6 +87,15 @@ struct Event {
     at: Time,
     number: u64,
     act: Box<dyn FnOnce()>,
+    /// Of a timer: whoever waits for it.
+    waits: Option<Weak<()>>,
+}
+
+impl Event {
+    /// Whether nobody waits for it any more.
+    fn is_stale(&self) -> bool {
+        (self.waits.as_ref()).is_some_and(|waits| waits.strong_count() == 0)
+    }
 }
 
 impl World {
@@ -96,10 +105,41 @@ impl World {
 
     /// Has `act` happen `after` from now.
     pub(crate) fn schedule(&self, after: Time, act: impl FnOnce() + 'static) {
+        self.put(after, Box::new(act), None);
+    }
+
+    fn put(&self, after: Time, act: Box<dyn FnOnce()>, waits: Option<Weak<()>>) {
         let number = self.scheduled.replace(self.scheduled.get() + 1);
         let at = self.now.get().saturating_add(after);
-        let act = Box::new(act);
-        (self.events.borrow_mut()).push(Reverse(Event { at, number, act }));
+        let event = Event {
+            at,
+            number,
+            act,
+            waits,
+        };
+        self.events.borrow_mut().push(Reverse(event));
+    }
+
+    /// When the next timer is over that anybody waits for.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        let mut events = self.events.borrow_mut();
+        while events.peek().is_some_and(|next| next.0.is_stale()) {
+            events.pop();
+        }
+        events.peek().map(|next| next.0.at)
+    }
+
+    /// Has all happen that is due by then.
+    pub(crate) fn go_on_to(&self, then: Time) {
+        while self.next_timer().is_some_and(|at| at <= then) {
+            let Some(Reverse(event)) = self.events.borrow_mut().pop() else {
+                break;
+            };
+            self.now.set(event.at);
+            (event.act)();
+            self.poll_ready();
+        }
+        self.now.set(then);
     }
 
     /// Runs `task` on `machine`, whose death ends it. Its number.
@@ -160,7 +200,8 @@ impl World {
         }
     }
 
-    fn poll_ready(&self) {
+    /// Has all tasks go on that can.
+    pub(crate) fn poll_ready(&self) {
         loop {
             let Some(id) = self.ready.lock().expect("ready").pop_front() else {
                 return;
@@ -198,6 +239,7 @@ impl World {
             world: self.clone(),
             until: self.now.get().saturating_add(machine.lasts(duration)),
             sleeper: Rc::default(),
+            waits: Rc::default(),
             is_set: false,
         }
     }
@@ -219,6 +261,7 @@ pub(crate) struct Sleep {
     until: Time,
     /// The task that polled it last.
     sleeper: Rc<RefCell<Option<Waker>>>,
+    waits: Rc<()>,
     is_set: bool,
 }
 
@@ -233,11 +276,13 @@ impl Future for Sleep {
         *self.sleeper.borrow_mut() = Some(context.waker().clone());
         if !std::mem::replace(&mut self.is_set, true) {
             let sleeper = self.sleeper.clone();
-            (self.world).schedule(left, move || {
+            let wake = move || {
                 if let Some(waker) = sleeper.take() {
                     waker.wake();
                 }
-            });
+            };
+            let waits = Rc::downgrade(&self.waits);
+            self.world.put(left, Box::new(wake), Some(waits));
         }
         Poll::Pending
     }

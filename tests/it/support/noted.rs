@@ -82,6 +82,22 @@ impl Noted {
         std::mem::take(&mut *self.0.lock().expect("keys"))
     }
 
+    /// The keys of the throttle and of the debounce `name`, or why there can be none.
+    pub(crate) async fn keys_of_paced(
+        &self,
+        client: &Client<Self, Drawn>,
+        name: &str,
+    ) -> Result<Vec<String>, Error> {
+        let throttle = client.throttle(name, super::ms(1));
+        let debounce = client.debounce(name, super::ms(1));
+        throttle.check()?;
+        self.0.lock().expect("keys").clear();
+        let work = async || -> Result<(), Error> { panic!("the work is not begun") };
+        assert!(throttle.try_pass().await.is_err() && debounce.run(work).await.is_err());
+        tokio::task::yield_now().await;
+        Ok(std::mem::take(&mut *self.0.lock().expect("keys")))
+    }
+
     /// The keys of every operation of `lock`, and where those who wait for it listen.
     pub(crate) async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
         self.0.lock().expect("keys").clear();

@@ -1,5 +1,7 @@
 //! The bridges that promises are kept over, each with a real Redis.
 
+use std::path::PathBuf;
+
 use edgelock::Bridge;
 use redis::ConnectionLike;
 use xtask::{paths, stack};
@@ -43,11 +45,22 @@ impl Stack {
 
     /// The same, and Redis is the oldest that the scripts are held to.
     pub(crate) fn on_redis_6_2() -> Self {
-        let server = paths::python("redis-server");
+        Self::on(paths::python("redis-server"), "redis_version:6.2.")
+    }
+
+    /// The same on Valkey, the newest server.
+    pub(crate) fn on_valkey_9() -> Self {
+        Self::on(
+            paths::valkey_server().expect("a server"),
+            "valkey_version:9.",
+        )
+    }
+
+    fn on(server: PathBuf, version: &str) -> Self {
         let bridge = stack::Bridge::options().redis_server(server).start();
         let mut stack = Self::of(bridge.expect("a bridge"));
         let info: String = stack.redis("INFO server");
-        assert!(info.contains("redis_version:6.2."), "{info}");
+        assert!(info.contains(version), "{info}");
         stack
     }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::writes::{log_of, news};
-use super::{Check, Grant, Invariant};
+use super::{Check, Grant, Hold, Invariant};
 use crate::redis::{Db, Reply, Value};
 use crate::script::{Run, Script};
 use crate::world::Time;
 
 /// What happened to one lock so far.
-#[derive(Default)]
+#[derive(Default, Hash)]
 pub(super) struct Record {
     /// Who had it, and under which fence, when it was granted last.
     latest: Vec<Grant>,
@@ -42,14 +42,12 @@ impl Check {
     pub(crate) fn command(
         &self,
         run: &Run<'_>,
+        name: &str,
         before: &[Grant],
         reply: &Reply,
         db: &Db,
         now: Time,
     ) -> Vec<String> {
-        let Some(name) = run.lock() else {
-            return Vec::new();
-        };
         let mut locks = self.locks.borrow_mut();
         let record = locks.entry(name.to_owned()).or_default();
         let has_run = matches!(reply, Reply::Array(_));
@@ -63,7 +61,9 @@ impl Check {
                 }
             }
             // A repeat does nothing.
-            Script::ForceRelease if record.forces.insert(run.token().to_owned()) => {
+            Script::ForceRelease | Script::ForceAll
+                if record.forces.insert(run.token().to_owned()) =>
+            {
                 record.forced = record.highest;
             }
             Script::Abandon => {
@@ -102,7 +102,9 @@ impl Check {
     fn granted(&self, record: &mut Record, name: &str, before: &[Grant], db: &Db) -> Vec<String> {
         let holders = holders(name, db);
         for (who, fence) in &holders {
-            if (before.iter()).any(|(holder, held)| holder == who && held != fence) {
+            let is_renamed =
+                |(holder, held): &Grant| holder == who && held != fence && goes_on(name, *held, db);
+            if before.iter().any(is_renamed) {
                 let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
                 self.fail(Invariant::FencesGrow, what);
             }
@@ -128,6 +130,21 @@ impl Check {
         }
         record.latest = holders;
         news.into_iter().map(|(who, _)| who).collect()
+    }
+
+    /// Somebody who holds a lock over several servers says so. What each of them has says little.
+    pub(crate) fn won(&self, hold: &Hold) {
+        let mut locks = self.locks.borrow_mut();
+        let record = locks.entry(hold.lock.clone()).or_default();
+        let is_news = record.grants.insert((hold.who.clone(), hold.fence));
+        if is_news && hold.fence <= record.highest {
+            let (who, fence, highest) = (&hold.who, hold.fence, record.highest);
+            self.fail(
+                Invariant::FencesGrow,
+                format!("{who} got fence {fence} after {highest}"),
+            );
+        }
+        record.highest = record.highest.max(hold.fence);
     }
 
     fn ghosts(&self, record: &Record, name: &str, db: &Db) {
@@ -179,6 +196,18 @@ impl Check {
             record.log_length = log_of(name, db).len();
         }
     }
+}
+
+/// Whether a hold with this fence may not be followed by one of the same holder in one step. That of a reentrant lock may once all its
+/// entries are over.
+fn goes_on(name: &str, fence: u64, db: &Db) -> bool {
+    let (entry, fence) = (format!("{{{name}}}:entry:"), format!("{fence} "));
+    let is_its = |key: &[u8], value: &Value| {
+        let is_of_hold = matches!(value, Value::Text(text) if text.starts_with(fence.as_bytes()));
+        key.starts_with(entry.as_bytes()) && is_of_hold
+    };
+    let is_reentrant = matches!(db.value(name), Some(Value::Hash(_)));
+    !is_reentrant || db.all().any(|(key, value, _)| is_its(key, value))
 }
 
 /// Who holds a lock by what Redis has stored, and under which fence; of a semaphore and of readers, each of them.

@@ -9,7 +9,7 @@ use crate::redis::{Db, Value};
 use crate::world::Time;
 
 /// What was kept under one key so far.
-#[derive(Default)]
+#[derive(Default, Hash)]
 pub(super) struct Kept {
     /// One behind the other; only the last may be there yet.
     results: Vec<Stay>,
@@ -20,6 +20,7 @@ pub(super) struct Kept {
 }
 
 /// A result, and how long it was there.
+#[derive(Hash)]
 struct Stay {
     result: String,
     until: Option<Time>,

@@ -6,6 +6,7 @@ use super::{Check, Grant, Invariant};
 use crate::redis::{Db, Value};
 use crate::world::Time;
 
+#[derive(Hash)]
 pub(super) struct Write {
     begun: Time,
     lock: String,
@@ -24,16 +25,30 @@ pub(crate) fn log(lock: &str) -> String {
 impl Check {
     /// A write sets out. Its number.
     pub(crate) fn begin_write(&self, lock: &str, who: &str, now: Time) -> usize {
+        let id = self.plan_write(lock);
+        self.set_out(id, who, now);
+        id
+    }
+
+    /// A write may set out later. Its number.
+    pub(crate) fn plan_write(&self, lock: &str) -> usize {
         let mut writes = self.writes.borrow_mut();
         writes.push(Write {
-            begun: now,
+            begun: Time::MAX,
             lock: lock.to_owned(),
-            who: who.to_owned(),
+            who: String::new(),
             landed: 0,
             told: None,
             is_safe: false,
         });
         writes.len() - 1
+    }
+
+    /// A planned write sets out.
+    pub(crate) fn set_out(&self, id: usize, who: &str, now: Time) {
+        let mut writes = self.writes.borrow_mut();
+        writes[id].begun = now;
+        who.clone_into(&mut writes[id].who);
     }
 
     pub(super) fn landed(&self, id: usize, holders: &[Grant]) {

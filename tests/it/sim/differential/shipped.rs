@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::{HEARD, compare};
 use crate::lua::Redis;
+use crate::paced;
 use crate::quorum;
 use crate::rng::Rng;
 use crate::script::{Script, script_of};
@@ -16,10 +17,10 @@ use crate::workload::Locks;
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     compare(|pair| {
         let shipped = shipped();
-        assert_eq!(shipped.len(), 31);
+        assert_eq!(shipped.len(), 42);
         let rng = Rng::new(7);
         for step in 0..9_000 {
-            let (script, text) = &shipped[rng.between(0, 30) as usize];
+            let (script, text) = &shipped[rng.between(0, 41) as usize];
             let words = call(&rng, *script, text, step);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             pair.run(&words);
@@ -41,30 +42,63 @@ fn shipped() -> Vec<(Script, String)> {
             Locks::Semaphores,
             Locks::ReadWrites,
             Locks::Onces,
+            Locks::Sets,
         ] {
             unbent(seed, &redis, Trace::OFF).among(locks).run();
         }
     }
     let mut texts: BTreeMap<String, String> = redis.texts();
     texts.extend(quorum::texts());
+    texts.extend(paced::texts());
     texts
         .into_values()
         .map(|text| (script_of(&text).expect("a shipped script"), text))
         .collect()
 }
 
+/// A call of a throttle or of a debounce, if that is what the script is of.
+fn paced_call(rng: &Rng, script: Script) -> Option<(Vec<String>, Vec<&'static str>)> {
+    let stored = match script {
+        Script::Pass | Script::GiveBack => "throttle",
+        Script::Arrive | Script::Settle | Script::Leave => "debounce",
+        _ => return None,
+    };
+    // Of one the time has come at once.
+    let (token, wait) = rng.pick(&[("t1", "0"), ("t2", "50000000"), ("t3", "60000000")]);
+    let args = match script {
+        Script::Pass => vec![token, "70000000"],
+        Script::Arrive => vec![token, wait, "55000000"],
+        _ => vec![token],
+    };
+    let keys = vec![format!("{{p}}:{stored}"), format!("{{p}}:receipt:{token}")];
+    Some((keys, args))
+}
+
+fn words_of(text: &str, keys: Vec<String>, step: u64, args: &[&str]) -> Vec<String> {
+    let mut words = vec!["EVAL".to_owned(), text.to_owned(), keys.len().to_string()];
+    words.extend(keys);
+    words.push(format!("nonce.{step}"));
+    words.extend(args.iter().map(|arg| (*arg).to_owned()));
+    words
+}
+
 /// A call as a client could make it, or another.
 fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     /// One for each token, far apart: both have several holders in the same order.
     const TTLS: [&str; 4] = ["50000000", "60000000", "70000000", "80000000"];
+    if let Some((keys, args)) = paced_call(rng, script) {
+        return words_of(text, keys, step, &args);
+    }
     let is_reentrant = text.contains("ENTRY");
     let is_read_write = text.contains("'readers'");
     let is_semaphore = text.contains("HOLDERS") && !is_read_write;
     let is_once = text.contains("'^once:'") || text.contains("'PUBLISH',KEYS[7]");
+    let is_multi = text.contains("KEYS[at]==GONE");
     let name = match (is_reentrant, is_semaphore, is_read_write) {
         // Sometimes the one is asked for as the other.
         _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w", "o"]),
         _ if is_once => "o",
+        _ if is_multi => rng.pick(&["m", "m", "l"]),
         (true, _, _) => "r",
         (_, true, _) => "s",
         (_, _, true) => "w",
@@ -87,24 +121,39 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
                 ["b", "f", "b", "f"][at],
                 match (is_semaphore, is_read_write) {
                     (true, _) => "2",
-                    (_, true) => ["r", "r", "", "r"][at],
-                    _ => "",
+                    (_, true) => ["r", "r", "a", "r"][at],
+                    _ => ["", "a", "", "a"][at],
                 },
                 ttl = TTLS[at],
             )
         })
         .chain([String::new()])
         .collect();
-    let waiter = &waiters[rng.between(0, 4) as usize];
+    let stands = rng.between(0, 4) as usize;
+    let waiter = &waiters[stands];
+    // One for each waiter too.
+    let liveness = TTLS.get(stands).copied().unwrap_or(ttl);
     let mut keys = vec![name.to_owned()];
     for companion in ["receipt:", "fence", "queue", "alive", "gone:"] {
         let id = if companion.ends_with(':') { token } else { "" };
         keys.push(format!("{{{name}}}:{companion}{id}"));
     }
+    if is_multi {
+        let others = ["w", "n"].into_iter().take(rng.between(0, 2) as usize);
+        let of_one = |other: &str| {
+            ["", "fence", "queue", "alive"].map(|key| match key {
+                "" => other.to_owned(),
+                key => format!("{{{other}}}:{key}"),
+            })
+        };
+        let gone = keys[5].clone();
+        keys.extend(others.flat_map(of_one).chain([gone]));
+    }
     if is_reentrant {
         keys.extend([
             format!("{{{name}}}:hold"),
             format!("{{{name}}}:entry:{token}"),
+            format!("{{{name}}}:entries"),
         ]);
     }
     if is_semaphore {
@@ -122,12 +171,12 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             let mark = rng.pick(&["", "once:x", "once:y"]);
             vec![who, ttl, ttl, "", "b", mark, ""]
         }
-        Script::Acquire => vec![who, ttl, ttl, waiter, manner, "label", ""],
+        Script::Acquire | Script::All => vec![who, ttl, liveness, waiter, manner, "label", ""],
         Script::Reenter => vec![who, ttl, "", "", manner, "", ""],
-        Script::Share => vec![who, ttl, ttl, waiter, manner, "label", "2"],
+        Script::Share => vec![who, ttl, liveness, waiter, manner, "label", "2"],
         Script::ReadWrite => {
             let wants = rng.pick(&["r", "r", ""]);
-            vec![who, ttl, ttl, waiter, manner, "label", wants]
+            vec![who, ttl, liveness, waiter, manner, "label", wants]
         }
         Script::Downgrade => vec![who, session, "0", rng.pick(&["0", number]), ttl, "told"],
         Script::Renew => {
@@ -142,10 +191,11 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), ttl],
         Script::InspectSeveral => vec!["2"],
         Script::InspectReaders => vec!["r"],
-        Script::Inspect | Script::ForceRelease | Script::Read => vec![],
+        // The others have calls of their own.
+        _ => vec![],
     };
     let commands: &[&str] = match script {
-        Script::Acquire | Script::Reenter | Script::Share | Script::ReadWrite => {
+        Script::Acquire | Script::All | Script::Reenter | Script::Share | Script::ReadWrite => {
             rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]])
         }
         Script::Release if is_once => rng.pick(&[
@@ -160,13 +210,5 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         ]),
         _ => &[],
     };
-    let mut words = vec!["EVAL".to_owned(), text.to_owned(), keys.len().to_string()];
-    words.extend(keys);
-    words.push(format!("nonce.{step}"));
-    words.extend(
-        args.into_iter()
-            .chain(commands.iter().copied())
-            .map(str::to_owned),
-    );
-    words
+    words_of(text, keys, step, &[&args, commands].concat())
 }

@@ -170,8 +170,9 @@ impl Case {
         };
         // What is only known by its digest was never executed.
         let run = Run::of(&text, words);
-        let lock = run.and_then(|run| run.lock());
-        let before = lock.map_or_else(Vec::new, |lock| holders(lock, &self.redis.db()));
+        let locks = run.map_or_else(Vec::new, |run| run.locks());
+        let held = |lock: &&str| holders(lock, &self.redis.db());
+        let before: Vec<_> = locks.iter().map(held).collect();
         let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         let written = self.redis.db().written;
         let reply = self.redis.execute(&raw);
@@ -179,8 +180,14 @@ impl Case {
             (self.trace).note(self.world.now(), || format!("{run} -> {reply}"));
             let db = self.redis.db();
             let now = self.world.now();
-            let granted = self.check.command(&run, &before, &reply, &db, now);
-            self.quiet.executed(self, from, &run, granted);
+            for (lock, before) in locks.into_iter().zip(before) {
+                let granted = self.check.command(&run, lock, &before, &reply, &db, now);
+                self.quiet.executed(self, from, &run, granted);
+            }
+            self.check.has_no_part(&run, &db);
+            if let Some(ran) = &*self.ran.borrow() {
+                ran(&run, &reply, &db);
+            }
         }
         for (listener, message) in std::mem::take(&mut self.redis.db_mut().outbox) {
             self.push(listener, &message);

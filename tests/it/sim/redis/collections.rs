@@ -144,6 +144,16 @@ impl Db {
         Ok(Reply::Int(size(found.count())))
     }
 
+    pub(super) fn remove_between(&mut self, key: &[u8], least: &[u8], most: &[u8]) -> Outcome {
+        let between = between(least, most)?;
+        let gone = self.sorted(key)?.into_iter();
+        let gone: Vec<Vec<u8>> = gone
+            .filter_map(|(score, member)| between(score).then_some(member))
+            .collect();
+        let gone: Vec<&[u8]> = gone.iter().map(Vec::as_slice).collect();
+        self.sorted_remove(key, &gone)
+    }
+
     pub(super) fn rank(&mut self, key: &[u8], member: &[u8]) -> Outcome {
         let members = self.sorted(key)?;
         let at = members.iter().position(|(_, other)| other == member);

@@ -312,15 +312,20 @@ impl Client {
     /// That the lease is believed in from now on, until its deadline or the end of what is returned.
     pub(super) fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
         let clock = self.machine.clock(self.case.world.now());
-        let hold = Hold {
+        let names = asked.name.others().into_iter().chain([asked.name.name]);
+        let names: Vec<_> = names.collect();
+        let hold = |name: &&'static str| Hold {
             machine: self.machine.clone(),
-            lock: asked.name.name.to_owned(),
+            lock: (*name).to_owned(),
             who: self.who(asked, lease),
             fence,
             reads: asked.reads.get(),
+            others: names.clone(),
             until: clock + lease.remaining().as_nanos() as u64,
         };
-        Held(self.case.clone(), self.case.check.hold(hold))
+        let holds = names.iter().map(hold);
+        let holds = holds.map(|hold| self.case.check.hold(hold)).collect();
+        Held(self.case.clone(), holds)
     }
 
     /// Who the lease's holder is to Redis.
@@ -412,10 +417,12 @@ impl Limit {
     }
 }
 
-pub(super) struct Held(Rc<Case>, u64);
+pub(super) struct Held(Rc<Case>, Vec<u64>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.check.end_hold(self.1);
+        for hold in &self.1 {
+            self.0.check.end_hold(*hold);
+        }
     }
 }

@@ -1,0 +1,99 @@
+// The promises of debounces: those of tests/it/debounce.rs, by the same names.
+import { type Debounce, type DebounceOutcome, RefusedError } from "edgelock";
+import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
+
+const SUPERSEDED: DebounceOutcome<number> = { superseded: true };
+
+/** Longer than any host takes from one call to the next. */
+const LONG = 4_000;
+
+/** Work that counts how often it was done, and comes to that. */
+class Work {
+  count = 0;
+  readonly done = async (): Promise<number> => ++this.count;
+}
+
+const known = async (stack: Stack): Promise<number> => ((await stack.redis(`KEYS {${stack.mark}a}:receipt:*`)) as unknown[]).length;
+const debounce = (stack: Stack, wait: number, network: object = {}): Debounce => stack.client(network).debounce("a", wait);
+const executed = (value: number): DebounceOutcome<number> => ({ superseded: false, value });
+const never = (): never => {
+  throw new Error("the work is done");
+};
+
+/** One more call, once it has arrived. */
+async function arrive(stack: Stack, wait: number, work: Work): Promise<Promise<DebounceOutcome<number>>[]> {
+  const before = await known(stack);
+  const call = debounce(stack, wait).run(work.done);
+  await eventually(async () => (await known(stack)) > before);
+  return [call];
+}
+
+export const debounces: Suite = {
+  async a_call_that_is_alone_waits_and_does_the_work_in_two_requests(stack) {
+    const [network, work, began] = [new Network(), new Work(), Date.now()];
+    const ours = debounce(stack, 30, network);
+    for (const times of [1, 2]) {
+      equal(await ours.run(work.done), executed(times));
+      equal(network.seen.length, 2 * times);
+    }
+    // Hosts round what their clocks say.
+    check(Date.now() - began >= 58, "it waits");
+    const why = new Error("no work");
+    equal((await thrown(ours.run(() => Promise.reject(why)))) === why, true);
+  },
+
+  async of_calls_that_come_close_together_only_the_last_does_the_work(stack) {
+    const work = new Work();
+    const calls = [];
+    for (let count = 0; count < 3; count++) calls.push(...(await arrive(stack, LONG, work)));
+    equal(await Promise.all(calls), [SUPERSEDED, SUPERSEDED, executed(1)]);
+    equal(await debounce(stack, 5).run(work.done), executed(2));
+  },
+
+  async a_lost_reply_or_a_repeat_counts_once(stack) {
+    const network = new Network("lose the answer", "pass", "lose the answer", "lose the request");
+    const work = new Work();
+    equal(await debounce(stack, 20, network).run(work.done), executed(1));
+    equal([work.count, network.seen.length], [1, 5]);
+  },
+
+  async a_call_that_was_dropped_while_it_arrives_overtakes_nobody(stack) {
+    const [network, controller, work] = [new Network("hang"), new AbortController(), new Work()];
+    const call = debounce(stack, LONG, network).run(never, { signal: controller.signal });
+    await eventually(() => network.seen.length === 1);
+    controller.abort(new Error("enough"));
+    equal(((await thrown(call)) as Error).message, "enough");
+    // It leaves word that it is no more.
+    await eventually(async () => (await known(stack)) === 1);
+    equal(await debounce(stack, 5).run(work.done), executed(1));
+    // The signal ends the wait, and not the work.
+    const later = new AbortController();
+    const waiting = debounce(stack, LONG).run(never, { signal: later.signal });
+    waiting.catch(() => {});
+    await eventually(async () => (await known(stack)) === 3);
+    later.abort(new Error("later"));
+    equal(((await thrown(waiting)) as Error).message, "later");
+    const during = new AbortController();
+    const abort = () => (during.abort(), work.done());
+    equal(await stack.client().debounce("b", 5).run(abort, { signal: during.signal }), executed(2));
+  },
+
+  async a_call_of_which_redis_knows_nothing_any_more_is_told_so(stack) {
+    const call = debounce(stack, 400).run(never);
+    call.catch(() => {});
+    await eventually(async () => (await known(stack)) === 1);
+    await stack.redis(`DEL {${stack.mark}a}:debounce`);
+    const error = await fails("refused", call);
+    check(error instanceof RefusedError && error.isOutcomeUnknown && error.lock === `${stack.mark}a`, String(error));
+  },
+
+  async waits_that_cannot_be_are_told_and_nothing_is_sent(stack) {
+    const client = stack.client(new Network());
+    const day = 24 * 60 * 60 * 1_000;
+    for (const wait of [1, day]) client.debounce("a", wait, { maxWait: day });
+    for (const wait of [0, 1.5, day + 1, Infinity, NaN, -1, "1" as never, undefined as never]) await fails("invalid_argument", () => client.debounce("a", wait));
+    for (const maxWait of [0, 4, 7.5, day + 1, Infinity, "1" as never]) await fails("invalid_argument", () => client.debounce("a", 5, { maxWait }));
+    const error = await fails("invalid_argument", () => client.debounce("a", 5, { maxwait: 7 } as never));
+    check(error.message.includes("did you mean maxWait?"), error.message);
+  },
+};

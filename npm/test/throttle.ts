@@ -1,0 +1,78 @@
+// The promises of throttles: those of tests/it/throttle.rs, by the same names.
+import type { Throttle, ThrottleOutcome } from "edgelock";
+import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
+
+/** Longer than any test waits for it to be given back. */
+const WINDOW = 600_000;
+const PASSED: ThrottleOutcome = { passed: true };
+
+const throttle = (stack: Stack, network: object = {}): Throttle => stack.client(network).throttle("a", WINDOW);
+const isClosed = async (stack: Stack): Promise<boolean> => (await stack.redis(`EXISTS {${stack.mark}a}:throttle`)) === 1;
+
+function isThrottled(outcome: ThrottleOutcome): void {
+  check(!outcome.passed && outcome.retryAfter > 0 && outcome.retryAfter <= WINDOW, JSON.stringify(outcome));
+}
+
+export const throttles: Suite = {
+  async one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts(stack) {
+    const network = new Network();
+    const ours = throttle(stack, network);
+    equal([await ours.tryPass(), ours.name], [PASSED, "a"]);
+    for (let count = 0; count < 3; count++) isThrottled(await ours.tryPass());
+    equal(network.seen.length, 4);
+    isThrottled(await throttle(stack).tryPass());
+    // That of who passed counts.
+    equal((await stack.client().throttle("a", 1).tryPass()).passed, false);
+    equal(await stack.client().throttle("b", WINDOW).tryPass(), PASSED);
+  },
+
+  async of_twenty_at_once_one_passes(stack) {
+    const ours = throttle(stack, { push: false });
+    const all = await Promise.all(Array.from({ length: 20 }, () => ours.tryPass()));
+    equal(all.filter(({ passed }) => passed).length, 1);
+  },
+
+  async when_the_window_is_over_the_next_passes(stack) {
+    equal(await stack.client().throttle("a", 50).tryPass(), PASSED);
+    await eventually(async () => !(await isClosed(stack)));
+    equal(await throttle(stack).tryPass(), PASSED);
+    isThrottled(await throttle(stack).tryPass());
+  },
+
+  async a_lost_reply_or_a_repeat_passes_once(stack) {
+    equal(await throttle(stack, new Network("lose the request", "lose the answer")).tryPass(), PASSED);
+    isThrottled(await throttle(stack, new Network("lose the answer")).tryPass());
+  },
+
+  async a_call_whose_outcome_is_unknown_gives_its_pass_back(stack) {
+    const once = { ...new Network("lose the answer"), maxAttempts: 1 };
+    equal((await fails("unavailable", throttle(stack, once).tryPass())).isOutcomeUnknown, true);
+    await eventually(async () => !(await isClosed(stack)));
+    equal(await throttle(stack).tryPass(), PASSED);
+  },
+
+  async a_call_that_was_given_up_gives_its_pass_back(stack) {
+    const [network, controller] = [new Network("withhold the answer"), new AbortController()];
+    const call = throttle(stack, network).tryPass({ signal: controller.signal });
+    await eventually(() => isClosed(stack));
+    const why = new Error("enough");
+    controller.abort(why);
+    equal((await thrown(call)) === why, true);
+    await eventually(async () => !(await isClosed(stack)));
+    equal(await throttle(stack).tryPass(), PASSED);
+  },
+
+  async it_meets_no_lock_of_its_name(stack) {
+    const lease = await stack.lock("a").acquire();
+    equal(await throttle(stack).tryPass(), PASSED);
+    await lease.release();
+  },
+
+  async a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another(stack) {
+    const client = stack.client(new Network());
+    const day = 24 * 60 * 60 * 1_000;
+    for (const window of [1, 366 * day]) client.throttle("a", window);
+    for (const window of [0, 1.5, 366 * day + 1, Infinity, NaN, -1, "1" as never, undefined as never]) await fails("invalid_argument", () => client.throttle("a", window));
+    await fails("invalid_argument", () => client.throttle(7 as never, 1));
+  },
+};

@@ -1,0 +1,73 @@
+// Lets the last of the calls through that come close together, once it is quiet.
+import { type CallOptions, signalOf } from "./abort.js";
+import type { Host } from "./driver.js";
+import type { Revivable } from "./instance.js";
+import type { RawDebounce } from "./raw.js";
+
+/** How calls are debounced. */
+export interface DebounceOptions {
+  /**
+   * How many milliseconds a call waits at most, however many come after it: from the wait to 24
+   * hours. Default ten times the wait, and 24 hours at most. That of the first call of a burst
+   * counts for all.
+   */
+  readonly maxWait?: number | undefined;
+}
+
+/** What became of a call. */
+export type DebounceOutcome<T> =
+  | {
+      /** It was the last, and did the work. */
+      readonly superseded: false;
+      readonly value: T;
+    }
+  | {
+      /** Another call came after it, and waits in its place. The work was not begun. */
+      readonly superseded: true;
+    };
+
+/**
+ * Lets the last of several calls through that come close together. Made by {@link Client.debounce}.
+ *
+ * Every edit of a page asks for a new index, and one index after the last edit is enough. Each call
+ * waits until it was quiet for `wait`. If another call comes meanwhile, from any process, the
+ * earlier one is superseded, and does nothing. Each costs two requests. Where calls never cease, one
+ * goes through `maxWait` after the first of them at the latest.
+ *
+ * It is not a lock: if the work takes long, that of the next burst may begin meanwhile. If the
+ * process of the last call dies while it waits, nobody does the work until the next call comes.
+ */
+export class Debounce {
+  /** The name that was asked for. */
+  readonly name: string;
+  /** Its key in Redis: what errors call it. */
+  readonly #key: string;
+  readonly #raw: Revivable<RawDebounce>;
+  readonly #host: Host;
+
+  private constructor(name: string, key: string, raw: Revivable<RawDebounce>, host: Host) {
+    this.name = name;
+    this.#key = key;
+    this.#raw = raw;
+    this.#host = host;
+  }
+
+  /** @internal */
+  static of(name: string, key: string, raw: Revivable<RawDebounce>, host: Host): Debounce {
+    return new Debounce(name, key, raw, host);
+  }
+
+  /**
+   * Waits until it was quiet, and does `work` if no other call came meanwhile. What the work throws
+   * is thrown.
+   *
+   * The signal ends the wait, and not the work. A call that rejects before the work may have
+   * overtaken others, so nobody does their work: call again.
+   */
+  async run<T>(work: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<DebounceOutcome<T>> {
+    const signal = signalOf(options, "a call");
+    const { instance, value: debounce } = this.#raw.get();
+    const goesThrough = await instance.drive(() => debounce.settle(), this.#host, [signal], this.#key);
+    return goesThrough ? { superseded: false, value: await work() } : { superseded: true };
+  }
+}

@@ -1,0 +1,107 @@
+//! Several names that are locked at once.
+
+use super::Client;
+use crate::error::Error;
+use crate::kind::Kind;
+use crate::lock::Lock;
+use crate::name::Name;
+use crate::redact::Named;
+use crate::runtime::Runtime;
+use crate::transport::Transport;
+
+const MAX_NAMES: usize = 32;
+
+impl<T: Transport, R: Runtime> Client<T, R> {
+    /// Several names at once: the lease has all of them, or there is none. Sends nothing.
+    ///
+    /// Use it where work needs several locks: a cart with several articles, a transfer between two
+    /// accounts. All names are taken, renewed and released in one request each. Callers never
+    /// deadlock, whatever the order of their names.
+    ///
+    /// ```
+    /// # #[cfg(feature = "native-no-tls")]
+    /// # mod example {
+    /// use edgelock::native::Client;
+    /// use edgelock::{Command, Error};
+    ///
+    /// async fn transfer(client: &Client) -> Result<(), Error> {
+    ///     let lease = client.lock_all(["{bank}:ann", "{bank}:bob"]).acquire().await?;
+    ///     let take = Command::new("DECRBY").key("{bank}:ann:balance").arg(10);
+    ///     let give = Command::new("INCRBY").key("{bank}:bob:balance").arg(10);
+    ///     lease.commit(&[take, give]).await?;
+    ///     Ok(())
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// Each name is the [lock](Client::lock) of that name: its holders keep this lock out, and are
+    /// kept out by it. The lease has one token, one ttl and one fence, which is higher than the
+    /// last fence of each name. If one name is lost, the whole lease is: then `renew`, `exec`,
+    /// `commit` and `release` are [`Error::Lost`], and the other names are given back.
+    ///
+    /// [`Error::Held`] says in `lock` which name is held. If several are, it is the first in
+    /// alphabetical order. Other errors, and events, show all names, separated by commas.
+    ///
+    /// A waiter holds none of the names. When one of them is released, the waiter is told, and asks
+    /// for all again. It is [fair](Lock::fair) by default: it queues for all its names, and gets its
+    /// turn in order of arrival among fair callers. The price is that a name is left free while the
+    /// first in its queue waits for another name. With `fair(false)` it queues only for the name that
+    /// it was refused for, and leaves the others to whoever asks. That raises throughput, but under a
+    /// steady load its names may never be free at the same time.
+    ///
+    /// [`Lock::inspect`] lists those who hold any of the names. [`Lock::force_release`] frees all
+    /// names, whoever holds which of them. A [`GroupCommit`](crate::GroupCommit) refuses this lock.
+    ///
+    /// On a Redis Cluster all names need one hash tag, as in the example; otherwise Redis refuses
+    /// the first request, and nothing is taken ([`Error::Refused`]).
+    ///
+    /// The first call fails with [`Error::InvalidArgument`], and sends nothing,
+    ///
+    /// - if there are no names, over 32, or one twice;
+    /// - if one is invalid, as with [`Client::lock`];
+    /// - if a [sharded](Client::sharded) client has them behind different bridges;
+    /// - if this is a [quorum](Client::quorum).
+    pub fn lock_all(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Lock<T, R> {
+        let names: Vec<_> = names.into_iter().collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let (name, made) = match self.all_named(&names) {
+            Ok(name) => (name, Ok(())),
+            Err(error) => (Name::refused("", &names.join(", ")), Err(error)),
+        };
+        self.lock_named(name, Kind::multi(), made).fair(true)
+    }
+
+    /// In an order that does not depend on the caller's, so that whoever resumes a lease finds what
+    /// belongs to its token.
+    fn all_named(&self, names: &[&str]) -> Result<Name, Error> {
+        let count = names.len();
+        if !(1..=MAX_NAMES).contains(&count) {
+            return Err(Error::InvalidArgument(format!(
+                "lock_all takes 1 to {MAX_NAMES} names, and was given {count}"
+            )));
+        }
+        let mut all = Vec::new();
+        for name in names {
+            all.push(Name::new(&self.prefix, name)?);
+        }
+        all.sort_by(|one, other| one.key().cmp(other.key()));
+        for pair in all.windows(2) {
+            if pair[0] == pair[1] {
+                return Err(Error::InvalidArgument(format!(
+                    "lock_all was given {} twice",
+                    Named(pair[0].key())
+                )));
+            }
+        }
+        let first = all.remove(0);
+        let apart = |other: &&Name| !self.topology.is_together(&first, other);
+        if let Some(other) = all.iter().find(apart) {
+            return Err(Error::InvalidArgument(format!(
+                "{} and {} live behind different bridges of this client; give all names of lock_all one hash tag, as in {{cart:7}}:a",
+                Named(first.key()),
+                Named(other.key())
+            )));
+        }
+        Ok(first.with(all))
+    }
+}

@@ -1,0 +1,181 @@
+//! Lets the last of the calls through that come close together, once it is quiet.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::drive::drive;
+use crate::error::Error;
+use crate::operation::Settle;
+use crate::paced::Paced;
+use crate::runtime::Runtime;
+use crate::transport::Transport;
+use crate::ttl;
+
+const SHORTEST: Duration = Duration::from_millis(1);
+/// A call stays open for that long.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Lets the last of several calls through that come close together. Made by
+/// [`Client::debounce`](crate::Client::debounce).
+///
+/// Every edit of a page asks for a new index, and one index after the last edit is enough. Each call
+/// waits until it was quiet for `wait`. If another call comes meanwhile, the earlier one is
+/// [superseded](DebounceOutcome::Superseded), and does nothing. The calls may come from any process.
+/// Each costs two requests.
+///
+/// Where calls never cease, one goes through [`max_wait`](Debounce::max_wait) after the first of
+/// them at the latest.
+///
+/// It is not a lock: if the work takes long, that of the next burst may begin meanwhile. Take a
+/// [lock](crate::Client::lock) in the work if the two must not run together.
+///
+/// The last call does the work of those before it. If its process dies while it waits, or its future
+/// is dropped, nobody does that work until the next call comes.
+///
+/// ```
+/// # #[cfg(feature = "native-no-tls")]
+/// # mod example {
+/// use std::time::Duration;
+/// use edgelock::native::Client;
+/// use edgelock::{DebounceOutcome, Error};
+///
+/// async fn edited(client: &Client, page: &str) -> Result<(), Error> {
+///     let debounce = client.debounce(page, Duration::from_secs(2));
+///     match debounce.run(async || Ok::<_, Error>("index 7")).await? {
+///         DebounceOutcome::Executed(index) => println!("{index} has all edits so far"),
+///         DebounceOutcome::Superseded => println!("a later edit sees to it"),
+///     }
+///     Ok(())
+/// }
+/// # }
+/// ```
+pub struct Debounce<T, R> {
+    paced: Paced<T, R>,
+    wait: Duration,
+    max_wait: Duration,
+}
+
+/// What became of a call.
+///
+/// ```
+/// use edgelock::DebounceOutcome;
+///
+/// assert_eq!(DebounceOutcome::Executed(7).executed(), Some(7));
+/// assert_eq!(DebounceOutcome::<u8>::Superseded.executed(), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DebounceOutcome<V> {
+    /// It was the last, and did the work.
+    Executed(V),
+    /// Another call came after it, and waits in its place. The work was not begun.
+    Superseded,
+}
+
+impl<V> DebounceOutcome<V> {
+    /// What the work came to, if this call did it.
+    pub fn executed(self) -> Option<V> {
+        match self {
+            Self::Executed(value) => Some(value),
+            Self::Superseded => None,
+        }
+    }
+}
+
+impl<T: Transport, R: Runtime> Debounce<T, R> {
+    pub(crate) fn new(paced: Paced<T, R>, wait: Duration) -> Self {
+        let is_wait = wait <= LONGEST && ttl::is_from(SHORTEST, wait);
+        let what = || {
+            Error::InvalidArgument(
+                "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds".into(),
+            )
+        };
+        Self {
+            paced: paced.with(is_wait.then_some(()).ok_or_else(what)),
+            wait,
+            max_wait: wait.saturating_mul(10).min(LONGEST),
+        }
+    }
+
+    /// How long a call waits at most, however many come after it: from the wait to 24 hours, in whole
+    /// milliseconds. Default ten times the wait, and 24 hours at most. That of the first call of a
+    /// burst counts for all.
+    #[must_use]
+    pub fn max_wait(self, max_wait: Duration) -> Self {
+        let is_longer = max_wait <= LONGEST && ttl::is_from(self.wait, max_wait);
+        let what = || {
+            Error::InvalidArgument(
+                "the longest wait of a debounce is from its wait to 24 hours, in whole milliseconds"
+                    .into(),
+            )
+        };
+        Self {
+            paced: self.paced.with(is_longer.then_some(()).ok_or_else(what)),
+            max_wait,
+            ..self
+        }
+    }
+
+    /// Whether the name and both waits are valid. [`Debounce::run`] checks that before it sends
+    /// anything; this is for callers that want to know earlier. Sends nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`], about the first that is invalid.
+    pub fn check(&self) -> Result<(), Error> {
+        self.paced.check()
+    }
+
+    /// Waits until it was quiet, and does `work` if no other call came meanwhile.
+    ///
+    /// A lost reply does no harm: the request is sent again, and the repeat is told what the first
+    /// was told.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the name or a wait is invalid, or for a
+    /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of the
+    /// bridge: the work was not begun. If the [outcome is unknown](Error::is_outcome_unknown), this
+    /// call may have overtaken others, so nobody does their work: call again. That is also so if the
+    /// process stood still for a minute longer than it should wait, or if Redis lost its data
+    /// ([`Error::Refused`]). Those of the work.
+    ///
+    /// # Cancel safety
+    /// Dropping the future while it waits, or while the work runs, gives the work up. The calls that
+    /// it overtook do not do it either.
+    pub async fn run<V, E: From<Error>>(
+        &self,
+        work: impl AsyncFnOnce() -> Result<V, E>,
+    ) -> Result<DebounceOutcome<V>, E> {
+        if !drive(self.paced.host(), self.settling()?).await? {
+            return Ok(DebounceOutcome::Superseded);
+        }
+        work().await.map(DebounceOutcome::Executed)
+    }
+
+    pub(crate) fn settling(&self) -> Result<Settle, Error> {
+        let attempt = self.paced.attempt()?;
+        Ok(Settle::new(attempt, self.wait, self.max_wait))
+    }
+
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) const fn paced(&self) -> &Paced<T, R> {
+        &self.paced
+    }
+}
+
+impl<T, R> Clone for Debounce<T, R> {
+    fn clone(&self) -> Self {
+        Self {
+            paced: self.paced.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<T, R> fmt::Debug for Debounce<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Debounce")
+            .field("name", &self.paced.key())
+            .field("wait", &self.wait)
+            .field("max_wait", &self.max_wait)
+            .finish()
+    }
+}

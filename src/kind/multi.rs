@@ -1,0 +1,55 @@
+//! Several names at once, all or none: each is the mutex of that name, and all have one token and one fence.
+//!
+//! Who waits for them is never handed one. It is told to ask, and the name stays free: so nobody has some of its names and waits for others.
+
+use super::lua::{Script, Scripts, part};
+use super::mutex::{EXTEND, HAND_OVER};
+use super::shared::{
+    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, HEARING, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE,
+    RECEIPT, RELEASE, RENEW, RESP,
+};
+use super::{Refusals, Row, Waking};
+use crate::name::Name;
+
+const NAMES: &str = part!("multi/names.lua");
+const FREE: &str = part!("multi/free.lua");
+const LEAVE: &str = part!("multi/leave.lua");
+const LOST_ALL: &str = part!("multi/lost.lua");
+const EXTEND_ALL: &str = part!("multi/extend.lua");
+const ACQUIRE: &str = part!("multi/acquire.lua");
+const INSPECT: &str = part!("multi/inspect.lua");
+const FORCE_RELEASE: &str = part!("multi/force_release.lua");
+
+#[rustfmt::skip]
+pub(super) static ROW: Row = Row {
+    scripts: Scripts {
+        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, HEARING, HAND_OVER, NAMES, ACQUIRE]),
+        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FREE, LOST_ALL, EXTEND_ALL, RENEW]),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, ACQUIRED, ANOTHER, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FREE, LOST_ALL, RELEASE]),
+        abandon: Script::of(&[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FREE, LEAVE, ABANDON]),
+        inspect: Script::of(&[KEYS, RESP, HOLD, NAMES, INSPECT]),
+        force_release: Script::of(&[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FORCE_RELEASE]),
+    },
+    signalling: None,
+    keys,
+    waking: Waking::HandOver,
+    of_majority: None,
+    raise: None,
+    downgrade: None,
+    refusals: Refusals {
+        signal_list: Some("several names at once have no signal list: other programs' waiters block on a list of each name"),
+        turns: Some("several names at once have no turns that callers could share: callers with other names would not be in them"),
+        majority: Some("several names at once live behind one bridge, not several: each would have to decide on all names"),
+        ..Refusals::NONE
+    },
+};
+
+/// Those of each other name, and what marks their end, as `names.lua` has them.
+fn keys(name: &Name, id: &str) -> Vec<String> {
+    let of_one = |name: &Name| {
+        let companions = ["fence", "queue", "alive"].map(|suffix| name.companion(suffix));
+        [vec![name.key().to_owned()], companions.into()].concat()
+    };
+    let others = name.others().iter().flat_map(of_one);
+    others.chain([name.companion_of("gone", id)]).collect()
+}

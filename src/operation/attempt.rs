@@ -1,0 +1,56 @@
+//! One call of a throttle or of a debounce: what it asks with, and how it is given up.
+
+use super::{Ask, Cx, Input, Operation, Until};
+use crate::error::Error;
+use crate::name::Name;
+use crate::runtime::Surroundings;
+use crate::script::Call;
+use crate::token::{Session, Token};
+use crate::topology::{Judged, Topology};
+
+#[derive(Clone)]
+pub(crate) struct Attempt {
+    topology: Topology,
+    pub(super) name: Name,
+    /// Tells it from all others: a repeat has the same.
+    pub(super) token: Token,
+    session: Session,
+}
+
+impl Attempt {
+    /// # Errors
+    /// [`Error::EntropyUnavailable`].
+    pub(crate) fn new(
+        topology: &Topology,
+        name: &Name,
+        host: &dyn Surroundings,
+    ) -> Result<Self, Error> {
+        let (session, token) = Session::with_token(host)?;
+        Ok(Self {
+            topology: topology.clone(),
+            name: name.clone(),
+            token,
+            session,
+        })
+    }
+
+    pub(super) fn ask<O: Judged>(&self, call: Call) -> Ask<O> {
+        Ask::new(&self.topology, call.into(), &self.session, Until::Timeout)
+    }
+
+    /// Has `call` give it up in the background.
+    pub(super) fn give_up(&self, cx: &mut Cx<'_>, call: Call) {
+        cx.begin_in_background(GiveUp(self.ask(call)));
+    }
+}
+
+/// Gives up what may have been executed, or may be yet, and was not told to its caller. Nobody is left to be told what came of it.
+struct GiveUp(Ask<bool>);
+
+impl Operation for GiveUp {
+    type Outcome = ();
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<()> {
+        self.0.on(cx, input).map(drop)
+    }
+}

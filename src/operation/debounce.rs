@@ -1,0 +1,113 @@
+//! A call of a debounce: arrives, waits for its time, and asks whether it is the last.
+//!
+//! ```text
+//! Arriving ── how long to wait ──▶ Waiting ── Woken ──▶ Settling ──▶ settled
+//!                                     ▲                    │
+//!                                     └──── too early ─────┘
+//! ```
+
+use std::time::Duration;
+
+use super::{Ask, Attempt, Cx, Id, Input, Operation};
+use crate::error::Error;
+use crate::script::{Arrived, Call, Settled};
+
+/// More than drifting clocks come to. A host that ends each timer at once must not ask without end.
+const MOST_EARLY: u32 = 10;
+
+/// Comes to whether it goes through; else it was overtaken.
+pub(crate) struct Settle {
+    attempt: Attempt,
+    phase: Phase,
+    /// How often it asked before its time.
+    early: u32,
+}
+
+enum Phase {
+    Arriving(Ask<Arrived>),
+    Waiting(Id),
+    Settling(Ask<Settled>),
+}
+
+impl Settle {
+    pub(crate) fn new(attempt: Attempt, wait: Duration, max_wait: Duration) -> Self {
+        let Attempt { name, token, .. } = &attempt;
+        let arriving = attempt.ask(Call::arrive(name, token, wait, max_wait));
+        Self {
+            phase: Phase::Arriving(arriving),
+            early: 0,
+            attempt,
+        }
+    }
+
+    fn wait(&mut self, cx: &mut Cx<'_>, time: Duration) {
+        self.phase = Phase::Waiting(cx.wake_in(time));
+    }
+
+    /// Only then may a request of it arrive that nobody counts on.
+    fn leave(&self, cx: &mut Cx<'_>) {
+        let Attempt { name, token, .. } = &self.attempt;
+        self.attempt.give_up(cx, Call::leave(name, token));
+    }
+
+    fn settled(&mut self, cx: &mut Cx<'_>, settled: Settled) -> Option<Result<bool, Error>> {
+        match settled {
+            Settled::GoesThrough => Some(Ok(true)),
+            Settled::Overtaken => Some(Ok(false)),
+            Settled::Early(_) if self.early == MOST_EARLY => Some(Err(out_of_timers())),
+            Settled::Early(left) => {
+                self.early += 1;
+                self.wait(cx, left);
+                None
+            }
+        }
+    }
+}
+
+impl Operation for Settle {
+    type Outcome = Result<bool, Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
+        match (&mut self.phase, input) {
+            (Phase::Arriving(ask), input) => {
+                let arrived = ask.on(cx, input)?;
+                match arrived.outcome {
+                    Ok(Arrived(time)) => {
+                        self.wait(cx, time);
+                        None
+                    }
+                    Err(error) => {
+                        if arrived.earlier_may_run || error.is_outcome_unknown() {
+                            self.leave(cx);
+                        }
+                        Some(Err(error))
+                    }
+                }
+            }
+            (Phase::Waiting(timer), Input::Woken(id)) if *timer == id => {
+                let Attempt { name, token, .. } = &self.attempt;
+                let mut ask = self.attempt.ask(Call::settle(name, token));
+                let settled = ask.on(cx, Input::Started);
+                debug_assert!(settled.is_none(), "nothing was answered yet");
+                self.phase = Phase::Settling(ask);
+                None
+            }
+            (Phase::Waiting(_), _) => None,
+            (Phase::Settling(ask), input) => match ask.on(cx, input)?.outcome {
+                Ok(settled) => self.settled(cx, settled),
+                Err(error) => Some(Err(error)),
+            },
+        }
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        if let Phase::Arriving(_) = self.phase {
+            self.leave(cx);
+        }
+    }
+}
+
+fn out_of_timers() -> Error {
+    let what = "the timers of this host end too early to wait by";
+    Error::unavailable(what.into(), false)
+}

@@ -1,0 +1,72 @@
+//! A name that calls come to, and that nobody holds: what a throttle and a debounce have in common.
+
+use std::sync::Arc;
+
+use crate::drive::Host;
+use crate::error::Error;
+use crate::name::Name;
+use crate::operation::Attempt;
+use crate::runtime::Runtime;
+use crate::topology::Topology;
+use crate::transport::Transport;
+
+pub(crate) struct Paced<T, R> {
+    host: Arc<Host<T, R>>,
+    topology: Topology,
+    name: Name,
+    /// The first invalid option. Every call that would send something fails with it instead.
+    refused: Option<Error>,
+}
+
+impl<T: Transport, R: Runtime> Paced<T, R> {
+    pub(crate) fn new(
+        host: Arc<Host<T, R>>,
+        topology: &Topology,
+        name: Name,
+        checked: Result<(), Error>,
+    ) -> Self {
+        Self {
+            topology: topology.for_name(&name),
+            host,
+            name,
+            refused: checked.err(),
+        }
+    }
+
+    /// The same, with an option that is `checked`.
+    pub(crate) fn with(mut self, checked: Result<(), Error>) -> Self {
+        self.refused = self.refused.or_else(|| checked.err());
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// One call, if it may send anything.
+    pub(crate) fn attempt(&self) -> Result<Attempt, Error> {
+        self.check()?;
+        Attempt::new(&self.topology, &self.name, &self.host.runtime)
+    }
+
+    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
+        &self.host
+    }
+}
+
+impl<T, R> Paced<T, R> {
+    pub(crate) fn key(&self) -> &str {
+        self.name.key()
+    }
+}
+
+impl<T, R> Clone for Paced<T, R> {
+    fn clone(&self) -> Self {
+        Self {
+            host: self.host.clone(),
+            topology: self.topology.clone(),
+            name: self.name.clone(),
+            refused: self.refused.clone(),
+        }
+    }
+}

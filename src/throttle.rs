@@ -1,0 +1,149 @@
+//! Lets one call through in a window, and tells the others when the next may go.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::drive::drive;
+use crate::error::Error;
+use crate::operation::Pass;
+use crate::paced::Paced;
+use crate::runtime::Runtime;
+use crate::script::Passage;
+use crate::transport::Transport;
+use crate::ttl;
+
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Lets the first call through, and no other until the window is over. Made by
+/// [`Client::throttle`](crate::Client::throttle).
+///
+/// A cron job that fires in every region runs once. A mail goes out once in an hour, however often
+/// its cause happens. Each call costs one request.
+///
+/// The window begins when a call passes, by Redis's clock. It is not a lock: nobody holds it, and
+/// the work that follows may outlast it.
+///
+/// ```
+/// # #[cfg(feature = "native-no-tls")]
+/// # mod example {
+/// use std::time::Duration;
+/// use edgelock::native::Client;
+/// use edgelock::{Error, ThrottleOutcome};
+///
+/// async fn send_report(client: &Client) -> Result<(), Error> {
+///     let throttle = client.throttle("report", Duration::from_secs(3_600));
+///     match throttle.try_pass().await? {
+///         ThrottleOutcome::Passed => println!("it is sent now"),
+///         ThrottleOutcome::Throttled { retry_after } => println!("not for {retry_after:?}"),
+///     }
+///     Ok(())
+/// }
+/// # }
+/// ```
+pub struct Throttle<T, R> {
+    paced: Paced<T, R>,
+    window: Duration,
+}
+
+/// Whether a call went through.
+///
+/// ```
+/// use std::time::Duration;
+/// use edgelock::ThrottleOutcome::{Passed, Throttled};
+///
+/// assert!(Passed.is_passed());
+/// assert!(!Throttled { retry_after: Duration::from_secs(60) }.is_passed());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ThrottleOutcome {
+    /// This call goes through, and its window has begun.
+    Passed,
+    /// Another call did.
+    Throttled {
+        /// How long its window lasts yet, in whole milliseconds.
+        retry_after: Duration,
+    },
+}
+
+impl ThrottleOutcome {
+    /// Whether this call goes through.
+    pub const fn is_passed(&self) -> bool {
+        matches!(self, Self::Passed)
+    }
+}
+
+impl<T: Transport, R: Runtime> Throttle<T, R> {
+    pub(crate) fn new(paced: Paced<T, R>, window: Duration) -> Self {
+        let what = || {
+            Error::InvalidArgument(
+                "the window of a throttle is 1 ms to 366 days, in whole milliseconds".into(),
+            )
+        };
+        let checked = ttl::is_from(SHORTEST, window)
+            .then_some(())
+            .ok_or_else(what);
+        Self {
+            paced: paced.with(checked),
+            window,
+        }
+    }
+
+    /// Whether the name and the window are valid. [`Throttle::try_pass`] checks that before it sends
+    /// anything; this is for callers that want to know earlier. Sends nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`], about the first that is invalid.
+    pub fn check(&self) -> Result<(), Error> {
+        self.paced.check()
+    }
+
+    /// Goes through if no call did for as long as its window, or says when the next may. The window
+    /// of the call that passes counts, whatever the others ask for.
+    ///
+    /// A lost reply does no harm: the request is sent again, and the repeat is told what the first
+    /// was told.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the name or the window is invalid, or for a
+    /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of the
+    /// bridge: the call did not go through. If the [outcome is unknown](Error::is_outcome_unknown),
+    /// what Redis may have of it is given back in the background, so that another call may pass. If
+    /// that fails too, nobody passes until the window is over.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the call back in the background, as above.
+    pub async fn try_pass(&self) -> Result<ThrottleOutcome, Error> {
+        let passage = drive(self.paced.host(), self.passing()?).await?;
+        Ok(match passage {
+            Passage::Passed => ThrottleOutcome::Passed,
+            Passage::Throttled(retry_after) => ThrottleOutcome::Throttled { retry_after },
+        })
+    }
+
+    pub(crate) fn passing(&self) -> Result<Pass, Error> {
+        Ok(Pass::new(self.paced.attempt()?, self.window))
+    }
+
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) const fn paced(&self) -> &Paced<T, R> {
+        &self.paced
+    }
+}
+
+impl<T, R> Clone for Throttle<T, R> {
+    fn clone(&self) -> Self {
+        Self {
+            paced: self.paced.clone(),
+            window: self.window,
+        }
+    }
+}
+
+impl<T, R> fmt::Debug for Throttle<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Throttle")
+            .field("name", &self.paced.key())
+            .field("window", &self.window)
+            .finish()
+    }
+}

@@ -1,0 +1,456 @@
+//! The last of the calls that come close together, and what the others are told.
+//!
+//! Bursts here are quiet for an hour: the clients' long timers end when the test says so, and Redis is told that the hour is over.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use edgelock::DebounceOutcome::{Executed, Superseded};
+use edgelock::{
+    Bridge, Client, Debounce, DebounceOutcome, EntropyUnavailable, Error, Runtime, Task,
+};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use xtask::stack::{self, RedisCluster, RedisServer};
+
+use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::noted::noting;
+use crate::support::watched::watch as watched;
+use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
+
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+        a_call_that_is_alone_waits_and_does_the_work_in_two_requests,
+        of_calls_that_come_close_together_only_the_last_does_the_work,
+        a_burst_ends_by_its_longest_wait_whatever_comes,
+        a_call_whose_time_has_come_is_not_overtaken,
+        a_lost_reply_or_a_repeat_counts_once,
+        an_arrival_that_comes_when_it_was_given_up_overtakes_nobody,
+        a_call_that_was_dropped_while_it_arrives_overtakes_nobody,
+        a_call_of_which_redis_knows_nothing_any_more_is_told_so,
+        a_timer_that_ends_too_early_is_waited_for_again,
+        every_key_of_it_expires,
+        it_meets_no_lock_and_no_throttle_of_its_name,
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// Its long timers end when the hour is said to be over.
+#[derive(Clone)]
+struct Hourglass(Tokio, watch::Receiver<bool>);
+
+impl Runtime for Hourglass {
+    fn now(&self) -> edgelock::Instant {
+        self.0.now()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        if duration < HOUR / 2 {
+            return self.0.sleep(duration).await;
+        }
+        let mut over = self.1.clone();
+        over.wait_for(|over| *over).await.expect("the test goes on");
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        self.0.random(bytes)
+    }
+
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+}
+
+/// Clients whose hour is over when it is said.
+struct Clock(watch::Sender<bool>);
+
+impl Clock {
+    fn new() -> Self {
+        Self(watch::Sender::new(false))
+    }
+
+    fn client(&self, bridge: Bridge) -> Client<Http, Hourglass> {
+        let runtime = Hourglass(Tokio::default(), self.0.subscribe());
+        Client::new(bridge, Http::default(), runtime)
+    }
+
+    fn debounce(&self, stack: &Stack) -> Debounce<Http, Hourglass> {
+        self.client(stack.route()).debounce("a", HOUR)
+    }
+
+    /// For Redis, and then for the clients.
+    fn pass_an_hour(&self, stack: &mut Stack) {
+        stack.pass_an_hour();
+        self.0.send_replace(true);
+    }
+}
+
+impl Stack {
+    /// How many calls are to go through.
+    fn waiting(&mut self) -> Vec<String> {
+        let mut all: Vec<String> = self.redis("ZRANGE {a}:debounce 0 -1");
+        all.retain(|call| call != "ends");
+        all
+    }
+
+    /// When it is the time of the call that came last, and of its burst.
+    fn times(&mut self) -> (u64, u64) {
+        let last = self.waiting().pop().expect("a call");
+        let last = self.redis(&format!("ZSCORE {{a}}:debounce {last}"));
+        (last, self.redis("ZSCORE {a}:debounce ends"))
+    }
+
+    /// The time of all that wait has come.
+    fn pass_an_hour(&mut self) {
+        let (seconds, _): (u64, u64) = self.redis("TIME");
+        for call in self.waiting() {
+            let now = seconds * 1_000;
+            let _: () = self.redis(&format!("ZADD {{a}}:debounce {now} {call}"));
+        }
+    }
+}
+
+/// How often the work was done.
+type Done = Rc<Cell<u32>>;
+
+type Told = JoinHandle<Result<DebounceOutcome<u32>, Error>>;
+
+/// A call that is under way.
+fn call<R: Runtime>(debounce: Debounce<Http, R>, done: &Done) -> Told {
+    let done = done.clone();
+    tokio::task::spawn_local(async move { debounce.run(work(&done)).await })
+}
+
+fn work(done: &Done) -> impl AsyncFnOnce() -> Result<u32, Error> {
+    let done = done.clone();
+    async move || {
+        done.set(done.get() + 1);
+        Ok(done.get())
+    }
+}
+
+async fn never() -> Result<u32, Error> {
+    panic!("the work is done");
+}
+
+/// One more call, once it has arrived.
+async fn arrive(clock: &Clock, stack: &mut Stack, done: &Done) -> Told {
+    let before = stack.waiting();
+    let call = call(clock.debounce(stack), done);
+    eventually(|| {
+        let now = stack.waiting();
+        !now.is_empty() && now != before
+    })
+    .await;
+    call
+}
+
+fn a_call_that_is_alone_waits_and_does_the_work_in_two_requests(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let (done, began) = (Done::default(), Instant::now());
+        for times in 1..=2 {
+            let outcome = client.debounce("a", ms(30)).run(work(&done)).await;
+            assert_eq!(outcome, Ok(Executed(times)));
+            assert_eq!(seen.sent() as u32, 2 * times);
+        }
+        assert!(began.elapsed() >= ms(60));
+        assert_eq!(stack.waiting(), [""; 0]);
+        // What the work comes to is the caller's, also an error.
+        let debounce = client.debounce("a", ms(1));
+        let failed = debounce.run(async || Err::<u8, _>(Error::InvalidArgument("no work".into())));
+        assert_eq!(code(failed.await), "invalid_argument");
+    });
+}
+
+fn of_calls_that_come_close_together_only_the_last_does_the_work(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let mut calls = Vec::new();
+        for _ in 0..5 {
+            calls.push(arrive(&clock, &mut stack, &done).await);
+            assert_eq!(stack.waiting().len(), 1);
+        }
+        clock.pass_an_hour(&mut stack);
+        let last = calls.pop().unwrap();
+        for call in calls {
+            assert_eq!(call.await.unwrap(), Ok(Superseded));
+        }
+        assert_eq!(last.await.unwrap(), Ok(Executed(1)));
+        assert_eq!(done.get(), 1);
+        // The next burst is another.
+        let clock = Clock::new();
+        let next = arrive(&clock, &mut stack, &done).await;
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(next.await.unwrap(), Ok(Executed(2)));
+    });
+}
+
+fn a_burst_ends_by_its_longest_wait_whatever_comes(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let first = clock.debounce(&stack).max_wait(HOUR);
+        let first = call(first, &done);
+        eventually(|| !stack.waiting().is_empty()).await;
+        let (time, ends) = stack.times();
+        assert_eq!(time, ends);
+        // That of the first counts for all: by its own this one would wait for up to ten hours.
+        let next = arrive(&clock, &mut stack, &done).await;
+        assert_eq!(stack.times(), (ends, ends));
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(first.await.unwrap(), Ok(Superseded));
+        assert_eq!(next.await.unwrap(), Ok(Executed(1)));
+        // A wait that ends before is not made longer.
+        let clock = Clock::new();
+        let short = arrive(&clock, &mut stack, &done).await;
+        let (time, ends) = stack.times();
+        assert_eq!(ends - time, 9 * HOUR.as_millis() as u64);
+        short.abort();
+    });
+}
+
+fn a_call_whose_time_has_come_is_not_overtaken(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let first = arrive(&clock, &mut stack, &done).await;
+        // It has not asked yet, and the next one comes.
+        stack.pass_an_hour();
+        let later = Clock::new();
+        let next = arrive(&later, &mut stack, &done).await;
+        assert_eq!(stack.waiting().len(), 2);
+        clock.0.send_replace(true);
+        assert_eq!(first.await.unwrap(), Ok(Executed(1)));
+        later.pass_an_hour(&mut stack);
+        assert_eq!(next.await.unwrap(), Ok(Executed(2)));
+    });
+}
+
+fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
+    run(async {
+        for faults in [
+            vec![LoseReply],
+            vec![Duplicate],
+            vec![LoseRequest],
+            vec![Pass, LoseReply],
+            vec![Pass, Duplicate],
+            vec![LoseReply, Duplicate, LoseReply, Duplicate],
+        ] {
+            let mut stack = spawn();
+            let done = Done::default();
+            let proxy = Proxy::before(&stack, faults.clone()).await;
+            let alone = proxy.client.debounce("a", ms(20)).run(work(&done)).await;
+            assert_eq!((alone, done.get()), (Ok(Executed(1)), 1));
+            // And for one that is overtaken.
+            let clock = Clock::new();
+            faults.into_iter().for_each(|fault| proxy.next(fault));
+            let client = clock.client(stack.route_by(&proxy.url));
+            let first = call(client.debounce("a", HOUR), &done);
+            eventually(|| !stack.waiting().is_empty()).await;
+            let last = arrive(&clock, &mut stack, &done).await;
+            clock.pass_an_hour(&mut stack);
+            assert_eq!(last.await.unwrap(), Ok(Executed(2)));
+            assert_eq!(first.await.unwrap(), Ok(Superseded));
+        }
+    });
+}
+
+fn an_arrival_that_comes_when_it_was_given_up_overtakes_nobody(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
+        let unknown = hasty.debounce("a", HOUR).run(never).await;
+        assert_eq!(code(unknown), "timed_out");
+        eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
+        let other = arrive(&clock, &mut stack, &done).await;
+        proxy.deliver().await;
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(other.await.unwrap(), Ok(Executed(1)));
+    });
+}
+
+fn a_call_that_was_dropped_while_it_arrives_overtakes_nobody(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let client = proxy.client.clone();
+        let dropped =
+            tokio::task::spawn_local(async move { client.debounce("a", HOUR).run(never).await });
+        eventually(|| proxy.seen().len() == 1).await;
+        dropped.abort();
+        eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
+        let other = arrive(&clock, &mut stack, &done).await;
+        proxy.deliver().await;
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(other.await.unwrap(), Ok(Executed(1)));
+    });
+}
+
+fn a_call_of_which_redis_knows_nothing_any_more_is_told_so(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        for lost in ["FLUSHALL", "DEL {a}:debounce"] {
+            let clock = Clock::new();
+            let call = arrive(&clock, &mut stack, &done).await;
+            let _: () = stack.redis(lost);
+            clock.0.send_replace(true);
+            let forgotten = call.await.unwrap().unwrap_err();
+            assert_eq!(forgotten.code(), "refused");
+            assert!(forgotten.is_outcome_unknown(), "{forgotten}");
+            assert_eq!(forgotten.lock(), Some("a"));
+        }
+        let call = arrive(&clock, &mut stack, &done).await;
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(call.await.unwrap(), Ok(Executed(1)));
+    });
+}
+
+fn a_timer_that_ends_too_early_is_waited_for_again(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let call = arrive(&clock, &mut stack, &done).await;
+        clock.0.send_replace(true);
+        // A host whose timers end at once does not ask without end.
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!(error.code(), "unavailable");
+        assert!(error.to_string().contains("timers"), "{error}");
+        assert_eq!(done.get(), 0);
+        // One that is half a second early asks again when it is time.
+        let (route, seen) = (stack.route(), Clock::new());
+        let debounce = seen.client(route).debounce("b", ms(500));
+        assert_eq!(debounce.run(work(&done)).await, Ok(Executed(1)));
+    });
+}
+
+fn every_key_of_it_expires(spawn: Spawn) {
+    run(async {
+        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+        let first = arrive(&clock, &mut stack, &done).await;
+        let last = arrive(&clock, &mut stack, &done).await;
+        let keys: Vec<String> = stack.redis("KEYS *");
+        assert_eq!(keys.len(), 3, "{keys:?}");
+        let longest = HOUR.as_millis() as i64 + 60_000;
+        for key in keys {
+            let left: i64 = stack.redis(&format!("PTTL {key}"));
+            assert!((1..=longest).contains(&left), "{key}: {left}");
+        }
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(first.await.unwrap(), Ok(Superseded));
+        assert_eq!(last.await.unwrap(), Ok(Executed(1)));
+        for key in stack.redis::<Vec<String>>("KEYS {a}:receipt:*") {
+            let left: i64 = stack.redis(&format!("PTTL {key}"));
+            assert!((1..=60_000).contains(&left), "{key}: {left}");
+        }
+    });
+}
+
+fn it_meets_no_lock_and_no_throttle_of_its_name(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let client = stack.client();
+        let done = Done::default();
+        let lease = client.lock("a").try_acquire().await.unwrap();
+        let passed = client.throttle("a", HOUR).try_pass().await;
+        assert!(passed.unwrap().is_passed());
+        let outcome = client.debounce("a", ms(5)).run(work(&done)).await;
+        assert_eq!(outcome, Ok(Executed(1)));
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
+    run(async {
+        let (client, noted) = noting();
+        let day = HOUR * 24;
+        for wait in [ms(1), day] {
+            let debounce = client.debounce("a", wait);
+            assert_eq!(debounce.check(), Ok(()));
+            assert_eq!(debounce.clone().max_wait(wait).check(), Ok(()));
+            assert_eq!(debounce.max_wait(day).check(), Ok(()));
+        }
+        let of = |wait| client.debounce("a", wait);
+        let micros = Duration::from_micros;
+        let wait = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
+        let longest =
+            "the longest wait of a debounce is from its wait to 24 hours, in whole milliseconds";
+        for (debounce, what) in [
+            (of(ms(0)), wait),
+            (of(day + ms(1)), wait),
+            (of(micros(1_500)), wait),
+            (of(Duration::MAX), wait),
+            (of(Duration::MAX).max_wait(ms(0)), wait),
+            (of(ms(5)).max_wait(ms(4)), longest),
+            (of(ms(5)).max_wait(ms(0)), longest),
+            (of(ms(5)).max_wait(micros(7_500)), longest),
+            (of(ms(5)).max_wait(day + ms(1)), longest),
+            (of(ms(5)).max_wait(Duration::MAX), longest),
+            (client.debounce("", ms(0)), "a lock's name is empty"),
+        ] {
+            let refused = debounce.clone().run(never).await.unwrap_err();
+            assert_eq!(refused.code(), "invalid_argument");
+            assert!(refused.to_string().ends_with(what), "{refused}");
+            assert_eq!(debounce.check(), Err(refused));
+        }
+        assert!(!noted.was_asked());
+    });
+}
+
+#[test]
+fn several_bridges_that_vote_refuse_it_and_those_by_name_do_not() {
+    run(async {
+        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
+        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+        let (transport, runtime) = (Http::default(), Tokio::default());
+        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
+        let refused = quorum.debounce("a", ms(5)).run(never).await.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        assert!(refused.to_string().contains("one bridge"), "{refused}");
+        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
+        let shards = Client::sharded(named, transport, Tokio::default()).unwrap();
+        let done = Done::default();
+        for name in ["a", "b", "c", "d"] {
+            let outcome = shards.debounce(name, ms(5)).run(work(&done)).await;
+            assert_eq!(outcome, Ok(Executed(done.get())));
+        }
+    });
+}
+
+#[test]
+fn the_last_goes_through_whichever_node_of_a_cluster_has_it() {
+    run(async {
+        let cluster = RedisCluster::start();
+        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
+        let bridge = bridge.expect("a bridge");
+        let client = client(bridge.url(), bridge.token());
+        let done = Done::default();
+        for name in ["a", "b", "c"] {
+            let outcome = client.debounce(name, ms(5)).run(work(&done)).await;
+            assert_eq!(outcome, Ok(Executed(done.get())));
+        }
+    });
+}
+
+#[test]
+fn a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait() {
+    run(async {
+        let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+        let bridge = stack::Bridge::options().redis(redis.url()).start();
+        let bridge = bridge.expect("a bridge");
+        let (url, credential) = (bridge.url(), bridge.token());
+        let (client, seen) = watched(Bridge::upstash(url, credential).unwrap());
+        let waits = client.debounce("a", ms(1_000));
+        let first =
+            tokio::task::spawn_local(async move { waits.run(async || Ok::<_, Error>(7)).await });
+        eventually(|| redis.ask("EXISTS {a}:debounce")).await;
+        let _: () = redis.ask("CONFIG SET maxmemory 1");
+        let full = client.debounce("a", ms(5)).run(never).await.unwrap_err();
+        assert_eq!((full.code(), full.is_outcome_unknown()), ("refused", false));
+        assert_eq!(first.await.unwrap(), Ok(Executed(7)));
+        assert_eq!(seen.abandoned(), 0);
+    });
+}

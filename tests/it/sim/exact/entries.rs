@@ -1,0 +1,51 @@
+//! An entry of a reentrant lock whose handler died, while others of its owner come and go.
+
+use super::*;
+use crate::host::SimLock;
+
+fn reentrant(case: &Rc<Case>, owner: &str) -> SimLock {
+    let lock = client(case, &machine()).reentrant("a", owner);
+    lock.ttl(Duration::from_secs(2))
+        .wait(Duration::from_secs(60))
+}
+
+/// A handler of an owner dies at once. For 20 s others of that owner come, each second for half a second. When another owner has it.
+fn another_has_it_at(redis: &Rc<Redis>) -> u64 {
+    let outcome = Rc::new(Cell::new(0));
+    let noted = outcome.clone();
+    play_on(redis, move |case| async move {
+        let dead = reentrant(&case, "1").try_acquire().await;
+        drop(dead.expect("a free lock").into_token());
+        let other = reentrant(&case, "2");
+        let had = meanwhile(&case, &machine(), async move {
+            let lease = other.acquire().await.expect("its turn");
+            drop(lease.into_token());
+        });
+        for _ in 0..20 {
+            if let Ok(lease) = reentrant(&case, "1").try_acquire().await {
+                sleep(&case, 500).await;
+                lease.release().await.expect("held");
+            }
+            sleep(&case, 500).await;
+        }
+        sleep(&case, 10_000).await;
+        noted.set(in_ms(&had).expect("it had it"));
+    });
+    outcome.take()
+}
+
+#[test]
+fn an_entry_whose_handler_died_keeps_others_out_for_its_ttl_and_not_for_as_long_as_its_owner_comes()
+{
+    let at = another_has_it_at(&Rc::default());
+    assert!((2_000..4_000).contains(&at), "{at}");
+}
+
+/// Sabotage.
+#[test]
+fn an_entry_that_counts_for_as_long_as_its_owner_comes_is_noticed() {
+    let uncounted =
+        "if fence == held and redis.pcall('HEXISTS', NAME, owner) == 1 then leave(owner) end";
+    let at = another_has_it_at(&Rc::new(Redis::with(uncounted, "")));
+    assert!(at > 20_000, "{at}");
+}

@@ -1,0 +1,57 @@
+//! Calls of which one goes through.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use edgelock::{DebounceOutcome, Error, ThrottleOutcome};
+
+use super::{client, machine, meanwhile, now, play, sleep};
+use crate::fate::Fate;
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[test]
+fn a_call_goes_through_a_round_trip_behind_its_wait_and_the_way_to_redis() {
+    play(|case| async move {
+        let debounce = client(&case, &machine()).debounce("a", ms(100));
+        let outcome = debounce.run(async || Ok::<_, Error>(7)).await;
+        assert_eq!(outcome, Ok(DebounceOutcome::Executed(7)));
+        assert_eq!(now(&case), 20 + 100 + 20);
+    });
+}
+
+#[test]
+fn a_lost_reply_of_a_pass_costs_one_retry_and_not_a_window() {
+    play(|case| async move {
+        case.network.fates.next(Fate::Lost);
+        let throttle = client(&case, &machine()).throttle("a", ms(60_000));
+        assert_eq!(throttle.try_pass().await, Ok(ThrottleOutcome::Passed));
+        // The time-out, a pause of up to 50 ms, and a request.
+        assert!((520..=570).contains(&now(&case)), "{}", now(&case));
+    });
+}
+
+#[test]
+fn calls_that_come_faster_than_answers_let_one_through_by_the_longest_wait() {
+    play(|case| async move {
+        let executed: Rc<Cell<Option<u64>>> = Rc::default();
+        for _ in 0..60 {
+            let on = machine();
+            let debounce = client(&case, &on).debounce("a", ms(30)).max_wait(ms(60));
+            let (case_, noted) = (case.clone(), executed.clone());
+            meanwhile(&case, &on, async move {
+                let work = async || Ok::<_, Error>(());
+                if debounce.run(work).await == Ok(DebounceOutcome::Executed(())) {
+                    noted.set(noted.get().or_else(|| Some(now(&case_))));
+                }
+            });
+            sleep(&case, 5).await;
+        }
+        // The first came to Redis at 10 ms, and the last before 70 ms asks within 20 ms of its time.
+        let first = executed.get().expect("somebody went through");
+        assert!((80..=110).contains(&first), "{first}");
+    });
+}

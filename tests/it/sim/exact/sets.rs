@@ -1,0 +1,185 @@
+//! Several names at once: how soon a waiter has all of them, and that none waits for ever among others without end.
+
+use super::*;
+
+/// How long each has what it asked for.
+const WORK: u64 = 50;
+
+/// When the one that is looked at comes.
+const BEGINS: u64 = 1_005;
+
+/// For how long the others go on.
+const ENDS: u64 = 20_000;
+
+/// Somebody takes `names` again and again; one name as a plain lock. How often it had them.
+fn goes_on(
+    case: &Rc<Case>,
+    names: &'static [&'static str],
+    fair: bool,
+    begins: u64,
+) -> Rc<Cell<u64>> {
+    let (machine, turns) = (machine(), Rc::<Cell<u64>>::default());
+    let (on, noted) = (case.clone(), turns.clone());
+    let client = client(case, &machine);
+    let lock = match names {
+        [name] => client.lock(name),
+        names => client.lock_all(names),
+    };
+    let lock = lock
+        .fair(fair)
+        .wait(Duration::from_secs(60))
+        .max_requests(100_000);
+    meanwhile(case, &machine.clone(), async move {
+        let pause = |low, high| Duration::from_millis(on.rng.between(low, high));
+        on.world
+            .sleep(&machine, Duration::from_millis(begins))
+            .await;
+        while on.world.now() < ENDS * MS {
+            let lease = lock.acquire().await.expect("a lease");
+            noted.set(noted.get() + 1);
+            on.world.sleep(&machine, pause(WORK / 2, WORK)).await;
+            lease.release().await.expect("held");
+            on.world.sleep(&machine, pause(0, 5)).await;
+        }
+    });
+    turns
+}
+
+/// Three keep `a` busy, and three `b`, all fair or not; one wants both. After how long it has them.
+fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
+    let waited = Rc::new(Cell::new(None));
+    let noted = waited.clone();
+    play_on(&Rc::new(redis), move |case| async move {
+        for place in 0..3 {
+            goes_on(&case, &["a"], are_fair, 7 * place);
+            goes_on(&case, &["b"], are_fair, 7 * place + 3);
+        }
+        sleep(&case, BEGINS).await;
+        let wanting = machine();
+        let both = client(&case, &wanting).lock_all(["a", "b"]);
+        let both = both.wait(Duration::from_secs(60)).max_requests(100_000);
+        let had = meanwhile(&case, &wanting, async move {
+            let lease = both.acquire().await.expect("a lease");
+            lease.release().await.expect("held");
+        });
+        sleep(&case, ENDS + 15_000).await;
+        noted.set(in_ms(&had).map(|at| at - BEGINS));
+    });
+    waited.get()
+}
+
+#[test]
+fn who_waits_for_several_names_has_them_when_those_are_done_that_came_before() {
+    let waited = waits_among_locks(Redis::default(), true).expect("its turn");
+    // Three others at each name, with a way or two between them.
+    assert!(waited < 4 * (WORK + 40) + 60, "{waited}");
+}
+
+#[test]
+fn who_waits_for_several_names_has_them_among_locks_that_barge() {
+    let waited = waits_among_locks(Redis::default(), false).expect("its turn");
+    println!("among locks that barge: {waited} ms");
+    assert!(waited < 10_000, "{waited}");
+}
+
+/// Sabotage: as one who barges.
+#[test]
+fn who_stands_in_one_queue_at_a_time_is_starved() {
+    let redis = Redis::with(
+        "elseif WAITER ~= '' and fair then join()",
+        "elseif false then",
+    );
+    let waited = waits_among_locks(redis, true).expect("its turn, in the end");
+    assert!(waited > ENDS - BEGINS - 1_000, "{waited}");
+}
+
+#[test]
+fn of_sets_that_cross_each_has_its_turn_again_and_again() {
+    for locks_are_fair in [false, true] {
+        play(move |case| async move {
+            let sets: [&[&str]; 6] = [
+                &["a", "b"],
+                &["b", "a"],
+                &["b", "c"],
+                &["c", "a"],
+                &["a", "b", "c"],
+                &["c"],
+            ];
+            let begin = |(at, set): (u64, &'static [&'static str])| {
+                goes_on(&case, set, locks_are_fair || set.len() > 1, 7 * at)
+            };
+            let turns: Vec<_> = (0..).zip(sets).map(begin).collect();
+            sleep(&case, ENDS + 15_000).await;
+            let turns: Vec<_> = turns.iter().map(|turns| turns.get()).collect();
+            println!("turns of {sets:?}: {turns:?}");
+            assert!(turns.iter().all(|turns| *turns >= 10), "{turns:?}");
+        });
+    }
+}
+
+/// One has `b`; one waits for `a` and `b`, and hears. How long after the release it has both.
+fn has_both_after(redis: Redis) -> u64 {
+    let waited = Rc::new(Cell::new(0));
+    let noted = waited.clone();
+    play_on(&Rc::new(redis), move |case| async move {
+        let holding = machine();
+        let lease = client(&case, &holding).lock("b").acquire().await;
+        let waiting = machine();
+        let both = client(&case, &waiting).lock_all(["a", "b"]);
+        let both = both.wait(Duration::from_secs(60));
+        let had = meanwhile(&case, &waiting, async move {
+            both.acquire().await.expect("a lease").into_token();
+        });
+        sleep(&case, 500).await;
+        let released_at = case.world.now() / MS;
+        lease.expect("a lease").release().await.expect("held");
+        sleep(&case, 15_000).await;
+        noted.set(in_ms(&had).expect("both") - released_at);
+    });
+    waited.get()
+}
+
+#[test]
+fn a_waiter_has_all_names_two_round_trips_after_the_release() {
+    // The release, the message, the question, and the answer.
+    assert_eq!(has_both_after(Redis::default()), 4 * 10);
+}
+
+/// Sabotage: nobody is told.
+#[test]
+fn a_waiter_that_no_release_tells_asks_late() {
+    let part = "if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end";
+    let redis = Redis::with(part, "if want == 'a' then return end");
+    let waited = has_both_after(redis);
+    assert!(waited > 1_000, "{waited}");
+}
+
+/// One waits for both names by barging, and is told in vain. How long after the release of `a` the next plain
+/// lock there has it.
+#[test]
+fn who_is_told_in_vain_costs_the_next_one_round_trip() {
+    play(|case| async move {
+        let holding = machine();
+        let holder = client(&case, &holding);
+        let (a, b) = (
+            holder.lock("a").acquire().await,
+            holder.lock("b").acquire().await,
+        );
+        let waiting = machine();
+        let both = client(&case, &waiting).lock_all(["a", "b"]).fair(false);
+        let both = both.wait(Duration::from_secs(60));
+        meanwhile(&case, &waiting, async move {
+            both.acquire().await.expect("a lease").into_token();
+        });
+        sleep(&case, 200).await;
+        let next = waits(&case);
+        sleep(&case, 200).await;
+        let released_at = case.world.now() / MS;
+        a.expect("a lease").release().await.expect("held");
+        sleep(&case, 200).await;
+        // As a hand-over, and a message and a question before that.
+        assert_eq!(in_ms(&next), Some(released_at + 20 + 2 * 10));
+        b.expect("a lease").release().await.expect("held");
+        sleep(&case, 15_000).await;
+    });
+}

@@ -1,0 +1,295 @@
+//! Who came when, by Redis's clock, who was let through, and what each was told.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+use edgelock::{DebounceOutcome, Error, ThrottleOutcome};
+
+use crate::redis::{Db, Reply};
+use crate::script::{Run, Script};
+
+/// What throttles and debounces promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// Nobody passes while the window of another lasts.
+    OnePasses,
+    /// Nobody is kept out once it is over, or given back.
+    Opens,
+    /// A call that was overtaken does not go through.
+    LastGoes,
+    /// The last call of a burst does.
+    NobodyLost,
+    /// It waits until it was quiet, and no longer than the longest wait of the burst.
+    InTime,
+    /// A repeat is told what the first was told, and callers what Redis decided.
+    ToldRight,
+    /// A call that was given up, or told, does nothing any more.
+    NoGhost,
+    /// Every key expires.
+    KeysExpire,
+    /// Every call ends.
+    Answered,
+}
+
+/// A promise that did not hold, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Broken(pub(super) Promise, pub(super) String);
+
+/// A call is known by its window or its wait, of which there is one each.
+type Number = u64;
+
+#[derive(Default)]
+pub(super) struct Books {
+    pub(super) broken: RefCell<Option<Broken>>,
+    numbers: RefCell<BTreeSet<Number>>,
+    /// Whose token is whose, once it arrived.
+    tokens: RefCell<BTreeMap<String, Number>>,
+    /// What each was told first that is final.
+    decided: RefCell<BTreeMap<Number, i64>>,
+    given_up: RefCell<BTreeSet<String>>,
+    /// Of each throttle: who passed last, and until when its window lasts.
+    windows: RefCell<BTreeMap<String, (String, i64)>>,
+    /// Of each debounce: who is to go through, and when.
+    waiting: RefCell<BTreeMap<String, Burst>>,
+    arrived: RefCell<BTreeSet<Number>>,
+    worked: RefCell<BTreeSet<Number>>,
+    /// The latest that Redis's clock has shown: a window that was over stays so when the clock is set back.
+    latest: Cell<i64>,
+    is_closed: Cell<bool>,
+}
+
+#[derive(Default)]
+struct Burst {
+    ends: i64,
+    waiting: BTreeMap<String, i64>,
+}
+
+impl Books {
+    /// The first that broke counts.
+    pub(super) fn fail(&self, promise: Promise, what: String) {
+        if !self.is_closed.get() {
+            let broken = Broken(promise, what);
+            self.broken.borrow_mut().get_or_insert(broken);
+        }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.borrow().is_some()
+    }
+
+    /// What is asked for with about `ms`, so that the call is known by it.
+    pub(super) fn number(&self, ms: u64) -> Number {
+        let mut numbers = self.numbers.borrow_mut();
+        let number = (ms..).find(|number| !numbers.contains(number));
+        let number = number.expect("a number");
+        numbers.insert(number);
+        number
+    }
+
+    /// After each script.
+    pub(super) fn ran(&self, run: &Run<'_>, reply: &Reply, db: &Db) {
+        let Reply::Array(parts) = reply else { return };
+        let Some(Reply::Int(verdict)) = parts.first() else {
+            return;
+        };
+        let left = match parts.get(2) {
+            Some(Reply::Int(left)) => *left,
+            _ => 0,
+        };
+        let (now, token) = (db.now_ms(), run.token());
+        self.latest.set(now.max(self.latest.get()));
+        match run.script {
+            Script::Pass => self.passed(run, *verdict, now),
+            Script::GiveBack => {
+                self.given_up.borrow_mut().insert(token.to_owned());
+                let mut windows = self.windows.borrow_mut();
+                if windows
+                    .get(&run.keys[0])
+                    .is_some_and(|(who, _)| who == token)
+                {
+                    windows.remove(&run.keys[0]);
+                }
+            }
+            Script::Arrive => self.arrived(run, *verdict, left, now),
+            Script::Settle => self.settled(run, *verdict, now),
+            Script::Leave => {
+                self.given_up.borrow_mut().insert(token.to_owned());
+                if let Some(burst) = self.waiting.borrow_mut().get_mut(&run.keys[0]) {
+                    burst.waiting.remove(token);
+                }
+            }
+            _ => {}
+        }
+        if let Some((key, ..)) = db.all().find(|(_, _, left)| left.is_none()) {
+            let key = String::from_utf8_lossy(key).into_owned();
+            self.fail(Promise::KeysExpire, key);
+        }
+    }
+
+    /// Whose call this is, as its first argument behind the token says.
+    fn number_of(&self, run: &Run<'_>) -> Number {
+        let number = run.args[2].parse().expect("a number");
+        (self.tokens.borrow_mut()).insert(run.token().to_owned(), number);
+        number
+    }
+
+    /// Whether this is the first final answer of a call; a later one must be the same.
+    fn decide(&self, number: Number, verdict: i64) -> bool {
+        let mut decided = self.decided.borrow_mut();
+        if let Some(before) = decided.get(&number) {
+            if *before != verdict {
+                let what = format!("{number} was told {before}, and then {verdict}");
+                self.fail(Promise::ToldRight, what);
+            }
+            return false;
+        }
+        decided.insert(number, verdict);
+        true
+    }
+
+    fn passed(&self, run: &Run<'_>, verdict: i64, now: i64) {
+        let number = self.number_of(run);
+        let token = run.token().to_owned();
+        let is_given_up = self.given_up.borrow().contains(&token);
+        if is_given_up != (verdict == -1) {
+            let what = format!("{number} was given up: {is_given_up}, and told {verdict}");
+            self.fail(Promise::NoGhost, what);
+        }
+        let mut windows = self.windows.borrow_mut();
+        let window = windows.get(&run.keys[0]);
+        let is_open_at = |time: i64| window.is_none_or(|(_, until)| time > *until);
+        match verdict {
+            0 if is_open_at(now) => self.fail(Promise::Opens, format!("{number} is kept out")),
+            // One that was refused leaves nothing behind, and its repeat may pass.
+            0 if self.decided.borrow().get(&number) == Some(&1) => {
+                let what = format!("{number} passed, and its repeat did not");
+                self.fail(Promise::ToldRight, what);
+            }
+            1 if self.decided.borrow_mut().insert(number, 1) != Some(1) => {
+                if !is_open_at(self.latest.get()) {
+                    let what = format!("{number} passes at {now} in {window:?}");
+                    self.fail(Promise::OnePasses, what);
+                }
+                windows.insert(run.keys[0].clone(), (token, now + number as i64));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn told_pass(&self, number: Number, told: &Result<ThrottleOutcome, Error>) {
+        let has_passed = self.decided.borrow().get(&number) == Some(&1);
+        let given_up = self.given_up.borrow();
+        let tokens = self.tokens.borrow();
+        let is_given_up =
+            (tokens.iter()).any(|(token, other)| *other == number && given_up.contains(token));
+        if told == &Ok(ThrottleOutcome::Passed) && (!has_passed || is_given_up) {
+            let what = format!("{number} was told that it passed; given up: {is_given_up}");
+            self.fail(Promise::ToldRight, what);
+        }
+    }
+
+    fn arrived(&self, run: &Run<'_>, verdict: i64, left: i64, now: i64) {
+        let number = self.number_of(run);
+        let token = run.token();
+        let most: i64 = run.args[3].parse().expect("a number");
+        let mut all = self.waiting.borrow_mut();
+        let burst = all.entry(run.keys[0].clone()).or_default();
+        let is_over =
+            self.given_up.borrow().contains(token) || self.decided.borrow().contains_key(&number);
+        if is_over != (verdict == -1) {
+            let what = format!("{number} is over: {is_over}, and told {verdict}");
+            self.fail(Promise::NoGhost, what);
+        }
+        if verdict != 1 || !self.arrived.borrow_mut().insert(number) {
+            return;
+        }
+        let before = burst.waiting.len();
+        burst.waiting.retain(|_, at| *at <= now);
+        if burst.waiting.len() == before {
+            burst.ends = now + most;
+        }
+        let at = burst.ends.min(now + number as i64);
+        burst.waiting.insert(token.to_owned(), at);
+        if left != at - now {
+            let what = format!(
+                "{number} is to wait for {left} ms, and not for {}",
+                at - now
+            );
+            self.fail(Promise::InTime, what);
+        }
+    }
+
+    fn settled(&self, run: &Run<'_>, verdict: i64, now: i64) {
+        let token = run.token();
+        let Some(number) = self.tokens.borrow().get(token).copied() else {
+            let what = format!("{token} settles and never arrived");
+            return self.fail(Promise::NoGhost, what);
+        };
+        let mut all = self.waiting.borrow_mut();
+        let burst = all.entry(run.keys[0].clone()).or_default();
+        if verdict == 2 {
+            if burst.waiting.get(token).is_none_or(|at| *at <= now) {
+                self.fail(Promise::InTime, format!("{number} is kept waiting"));
+            }
+            return;
+        }
+        if !self.decide(number, verdict) {
+            return;
+        }
+        match (burst.waiting.remove(token), verdict) {
+            (Some(at), 1) if at > now || now > at + self.slack(run) => {
+                let what = format!("{number} goes through at {now}, and its time is {at}");
+                self.fail(Promise::InTime, what);
+            }
+            (Some(_), 1) | (None, 0) => {}
+            (Some(_), _) => {
+                let what = format!("{number} is the last of its burst, and told {verdict}");
+                self.fail(Promise::NobodyLost, what);
+            }
+            (None, _) => {
+                let what = format!("{number} was overtaken, and told {verdict}");
+                self.fail(Promise::LastGoes, what);
+            }
+        }
+    }
+
+    /// How much later than it may a call goes through.
+    fn slack(&self, run: &Run<'_>) -> i64 {
+        match run.keys[0].as_str() {
+            super::CALM_KEY => 40,
+            _ => i64::MAX / 2,
+        }
+    }
+
+    pub(super) fn begins_work(&self, number: Number) {
+        let is_last = self.decided.borrow().get(&number) == Some(&1);
+        if !is_last || !self.worked.borrow_mut().insert(number) {
+            let what = format!("{number} does the work, and is the last: {is_last}");
+            self.fail(Promise::LastGoes, what);
+        }
+    }
+
+    pub(super) fn told_call(&self, number: Number, told: &Result<DebounceOutcome<()>, Error>) {
+        let decided = self.decided.borrow().get(&number).copied();
+        let is_right = match told {
+            Ok(DebounceOutcome::Executed(())) => decided == Some(1),
+            Ok(DebounceOutcome::Superseded) => decided == Some(0),
+            Err(_) => true,
+        };
+        if !is_right {
+            let what = format!("{number} was told {told:?}, and decided was {decided:?}");
+            self.fail(Promise::ToldRight, what);
+        }
+    }
+
+    /// The world ends, and what is under way with it.
+    pub(super) fn close(&self) {
+        if let Some(burst) = self.waiting.borrow().get(super::CALM_KEY)
+            && !burst.waiting.is_empty()
+        {
+            let what = format!("{:?} wait yet, and nobody asks", burst.waiting);
+            self.fail(Promise::NobodyLost, what);
+        }
+        self.is_closed.set(true);
+    }
+}

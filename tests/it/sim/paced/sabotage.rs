@@ -1,0 +1,139 @@
+//! Broken variants of the two, each of which must be caught, and by the promise that it breaks.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::Promise::{self, *};
+use super::{Broken, run};
+use crate::lua::Redis;
+use crate::sabotage::Bent;
+use crate::script;
+use crate::trace::Trace;
+
+/// More than any of them needs.
+const SEEDS: u64 = 6_000;
+
+/// With `part` of some scripts replaced by `by`.
+#[track_caller]
+fn caught(promise: Promise, part: &'static str, by: &'static str) {
+    caught_in(Bent::Straight, promise, part, by);
+}
+
+#[track_caller]
+fn caught_in(bent: Bent, promise: Promise, part: &'static str, by: &'static str) {
+    let replaced = Rc::new(Cell::new(false));
+    let redis = {
+        let replaced = replaced.clone();
+        Rc::new(Redis::new(Box::new(move |text| {
+            let (text, count) = script::replaced(text, part, by);
+            assert!(count <= 1, "{part} is there {count} times");
+            replaced.set(replaced.get() || count > 0);
+            text
+        })))
+    };
+    let breaks = |seed: &u64| {
+        let (broken, _) = run(*seed, &redis, bent, Trace::OFF);
+        broken.is_some_and(|Broken(which, _)| which == promise)
+    };
+    let seed = (0..SEEDS).find(breaks);
+    println!("caught by {promise:?} with seed {seed:?}");
+    assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
+    assert!(replaced.get(), "no script has {part}");
+}
+
+const WINDOW: &str = "redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])";
+const OPENED: &str = "if passed then redis.call('DEL', KEYS[1]) end";
+const OVERTAKEN: &str = "redis.call('ZREMRANGEBYSCORE', WAITING, '(' .. NOW_MS, '+inf')";
+const TOLD: &str = "redis.call('SET', RECEIPT, at and '1' or '0', 'PX', KNOWN_MS)";
+
+#[test]
+fn a_pass_that_does_not_look_at_the_window() {
+    let kept_out = "if left >= 0 then return { 0, ARGV[1], math.max(left, 1) } end";
+    caught(OnePasses, kept_out, "");
+}
+
+#[test]
+fn a_window_that_ends_with_its_first_half() {
+    let half = "redis.call('SET', KEYS[1], ARGV[2], 'PX', math.floor(ARGV[3] / 2) + 1)";
+    caught(OnePasses, WINDOW, half);
+}
+
+#[test]
+fn a_window_without_expiry() {
+    caught(KeysExpire, WINDOW, "redis.call('SET', KEYS[1], ARGV[2])");
+}
+
+#[test]
+fn a_window_that_each_refusal_makes_longer() {
+    let longer = "if left >= 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3])";
+    caught(Opens, "if left >= 0 then", longer);
+}
+
+#[test]
+fn a_pass_without_receipt() {
+    caught(
+        ToldRight,
+        "redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)",
+        "",
+    );
+}
+
+#[test]
+fn a_call_that_gives_back_what_another_has() {
+    caught(OnePasses, OPENED, "redis.call('DEL', KEYS[1])");
+}
+
+#[test]
+fn a_call_that_is_given_up_and_keeps_its_window() {
+    caught(Opens, OPENED, "");
+}
+
+#[test]
+fn a_call_that_is_given_up_and_forgotten() {
+    let mark = "redis.call('SET', KEYS[2], '-1', 'PX', GONE_MS)";
+    caught(NoGhost, mark, "");
+}
+
+#[test]
+fn a_call_that_overtakes_nobody() {
+    caught(LastGoes, OVERTAKEN, "");
+}
+
+#[test]
+fn a_call_that_overtakes_those_whose_time_has_come() {
+    let all = "redis.call('ZREMRANGEBYSCORE', WAITING, '-inf', '+inf')";
+    caught(NobodyLost, OVERTAKEN, all);
+}
+
+#[test]
+fn a_burst_that_each_call_makes_longer() {
+    let ends = "local ends = goes_on and tonumber(redis.call('ZSCORE', WAITING, 'ends')) or NOW_MS + ARGV[4]";
+    caught(InTime, ends, "local ends = NOW_MS + ARGV[4]");
+}
+
+#[test]
+fn a_burst_without_an_end() {
+    let at = "local at = math.min(NOW_MS + ARGV[3], ends)";
+    caught(InTime, at, "local at = NOW_MS + ARGV[3]");
+}
+
+#[test]
+fn a_call_that_goes_through_before_its_time() {
+    let early = "if at and at > NOW_MS then return { 2, ARGV[1], at - NOW_MS } end";
+    caught(InTime, early, "");
+}
+
+#[test]
+fn a_call_that_does_not_know_what_it_was_told() {
+    caught(ToldRight, TOLD, "");
+}
+
+#[test]
+fn a_repeat_that_arrives_again() {
+    caught_in(
+        Bent::Doubled,
+        InTime,
+        "if before then",
+        "if before and false then",
+    );
+}

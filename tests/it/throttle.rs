@@ -1,0 +1,299 @@
+//! One call in a window, and what the others are told.
+
+use edgelock::ThrottleOutcome::{Passed, Throttled};
+use edgelock::{Bridge, Client, Error, Runtime, ThrottleOutcome, Transport};
+use tokio::task::JoinSet;
+use xtask::stack::{self, RedisCluster, RedisServer};
+
+use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Withhold};
+use crate::support::faulty::Proxy;
+use crate::support::noted::noting;
+use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
+
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+        one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts,
+        of_twenty_at_once_one_passes,
+        when_the_window_is_over_the_next_passes,
+        a_lost_reply_or_a_repeat_passes_once,
+        a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since,
+        a_call_whose_outcome_is_unknown_gives_its_pass_back,
+        a_call_that_was_given_up_gives_its_pass_back,
+        a_pass_that_arrives_when_it_was_given_up_is_none,
+        every_key_of_it_expires,
+        it_meets_no_lock_of_its_name,
+        a_window_without_an_end_keeps_nobody_out,
+    }
+}
+
+/// Longer than any test waits for it to be given back.
+const WINDOW: u64 = 600_000;
+
+async fn pass<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<ThrottleOutcome, Error> {
+    client.throttle("a", ms(WINDOW)).try_pass().await
+}
+
+#[track_caller]
+fn is_throttled(outcome: Result<ThrottleOutcome, Error>) {
+    let Ok(Throttled { retry_after }) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(retry_after > ms(0) && retry_after <= ms(WINDOW));
+}
+
+impl Stack {
+    fn is_closed(&mut self) -> bool {
+        self.redis("EXISTS {a}:throttle")
+    }
+}
+
+fn one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        assert_eq!(pass(&client).await, Ok(Passed));
+        let left: u64 = stack.redis("PTTL {a}:throttle");
+        assert!((1..=WINDOW).contains(&left));
+        for _ in 0..3 {
+            is_throttled(pass(&client).await);
+        }
+        is_throttled(pass(&stack.client()).await);
+        assert_eq!(seen.sent(), 4);
+        // That of who passed counts.
+        let brief = client.throttle("a", ms(1)).try_pass().await;
+        assert!(!brief.unwrap().is_passed());
+        let other = client.throttle("b", ms(WINDOW)).try_pass().await;
+        assert_eq!(other, Ok(Passed));
+    });
+}
+
+fn of_twenty_at_once_one_passes(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let mut callers = JoinSet::new();
+        for _ in 0..20 {
+            let client = stack.client();
+            callers.spawn_local(async move { pass(&client).await });
+        }
+        let mut passed = 0;
+        while let Some(outcome) = callers.join_next().await {
+            passed += u32::from(outcome.unwrap().unwrap().is_passed());
+        }
+        assert_eq!(passed, 1);
+    });
+}
+
+fn when_the_window_is_over_the_next_passes(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let throttle = client.throttle("a", ms(50));
+        assert_eq!(throttle.try_pass().await, Ok(Passed));
+        eventually(|| !stack.is_closed()).await;
+        assert_eq!(pass(&client).await, Ok(Passed));
+        is_throttled(pass(&client).await);
+    });
+}
+
+fn a_lost_reply_or_a_repeat_passes_once(spawn: Spawn) {
+    run(async {
+        for faults in [
+            vec![LoseReply],
+            vec![Duplicate],
+            vec![LoseRequest, LoseReply],
+            vec![LoseReply, Duplicate],
+        ] {
+            let stack = spawn();
+            let proxy = Proxy::before(&stack, faults).await;
+            assert_eq!(pass(&proxy.client).await, Ok(Passed));
+            is_throttled(pass(&proxy.client).await);
+            proxy.next(LoseReply);
+            is_throttled(pass(&proxy.client).await);
+        }
+    });
+}
+
+fn a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [Withhold]).await;
+        let throttle = proxy.client.clone().request_timeout(ms(500));
+        let first = tokio::task::spawn_local(async move { pass(&throttle).await });
+        eventually(|| stack.is_closed()).await;
+        // Its window is over before its reply is there.
+        let _: () = stack.redis("DEL {a}:throttle");
+        assert_eq!(pass(&stack.client()).await, Ok(Passed));
+        assert_eq!(first.await.unwrap(), Ok(Passed));
+        assert_eq!(proxy.seen().len(), 2);
+        is_throttled(pass(&stack.client()).await);
+    });
+}
+
+fn a_call_whose_outcome_is_unknown_gives_its_pass_back(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let unknown = pass(&proxy.client.clone().max_attempts(1)).await;
+        assert!(unknown.unwrap_err().is_outcome_unknown());
+        eventually(|| !stack.is_closed()).await;
+        assert_eq!(pass(&stack.client()).await, Ok(Passed));
+        // One that surely was not executed has nothing to give back.
+        let (client, seen) = stack.watched();
+        let (url, none) = ("http://127.0.0.1:1", "credential");
+        assert_eq!(
+            code(pass(&crate::support::client(url, none)).await),
+            "unavailable"
+        );
+        is_throttled(pass(&client).await);
+        assert_eq!((seen.sent(), seen.abandoned()), (1, 0));
+    });
+}
+
+fn a_call_that_was_given_up_gives_its_pass_back(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [Withhold]).await;
+        let client = proxy.client.clone();
+        let call = tokio::task::spawn_local(async move { pass(&client).await });
+        eventually(|| stack.is_closed()).await;
+        call.abort();
+        eventually(|| !stack.is_closed()).await;
+        assert_eq!(pass(&stack.client()).await, Ok(Passed));
+    });
+}
+
+fn a_pass_that_arrives_when_it_was_given_up_is_none(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
+        assert_eq!(code(pass(&hasty).await), "timed_out");
+        eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
+        proxy.deliver().await;
+        assert!(!stack.is_closed());
+        assert_eq!(pass(&stack.client()).await, Ok(Passed));
+    });
+}
+
+fn every_key_of_it_expires(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        assert_eq!(pass(&client).await, Ok(Passed));
+        is_throttled(pass(&client).await);
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let hasty = proxy.client.clone().max_attempts(1);
+        assert!(hasty.throttle("b", ms(WINDOW)).try_pass().await.is_err());
+        eventually(|| !stack.redis::<bool>("EXISTS {b}:throttle")).await;
+        let keys: Vec<String> = stack.redis("KEYS *");
+        // One window, and what is known of two calls.
+        assert_eq!(keys.len(), 3, "{keys:?}");
+        for key in keys {
+            let left: i64 = stack.redis(&format!("PTTL {key}"));
+            assert!((1..=WINDOW as i64).contains(&left), "{key}: {left}");
+        }
+    });
+}
+
+fn it_meets_no_lock_of_its_name(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let client = stack.client();
+        let lease = client.lock("a").try_acquire().await.unwrap();
+        assert_eq!(pass(&client).await, Ok(Passed));
+        lease.release().await.unwrap();
+        let work = async |_: &_| Ok::<_, Error>(7);
+        client.once("a").run(work).await.unwrap();
+        is_throttled(pass(&client).await);
+    });
+}
+
+fn a_window_without_an_end_keeps_nobody_out(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let _: () = stack.redis("SET {a}:throttle theirs");
+        assert_eq!(pass(&stack.client()).await, Ok(Passed));
+        is_throttled(pass(&stack.client()).await);
+    });
+}
+
+#[test]
+fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
+    run(async {
+        let (client, noted) = noting();
+        let longest = 366 * 24 * 60 * 60 * 1_000;
+        for window in [ms(1), ms(longest)] {
+            assert_eq!(client.throttle("a", window).check(), Ok(()));
+        }
+        for window in [
+            ms(0),
+            ms(longest + 1),
+            std::time::Duration::from_micros(1_500),
+            std::time::Duration::MAX,
+        ] {
+            let throttle = client.throttle("a", window).clone();
+            let refused = throttle.try_pass().await.unwrap_err();
+            assert_eq!(refused.code(), "invalid_argument");
+            let what = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
+            assert!(refused.to_string().ends_with(what), "{refused}");
+            assert_eq!(throttle.check(), Err(refused));
+        }
+        let nameless = client.throttle("", ms(0)).try_pass().await.unwrap_err();
+        assert!(nameless.to_string().contains("name is empty"), "{nameless}");
+        assert!(!noted.was_asked());
+    });
+}
+
+#[test]
+fn several_bridges_that_vote_refuse_it_and_those_by_name_do_not() {
+    run(async {
+        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
+        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+        let (transport, runtime) = (Http::default(), Tokio::default());
+        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
+        let refused = pass(&quorum).await.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        assert!(refused.to_string().contains("one bridge"), "{refused}");
+        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
+        let shards = Client::sharded(named, transport, Tokio::default()).unwrap();
+        for name in ["a", "b", "c", "d"] {
+            let throttle = shards.throttle(name, ms(WINDOW));
+            assert_eq!(throttle.try_pass().await, Ok(Passed));
+            is_throttled(throttle.try_pass().await);
+        }
+    });
+}
+
+#[test]
+fn one_passes_whichever_node_of_a_cluster_has_it() {
+    run(async {
+        let cluster = RedisCluster::start();
+        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
+        let bridge = bridge.expect("a bridge");
+        let client = client(bridge.url(), bridge.token());
+        for name in ["a", "b", "c"] {
+            let throttle = client.throttle(name, ms(WINDOW));
+            assert_eq!(throttle.try_pass().await, Ok(Passed));
+            is_throttled(throttle.try_pass().await);
+        }
+    });
+}
+
+#[test]
+fn a_redis_that_is_full_lets_nobody_pass_and_says_so() {
+    run(async {
+        let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+        let bridge = stack::Bridge::options().redis(redis.url()).start();
+        let bridge = bridge.expect("a bridge");
+        let client = client(bridge.url(), bridge.token());
+        let _: () = redis.ask("CONFIG SET maxmemory 1");
+        let full = pass(&client).await.unwrap_err();
+        assert_eq!(full.code(), "refused");
+        assert!(
+            !full.is_outcome_unknown() && full.lock() == Some("a"),
+            "{full}"
+        );
+        let _: () = redis.ask("CONFIG SET maxmemory 0");
+        assert_eq!(pass(&client).await, Ok(Passed));
+    });
+}
