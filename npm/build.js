@@ -59,6 +59,11 @@ async function bundle() {
   await writeFile(dist("node.js"), `import edgelock from "./index.cjs";\nexport const { ${exports.sort().join(", ")} } = edgelock;\n`);
 }
 
+// The command-line tool uses the package as others do. It is no module of it, so it is in nobody's bundle.
+async function bundleTool() {
+  await build({ entryPoints: [path("ts/cli/main.ts")], outfile: dist("cli.js"), bundle: true, target: "node20", platform: "node", format: "esm", external: ["edgelock"] });
+}
+
 // What was generated is in the package already, and says nothing to a reader.
 async function shortenMaps() {
   for (const name of (await readdir(path("dist"))).filter((name) => name.endsWith(".map"))) {
@@ -92,6 +97,7 @@ await rm(path("dist"), { recursive: true, force: true });
 await mkdir(path("dist"));
 await wrapGlue();
 await bundle();
+await bundleTool();
 await shortenMaps();
 await declare();
 await copyFile(glue("edgelock.wasm"), dist("edgelock.wasm"));

@@ -1,0 +1,416 @@
+// The command-line tool of the installed package, over the real bridge.
+import { readFileSync } from "node:fs";
+import { check, equal, eventually, run, type Stack, type Suite, take } from "./harness.js";
+import { between, edgelock, type Ended, Tool } from "./tool.js";
+
+/** Longer than any test takes. */
+const LONG = { ttl: 60_000 };
+/** A host that is kept from working for a second or two does not lose it. */
+const SHORT = "6s";
+const LONGER_MS = 6_500;
+const FOR_EVER = "echo ready; exec sleep 60";
+
+const isFree = async (stack: Stack, name = "a"): Promise<boolean> => (await stack.lock(name).inspect()).holder === null;
+
+/** Runs a shell's text under the test's lock, and waits until it has said that it is ready. */
+async function ready(stack: Stack, text: string, options: readonly string[] = [], variables = {}): Promise<Tool> {
+  const tool = new Tool(["run", ...options, `${stack.mark}a`, "--", "sh", "-c", text], variables);
+  await tool.wrote("ready");
+  return tool;
+}
+
+/** What went wrong is on standard error, and what to do. */
+function refused({ code, out, err }: Ended, expected: number, said: RegExp): void {
+  check(code === expected && said.test(err) && out === "", `${code}: ${out}${err}`);
+}
+
+const runs: Suite = {
+  async a_command_runs_under_the_lock_with_its_fence_and_the_lock_is_free_afterwards(stack) {
+    const seen: number[] = [];
+    for (let i = 0; i < 2; i++) {
+      const { code, out, err } = await edgelock(["run", `${stack.mark}a`, "--", "sh", "-c", "echo $EDGELOCK_FENCE"]);
+      equal([code, err], [0, ""]);
+      seen.push(Number(out));
+      check(await isFree(stack), "it was given back");
+    }
+    check(0 < seen[0]! && seen[0]! < seen[1]!, `the fence grows: ${seen}`);
+  },
+
+  async a_command_has_its_arguments_as_they_are_and_its_input(stack) {
+    const tool = new Tool(["run", `${stack.mark}a`, "--", "sh", "-c", 'read line; echo "$line|$1|$2"', "sh", "--help", "two words"]);
+    tool.type("typed\n");
+    equal(await tool.ended, { code: 0, out: "typed|--help|two words\n", err: "" });
+  },
+
+  async the_exit_code_is_that_of_the_command(stack) {
+    const name = `${stack.mark}a`;
+    equal((await edgelock(["run", name, "--", "sh", "-c", "exit 7"])).code, 7);
+    equal((await edgelock(["run", name, "--", "sh", "-c", "kill -KILL $$"])).code, 137);
+    refused(await edgelock(["run", name, "--", "no-such-command"]), 127, /no command "no-such-command"/);
+    for (const file of ["/dev/null", "/dev/null/x"]) refused(await edgelock(["run", name, "--", file]), 126, /cannot be executed/);
+    check(await isFree(stack), "it was given back");
+  },
+
+  async a_lock_that_another_has_is_waited_for_and_then_given_up_with_75(stack) {
+    const lease = await take(stack.lock("a", { ...LONG, label: "the other" }));
+    refused(await edgelock(["run", "--wait", "0", `${stack.mark}a`, "--", "echo", "ran"]), 75, /(held.*the other|the other.*held)[^]*--wait 5m/);
+    const waiting = new Tool(["run", "--wait", "forever", `${stack.mark}a`, "--", "echo", "ran"]);
+    await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+    await lease.release();
+    equal(await waiting.ended, { code: 0, out: "ran\n", err: "" });
+  },
+
+  async a_signal_during_the_wait_leaves_the_queue_and_runs_nothing(stack) {
+    await using _lease = await take(stack.lock("a", LONG));
+    const waiting = new Tool(["run", "--wait", "forever", `${stack.mark}a`, "--", "echo", "ran"]);
+    await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+    waiting.kill("SIGTERM");
+    refused(await waiting.ended, 143, /SIGTERM/);
+    equal((await stack.lock("a").inspect()).waiters, 0);
+  },
+
+  async signals_are_passed_on_and_the_lock_is_kept_until_the_command_has_ended(stack) {
+    const loop = "while :; do sleep 0.05; done";
+    const tool = await ready(stack, `trap 'echo one' USR1; trap 'echo two; read line; exit 7' TERM; echo ready; ${loop}`);
+    tool.kill("SIGUSR1");
+    await tool.wrote("one");
+    tool.kill("SIGTERM");
+    await tool.wrote("two");
+    check(!(await isFree(stack)), "it is held while the command tidies up");
+    tool.type("\n");
+    equal((await tool.ended).code, 7);
+    check(await isFree(stack), "it was given back");
+  },
+
+  async a_command_that_a_signal_ends_gives_the_lock_back(stack) {
+    for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130], ["SIGHUP", 129]] as const) {
+      const tool = await ready(stack, FOR_EVER);
+      tool.kill(signal);
+      equal((await tool.ended).code, code);
+      check(await isFree(stack), "it was given back");
+    }
+  },
+
+  async the_keys_of_a_terminal_are_left_to_it(stack) {
+    // In a session of its own a command is not reached by the terminal: what comes was passed on.
+    const count = 'let n = 0; process.on("SIGINT", () => n++).on("SIGUSR1", () => process.exit(console.log("told " + n))); console.log("ready " + process.ppid); setInterval(() => {}, 1000)';
+    const tool = Tool.onTerminal(["run", `${stack.mark}a`, "--", "setsid", process.execPath, "--eval", count]);
+    await tool.wrote("ready");
+    tool.type("\x03");
+    await tool.wrote("^C");
+    process.kill(Number(/ready (\d+)/.exec(tool.out)![1]), "SIGUSR1");
+    await tool.wrote("told 0");
+    equal((await tool.ended).code, 0);
+  },
+
+  async a_loss_that_shows_when_the_command_has_ended_is_told(stack) {
+    const tool = await ready(stack, "echo ready; read line", ["--ttl", "60s"]);
+    await stack.lock("a").forceRelease();
+    tool.type("\n");
+    const { code, err } = await tool.ended;
+    check(code === 79 && /lost before the command ended/.test(err), `${code}: ${err}`);
+  },
+
+  async a_bridge_that_is_away_at_the_end_does_not_change_the_exit_code_of_the_command(stack) {
+    const bridge = await between(stack.bridge.url);
+    const tool = await ready(stack, "echo ready; read line; exit 3", ["--ttl", "60s"], { EDGELOCK_BRIDGE_URL: bridge.url });
+    bridge.close();
+    tool.type("\n");
+    const { code, err } = await tool.ended;
+    check(code === 3 && /could not be given back/.test(err), `${code}: ${err}`);
+  },
+};
+
+/** These wait for time to pass, so they run side by side. */
+const waits: Suite = {
+  async a_lease_is_renewed_while_the_command_runs_and_has_a_label(stack) {
+    const tool = await ready(stack, "echo ready; read line", ["--ttl", SHORT, "--label", "nightly"]);
+    const first = (await stack.lock("a").inspect()).fence;
+    const begin = performance.now();
+    await eventually(() => performance.now() - begin > LONGER_MS);
+    const { holder, fence } = await stack.lock("a").inspect();
+    equal([holder?.label, fence], ["nightly", first]);
+    tool.type("\n");
+    equal((await tool.ended).code, 0);
+  },
+
+  async a_lost_lease_stops_the_command_and_has_an_exit_code_of_its_own(stack) {
+    const tool = await ready(stack, "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.05; done", ["--ttl", SHORT]);
+    await stack.lock("a").forceRelease();
+    const { code, out, err } = await tool.ended;
+    check(code === 79 && out.includes("told") && /told to stop: .*lost/.test(err), `${code}: ${out}${err}`);
+  },
+
+  async a_command_that_ignores_the_loss_is_killed(stack) {
+    const tool = await ready(stack, "trap '' TERM; echo ready; while :; do sleep 0.05; done", ["--ttl", SHORT, "--kill-after", "200ms"]);
+    await stack.lock("a").forceRelease();
+    const { code, err } = await tool.ended;
+    check(code === 79 && /is killed/.test(err), `${code}: ${err}`);
+  },
+
+  async a_bridge_that_goes_away_while_the_command_runs_costs_the_lease_in_the_end(stack) {
+    const bridge = await between(stack.bridge.url);
+    const tool = await ready(stack, FOR_EVER, ["--ttl", SHORT], { EDGELOCK_BRIDGE_URL: bridge.url });
+    bridge.close();
+    const { code, err } = await tool.ended;
+    check(code === 79 && /told to stop/.test(err), `${code}: ${err}`);
+  },
+
+  async a_watch_asks_once_a_second_and_outlives_a_bridge_that_is_away(stack) {
+    let [asked, isAway] = [0, false];
+    const bridge = await between(stack.bridge.url, (_, response) => {
+      asked++;
+      if (isAway) response.destroy();
+      return isAway;
+    });
+    const begin = performance.now();
+    const tool = new Tool(["watch", "--url", bridge.url, `${stack.mark}a`]);
+    await tool.wrote(": free; ");
+    isAway = true;
+    await tool.wrote("unavailable");
+    isAway = false;
+    await eventually(() => tool.out.split(": free; ").length === 3);
+    await eventually(() => asked >= 7);
+    tool.kill("SIGINT");
+    await tool.ended;
+    bridge.close();
+    // A slow host asks less often, never more. Timers are right to the millisecond.
+    const most = 1 + (performance.now() - begin) / 999;
+    check(asked <= most, `${asked} requests, of ${most} at most`);
+  },
+};
+
+const shows: Suite = {
+  async who_holds_a_lock_is_shown_for_readers_and_for_machines(stack) {
+    const name = `${stack.mark}a`;
+    const lease = await take(stack.lock("a", { ...LONG, label: "web-1\x1b[2J" }));
+    const shown = await edgelock(["inspect", name]);
+    check(/^lock ".*a": held by "web-1\\u\{1b\}\[2J", \d+\.\d s left; fence \d+; 0 waiters\n$/.test(shown.out), shown.out);
+    const { out } = await edgelock(["inspect", "--json", name]);
+    const { holders, ...rest } = JSON.parse(out) as { holders: Array<{ remaining: number }> };
+    equal(rest, { name, state: "held", fence: lease.fence, waiters: 0 });
+    check(holders.length === 1 && holders[0]!.remaining > 0, out);
+    check(!(shown.out + out).includes(lease.token), "no token is shown");
+    await lease.release();
+    const free = await edgelock(["inspect", name]);
+    check(free.code === 0 && free.out.includes(`: free; fence ${lease.fence}`), free.out);
+  },
+
+  async a_lock_of_each_kind_is_shown_and_freed(stack) {
+    const client = stack.client();
+    const kinds = {
+      lock: [client.lock("lock", LONG), /held by a holder/],
+      reads: [client.readWrite("reads").read({ ...LONG, label: "r" }), /read by "r", .* and "r", /],
+      writes: [client.readWrite("writes").write(LONG), /held by a holder/],
+      semaphore: [client.semaphore("semaphore", 3, { ...LONG, label: "s" }), /held by "s", .* and "s", /],
+      reentrant: [client.reentrant("reentrant", "an-owner", LONG), /held by a holder without a label, 2 times/],
+    } as const;
+    for (const [name, [lock, said]] of Object.entries(kinds)) {
+      const leases = [await lock.tryAcquire(), await lock.tryAcquire()];
+      check(leases[0] !== null, "the lock is free");
+      const { out } = await edgelock(["inspect", stack.mark + name]);
+      check(said.test(out) && !out.includes("an-owner"), out);
+      const freed = await edgelock(["release", "--force", "--yes", stack.mark + name]);
+      check(freed.code === 0 && freed.out.includes("was freed"), freed.out + freed.err);
+      equal((await lock.inspect()).holders.length, 0);
+    }
+  },
+
+  async data_that_is_no_lock_is_not_shown_as_one(stack) {
+    await stack.redis("RPUSH ~a 1");
+    refused(await edgelock(["inspect", `${stack.mark}a`]), 64, /stored/);
+  },
+
+  async changes_are_watched_line_by_line(stack) {
+    const tool = new Tool(["watch", `${stack.mark}a`]);
+    const machine = new Tool(["watch", "--json", `${stack.mark}a`]);
+    await Promise.all([tool.wrote(": free; "), machine.wrote(`"free"`)]);
+    const lease = await take(stack.lock("a", { ...LONG, label: "web-1" }));
+    await Promise.all([tool.wrote(`held by "web-1"`), machine.wrote(`"held"`)]);
+    await lease.renew();
+    const waiting = stack.lock("a", LONG).acquire();
+    await Promise.all([tool.wrote("1 waiter"), machine.wrote(`"waiters":1`)]);
+    await lease.release();
+    await (await waiting).release();
+    for (const one of [tool, machine]) {
+      one.kill("SIGINT");
+      equal((await one.ended).code, 130);
+    }
+    const states = machine.out.trim().split("\n").map((line) => (JSON.parse(line) as { state: string; waiters: number }));
+    equal(states.slice(0, 3).map(({ state, waiters }) => [state, waiters]), [["free", 0], ["held", 0], ["held", 1]]);
+    check(!(tool.out + machine.out).includes(lease.token), "no token is shown");
+  },
+
+  async a_terminal_is_redrawn_until_ctrl_c(stack) {
+    await using _lease = await take(stack.lock("a", { ...LONG, label: "web-1" }));
+    const tool = Tool.onTerminal(["watch", `${stack.mark}a`]);
+    const frames = () => tool.out.split("\x1b[H\x1b[2J").length - 1;
+    await eventually(() => frames() >= 2);
+    check(tool.out.includes(`held by "web-1"`), tool.out);
+    tool.type("\x03");
+    equal((await tool.ended).code, 130);
+  },
+};
+
+const frees: Suite = {
+  async a_lock_is_freed_only_by_force_and_only_where_one_can_be_asked(stack) {
+    await using _lease = await take(stack.lock("a", LONG));
+    const name = `${stack.mark}a`;
+    refused(await edgelock(["release", name]), 64, /--force/);
+    refused(await edgelock(["release", "--yes", name]), 64, /--force/);
+    refused(await edgelock(["release", "--force", name]), 64, /--yes/);
+    check(!(await isFree(stack)), "it is held");
+  },
+
+  async a_lock_that_is_free_need_not_be_freed(stack) {
+    equal(await edgelock(["release", "--force", "--yes", `${stack.mark}a`]), { code: 0, out: `lock "${stack.mark}a" was free already\n`, err: "" });
+  },
+
+  async the_question_names_the_holder_and_only_yes_frees_the_lock(stack) {
+    const lease = await take(stack.lock("a", { ...LONG, label: "web-1" }));
+    for (const [answer, code] of [["n\n", 1], ["\n", 1], ["\x04", 1], ["\x03", 1], ["y\n", 0]] as const) {
+      check(!(await isFree(stack)), "it is held");
+      const tool = Tool.onTerminal(["release", "--force", `${stack.mark}a`]);
+      await tool.wrote("[y/N]");
+      check(/held by "web-1", \d+\.\d s left/.test(tool.out) && !tool.out.includes(lease.token), tool.out);
+      tool.type(answer);
+      equal((await tool.ended).code, code);
+    }
+    check(await isFree(stack), "it was freed");
+  },
+
+  async a_holder_who_came_after_the_question_is_asked_about_too(stack) {
+    const first = await take(stack.lock("a", { ...LONG, label: "first" }));
+    const tool = Tool.onTerminal(["release", "--force", `${stack.mark}a`]);
+    await tool.wrote("[y/N]");
+    await first.release();
+    await using _second = await take(stack.lock("a", { ...LONG, label: "second" }));
+    tool.type("y\n");
+    await tool.wrote(`held by "second"`);
+    tool.type("n\n");
+    equal((await tool.ended).code, 1);
+    check(!(await isFree(stack)), "it is held");
+  },
+};
+
+/** What `doctor` found, by its check. */
+interface Report {
+  readonly ok: boolean;
+  readonly checks: ReadonlyArray<{ readonly check: string; readonly ok: boolean; readonly found: string; readonly advice?: string }>;
+}
+
+async function examined(args: readonly string[] = [], variables = {}): Promise<{ readonly code: number; readonly failed: string; readonly found: string }> {
+  const { code, out, err } = await edgelock(["doctor", "--json", ...args], variables);
+  check(err === "", err);
+  const { ok, checks } = JSON.parse(out) as Report;
+  equal(ok, code === 0);
+  const failed = checks.filter((one) => !one.ok).map(({ check, found, advice }) => `${check}: ${found} ${advice}`);
+  return { code, failed: failed.join(), found: checks.map(({ check, found }) => `${check}: ${found}`).join("\n") };
+}
+
+const examines: Suite = {
+  async a_bridge_that_is_well_passes_every_check() {
+    const { code, out } = await edgelock(["doctor"]);
+    equal([code, out.trim().split("\n").map((line) => line.slice(0, 4))], [0, Array(6).fill("ok  ")]);
+    for (const said of ["Upstash's dialect, says that it supports: push", "the median of 5", "given back", "they listen;"]) check(out.includes(said), out);
+  },
+
+  async what_is_wrong_has_a_line_with_what_to_do(stack) {
+    const cases: Array<[Record<string, string | undefined>, RegExp]> = [
+      [{ EDGELOCK_BRIDGE_URL: undefined, EDGELOCK_BRIDGE_CREDENTIAL: undefined }, /^settings: .*EDGELOCK_BRIDGE_URL/],
+      [{ EDGELOCK_BRIDGE_CREDENTIAL: "the-wrong-credential" }, /^bridge: .*Check the credential/],
+      [{ EDGELOCK_BRIDGE_URL: "http://127.0.0.1:1" }, /^bridge: unavailable.*see that the bridge/],
+      [{ NODE_OPTIONS: "--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()-60000" }, /^clock: \d+ ms behind.*NTP/],
+      [{ EDGELOCK_BRIDGE_URL: process.env["EDGELOCK_WEBDIS_URL"], EDGELOCK_BRIDGE_CREDENTIAL: process.env["EDGELOCK_WEBDIS_PASSWORD"] }, /^bridge: .*--webdis/],
+    ];
+    for (const [variables, said] of cases) {
+      const { code, failed } = await examined([], variables);
+      check(code === 1 && said.test(failed), failed);
+    }
+    const { code, out } = await edgelock(["doctor"], { EDGELOCK_BRIDGE_URL: "http://127.0.0.1:1" });
+    check(code === 1 && out.includes("\nFAIL bridge: "), out);
+    equal((await edgelock(["doctor", stack.mark])).code, 64);
+  },
+
+  async a_webdis_is_told_by_its_user() {
+    const { EDGELOCK_WEBDIS_URL: url = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password } = process.env;
+    const { code, failed, found } = await examined(["--url", url, "--webdis", user], { EDGELOCK_BRIDGE_CREDENTIAL: password });
+    check(code === 0 && found.includes("webdis's dialect") && found.includes("they listen;"), failed + found);
+  },
+
+  async whether_waiters_are_told_is_tried_and_not_believed(stack) {
+    const silent = await between(stack.bridge.url, (_, __, headers) => (headers.delete("x-edgelock-bridge"), false));
+    const polling = await examined(["--url", silent.url]);
+    check(polling.code === 0 && polling.found.includes("they poll;"), polling.failed);
+    silent.close();
+    const buffering = await between(stack.bridge.url, (request, response, headers) => {
+      if (!headers.get("content-type")?.includes("event-stream")) return false;
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      return request.url !== "";
+    });
+    const { code, failed } = await examined(["--url", buffering.url]);
+    check(code === 1 && /^waiters: they listen, and hear nothing.*buffers/.test(failed), failed);
+    buffering.close();
+  },
+};
+
+const answers: Suite = {
+  async help_is_as_the_page_shows_it() {
+    const page = readFileSync("docs/cli.md", "utf8");
+    for (const command of [[], ["run"], ["inspect"], ["watch"], ["release"], ["doctor"]]) {
+      const { code, out, err } = await edgelock([...command, "--help"]);
+      equal([code, err], [0, ""]);
+      check(page.includes(`\`\`\`text\n${out}\`\`\``), `docs/cli.md shows:\n${out}`);
+      check(out.split("\n").every((line) => line.length <= 84), "it fits a terminal");
+    }
+  },
+
+  async the_version_is_that_of_the_package() {
+    const { version } = JSON.parse(readFileSync("npm/package.json", "utf8")) as { version: string };
+    equal(await edgelock(["--version"]), { code: 0, out: `${version}\n`, err: "" });
+  },
+
+  async arguments_that_cannot_work_are_refused_with_64(stack) {
+    const name = `${stack.mark}a`;
+    const cases: Array<[string[], RegExp]> = [
+      [[], /^usage: /],
+      [["constructor"], /^edgelock: there is no command "constructor"\nusage: /],
+      [["run"], /run what/],
+      [["run", name], /run what/],
+      [["run", name, "echo"], /run what/],
+      [["run", "--", "echo"], /which lock/],
+      [["run", "two", "names", "--", "echo"], /one name/],
+      [["run", "--ttl", "10", name, "--", "echo"], /--ttl is a duration with its unit/],
+      [["run", "--ttl", "1ms", name, "--", "echo"], /ttl/],
+      [["run", "--wait", "soon", name, "--", "echo"], /--wait is a duration/],
+      [["run", "--label", "x".repeat(200), name, "--", "echo"], /label/],
+      [["inspect", "--tll", name], /--tll/],
+      [["inspect", "", name], /one name/],
+      [["inspect", ""], /name/],
+      [["inspect", "--url", "redis://host", name], /redis:/],
+      [["inspect", "--url", "http://bridge.example", name], /plain http/],
+    ];
+    for (const [args, said] of cases) refused(await edgelock(args), 64, said);
+    check(await isFree(stack), "nothing was taken");
+  },
+
+  async a_credential_is_no_argument_and_is_not_repeated() {
+    for (const args of [["--credential=hunter2"], ["--credential", "hunter2"], ["--token=hunter2"], ["--json=hunter2"], ["-phunter2"]]) {
+      const ended = await edgelock(["inspect", ...args, "a"]);
+      equal([ended.code, ended.err.includes("hunter2")], [64, false]);
+    }
+    refused(await edgelock(["inspect", "--credential=hunter2", "a"]), 64, /EDGELOCK_BRIDGE_CREDENTIAL/);
+  },
+
+  async a_bridge_that_cannot_be_used_has_an_exit_code_for_each_reason(stack) {
+    const name = `${stack.mark}a`;
+    for (const args of [["run", name, "--", "echo", "ran"], ["inspect", name], ["watch", name], ["release", "--force", "--yes", name]]) {
+      refused(await edgelock(args, { EDGELOCK_BRIDGE_URL: "http://127.0.0.1:1" }), 69, /unavailable/);
+      refused(await edgelock(args, { EDGELOCK_BRIDGE_CREDENTIAL: "the-wrong-credential" }), 77, /Check the credential/);
+      refused(await edgelock(args, { EDGELOCK_BRIDGE_CREDENTIAL: undefined }), 64, /EDGELOCK_BRIDGE_CREDENTIAL/);
+    }
+  },
+};
+
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
+run({ url, credential }, [runs, shows, frees, examines, answers], console.log, waits).then((passed) => process.exit(passed ? 0 : 1));

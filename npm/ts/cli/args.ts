@@ -1,0 +1,47 @@
+// Arguments: what is given is known, or refused with what to do.
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { UsageError } from "./exit.js";
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+type Parsed<O extends Options> = ReturnType<typeof parseArgs<{ readonly args: string[]; readonly options: O; readonly allowPositionals: true }>>;
+
+/** The options of every subcommand. */
+export const COMMON = {
+  url: { type: "string" },
+  webdis: { type: "string" },
+  "plain-http": { type: "boolean" },
+} as const;
+
+export const JSON_OPTION = { json: { type: "boolean" } } as const;
+
+/** The options and the other arguments. No message repeats an option's value, which may be a secret. */
+export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
+  const secret = args.find((arg) => /^--?(credential|token|password)\b/.test(arg));
+  if (secret !== undefined) throw new UsageError("a credential is no argument, since `ps` would show it: set EDGELOCK_BRIDGE_CREDENTIAL");
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    const [what = "these arguments are not understood"] = error instanceof Error ? error.message.split(". ") : [];
+    throw new UsageError(what);
+  }
+}
+
+/** The name of the lock, which is the one argument that is no option. */
+export function oneName(positionals: readonly string[]): string {
+  const [name, ...others] = positionals;
+  if (name === undefined) throw new UsageError("which lock? Give its name");
+  if (others.length > 0) throw new UsageError(`one name is wanted, and ${positionals.length} are given: put quotes around a name with blanks`);
+  return name;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A duration in milliseconds. It needs its unit, since a bare number means seconds to some tools and milliseconds to others. */
+export function duration(value: string | undefined, option: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === "0") return 0;
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? [];
+  const factor = UNITS[unit];
+  if (factor === undefined) throw new UsageError(`--${option} is a duration with its unit: 500ms, 30s, 5m or 1h`);
+  return Math.round(Number(number) * factor);
+}

@@ -1,0 +1,113 @@
+// What `doctor` looks at, in order. Each check needs those before it.
+import { type Lease, type Reply } from "edgelock";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection, Patient } from "./patient.js";
+
+/** What came of a check. */
+export interface Finding {
+  readonly ok: boolean;
+  readonly found: string;
+  readonly advice?: string | undefined;
+  /** Nothing behind it can be checked. */
+  readonly isFatal?: boolean;
+}
+
+export type Check = (patient: Patient) => Finding | Promise<Finding>;
+
+export const CHECKS: Readonly<Record<string, Check>> = {
+  settings: areSet,
+  bridge: answers,
+  "round trip": isNear,
+  clock: isRight,
+  lock: locks,
+  waiters: wait,
+};
+
+const ROUNDS = 5;
+/** Beyond it a hold of the default ttl has hardly time for its renewals. */
+const FAR_MS = 1_000;
+const WRONG_MS = 5_000;
+const TTL_MS = 10_000;
+
+function areSet(patient: Patient): Finding {
+  patient.connect();
+  return { ok: true, found: "an address and a credential" };
+}
+
+async function answers(patient: Patient): Promise<Finding> {
+  await patient.connect().client.read([["TIME"]]);
+  return { ok: true, found: `${new URL(patient.address).host} answers (${patient.kind})` };
+}
+
+async function isNear(patient: Patient): Promise<Finding> {
+  const times = (await rounds(patient)).sort((one, other) => one - other);
+  const median = times[times.length >> 1] ?? 0;
+  const found = `${median.toFixed(1)} ms, the median of ${ROUNDS}; ${(times.at(-1) ?? 0).toFixed(1)} ms at most`;
+  return { ok: median < FAR_MS, found, advice: "Run the bridge nearer, or use a ttl of ten round trips at least." };
+}
+
+async function rounds(patient: Patient): Promise<number[]> {
+  const { client } = patient.connect();
+  const times: number[] = [];
+  // The first one opens the connection.
+  await client.read([["TIME"]]);
+  for (let round = 0; round < ROUNDS; round++) {
+    const begin = performance.now();
+    await client.read([["TIME"]]);
+    times.push(performance.now() - begin);
+  }
+  return times;
+}
+
+/** Redis' clock against the middle of the request. */
+async function isRight(patient: Patient): Promise<Finding> {
+  const { client } = patient.connect();
+  const [before, begin] = [Date.now(), performance.now()];
+  const [time] = await client.read([["TIME"]]);
+  const took = performance.now() - begin;
+  const off = Math.round(before + took / 2 - milliseconds(time));
+  const found = Math.abs(off) <= took ? "as Redis' own, to within a round trip" : `${Math.abs(off)} ms ${off > 0 ? "ahead of" : "behind"} Redis' own`;
+  return { ok: Math.abs(off) - took < WRONG_MS, found, advice: "Leases do not depend on it, but logs and `expiresAt` do: have the clock set by NTP, here and where Redis runs." };
+}
+
+/** What `TIME` replies: seconds, and microseconds of the next one. */
+function milliseconds(time: Reply | undefined): number {
+  const [seconds, microseconds] = Array.isArray(time) ? time.map(Number) : [];
+  return (seconds ?? NaN) * 1_000 + (microseconds ?? NaN) / 1_000;
+}
+
+/** A name of nobody else. */
+const ownName = (): string => `edgelock-doctor:${randomUUID()}`;
+
+async function locks(patient: Patient): Promise<Finding> {
+  const lock = patient.connect().client.lock(ownName(), { ttl: TTL_MS });
+  const lease = await lock.acquire();
+  await lease.renew();
+  await lease.release();
+  return { ok: true, found: "taken, renewed and given back" };
+}
+
+async function wait(patient: Patient): Promise<Finding> {
+  const [holding, waiting] = [patient.connect(), patient.connect()];
+  const name = ownName();
+  const held = await holding.client.lock(name, { ttl: TTL_MS }).acquire();
+  const taking = waiting.client.lock(name, { ttl: TTL_MS, wait: TTL_MS }).acquire();
+  const [lease, finding] = await Promise.all([taking, handedOver(held, taking, waiting)]);
+  await lease.release();
+  return finding;
+}
+
+/** Gives the lock back once the waiter has asked for the second time: it listens by then if it ever does. */
+async function handedOver(held: Lease, taking: Promise<Lease>, waiting: Connection): Promise<Finding> {
+  const settled = taking.then(() => {}, () => {});
+  while (waiting.answered() < 2 && held.remaining > TTL_MS / 2) await Promise.race([sleep(5), settled]);
+  const asked = waiting.answered();
+  const begin = performance.now();
+  await held.release();
+  await settled;
+  const found = `the lock was there ${Math.round(performance.now() - begin)} ms after its release`;
+  if (waiting.listening() === 0) return { ok: true, found: `they poll; ${found}` };
+  const advice = "Something between here and the bridge buffers the stream: turn that off for /subscribe/, or give clients `push: false`.";
+  return { ok: waiting.answered() === asked, found: waiting.answered() === asked ? `they listen; ${found}` : `they listen, and hear nothing; ${found}`, advice };
+}

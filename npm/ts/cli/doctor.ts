@@ -1,0 +1,36 @@
+// `edgelock doctor`: whether locks work from here, and if not, what to do.
+import { EdgelockError } from "edgelock";
+import { COMMON, JSON_OPTION, parse } from "./args.js";
+import { type Check, CHECKS, type Finding } from "./checks.js";
+import { NO, OK, UsageError } from "./exit.js";
+import { Patient } from "./patient.js";
+
+export async function doctor(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parse(args, { ...COMMON, ...JSON_OPTION });
+  if (positionals.length > 0) throw new UsageError("doctor takes no name");
+  const patient = new Patient(values);
+  const findings: Array<Finding & { readonly check: string }> = [];
+  for (const [check, examine] of Object.entries(CHECKS)) {
+    const finding = await examined(examine, patient);
+    findings.push({ check, ...finding });
+    if (!values.json) process.stdout.write(line(check, finding));
+    // What comes behind needs it.
+    if (!finding.ok && finding.isFatal) break;
+  }
+  const ok = findings.every((finding) => finding.ok);
+  if (values.json) process.stdout.write(`${JSON.stringify({ ok, checks: findings.map(({ check, ok, found, advice }) => ({ check, ok, found, advice })) })}\n`);
+  return ok ? OK : NO;
+}
+
+async function examined(check: Check, patient: Patient): Promise<Finding> {
+  try {
+    return await check(patient);
+  } catch (error) {
+    if (!(error instanceof EdgelockError || error instanceof UsageError)) throw error;
+    return { ok: false, isFatal: true, found: error.message, advice: patient.advice(error) };
+  }
+}
+
+function line(check: string, { ok, found, advice }: Finding): string {
+  return `${ok ? "ok  " : "FAIL"} ${check}: ${found}\n${ok || advice === undefined ? "" : `     ${advice}\n`}`;
+}

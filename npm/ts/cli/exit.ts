@@ -1,0 +1,72 @@
+// What the exit codes say. Those from 64 to 77 are of sysexits.h.
+import { EdgelockError, type ErrorCode } from "edgelock";
+import { constants } from "node:os";
+
+export const OK = 0;
+/** The answer to the question was no, or a check of `doctor` failed. */
+export const NO = 1;
+export const USAGE = 64;
+export const UNAVAILABLE = 69;
+export const INTERNAL = 70;
+export const HELD = 75;
+export const DENIED = 77;
+/** Of nobody else: the lease was lost while the command ran. */
+export const LOST = 79;
+/** As shells have it. */
+export const NOT_EXECUTABLE = 126;
+export const NOT_FOUND = 127;
+
+export const ofSignal = (signal: NodeJS.Signals): number => 128 + constants.signals[signal];
+
+/** What is wrong with the arguments, or with the terminal that they are given on. */
+export class UsageError extends Error {}
+
+/** The program was told to end before the command began. */
+export class Interrupted extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`ended by ${signal}`);
+    this.signal = signal;
+  }
+}
+
+const OF_ERRORS: Partial<Record<ErrorCode, number>> = {
+  invalid_argument: USAGE,
+  wrong_type: USAGE,
+  held: HELD,
+  unauthorized: DENIED,
+  lost: LOST,
+  expired: LOST,
+  refused: UNAVAILABLE,
+  unavailable: UNAVAILABLE,
+  timed_out: UNAVAILABLE,
+  redirected: UNAVAILABLE,
+  not_json: UNAVAILABLE,
+  truncated: UNAVAILABLE,
+  too_large: UNAVAILABLE,
+  unexpected_reply: UNAVAILABLE,
+};
+
+/** The exit code of what was thrown. */
+export function exitCode(error: unknown): number {
+  if (error instanceof UsageError) return USAGE;
+  if (error instanceof Interrupted) return ofSignal(error.signal);
+  return (error instanceof EdgelockError && OF_ERRORS[error.code]) || INTERNAL;
+}
+
+/** What was thrown, for a reader, with what to do. */
+export function explained(error: unknown): string {
+  if (error instanceof EdgelockError) return `${error.message}\n  ${adviceOn(error)}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The library speaks of its own options. */
+function adviceOn(error: EdgelockError): string {
+  return error.code === "held" ? "Try again later, or wait for it: --wait 5m." : error.advice;
+}
+
+/** Tells the user something that is not what the program was asked for. */
+export function say(message: string): void {
+  process.stderr.write(`edgelock: ${message}\n`);
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+// The command-line tool: which command is asked for, and how it ends.
+import { readFile } from "node:fs/promises";
+import { settled } from "./bridge.js";
+import { doctor } from "./doctor.js";
+import { exitCode, explained, OK, ofSignal, say, USAGE } from "./exit.js";
+import { HELP, HELP_OF } from "./help.js";
+import { inspect } from "./inspect.js";
+import { release } from "./release.js";
+import { run } from "./run.js";
+import { watch } from "./watch.js";
+
+const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = { run, inspect, watch, release, doctor };
+
+async function main([name = "", ...args]: readonly string[]): Promise<number> {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (name === "--version") return print(`${await version()}\n`);
+  if (command === undefined && !wantsHelp([name])) {
+    if (name !== "") say(`there is no command ${JSON.stringify(name)}`);
+    process.stderr.write(HELP);
+    return USAGE;
+  }
+  if (command === undefined) return print(HELP);
+  if (wantsHelp(args)) return print(HELP_OF[name] ?? HELP);
+  try {
+    return await command(args);
+  } catch (error) {
+    say(explained(error));
+    const code = exitCode(error);
+    if (code === USAGE) say(`\`edgelock ${name} --help\` says more`);
+    return code;
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return OK;
+}
+
+async function version(): Promise<string> {
+  const text = await readFile(new URL("package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
+
+/** Behind `--` it is asked of another program. */
+function wantsHelp(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
+}
+
+// Whoever read the output has gone, as `head` does.
+process.stdout.on("error", () => process.exit(ofSignal("SIGPIPE")));
+// What nobody can read must not end a command that runs.
+process.stderr.on("error", () => {});
+
+const code = await main(process.argv.slice(2));
+await settled();
+process.exit(code);
