@@ -15,10 +15,12 @@ mod http;
 mod input;
 mod ledger;
 mod locks;
+mod look;
 mod lottery;
 #[cfg(any(target_family = "wasm", test))]
 mod observe;
 mod orders;
+mod page;
 mod problem;
 mod reply;
 mod route;

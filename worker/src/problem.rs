@@ -91,17 +91,23 @@ impl Problem {
         Self::new(409, SOLD_OUT, "nothing is left").remaining(0)
     }
 
+    /// The lock was not looked at, to spare the bridge.
+    pub(crate) fn look_later() -> Self {
+        let told = "this lock is looked at once a second; come back";
+        Self::new(429, "look_later", told).retry_after(Duration::from_secs(1))
+    }
+
     pub(crate) fn is_sold_out(&self) -> bool {
         self.0.code == SOLD_OUT
     }
 
-    /// Nobody reads it.
+    /// Nobody reads this answer.
     #[cfg(target_family = "wasm")]
     pub(crate) fn hung_up() -> Self {
-        Self::new(499, "hung_up", "whoever asked has hung up")
+        Self::new(499, "hung_up", "the caller has hung up")
     }
 
-    /// This Worker cannot work as it is set up; `cause` says why, to the log.
+    /// This Worker's configuration is wrong. `cause` says why, for the log only.
     pub(crate) fn not_configured(cause: String) -> Self {
         let told = "this Worker is not set up; its log says why";
         let mut problem = Self::new(500, "not_configured", told);
@@ -267,6 +273,7 @@ fn title(status: u16) -> &'static str {
         410 => "Gone",
         413 => "Content Too Large",
         422 => "Unprocessable Content",
+        429 => "Too Many Requests",
         499 => "Client Closed Request",
         502 => "Bad Gateway",
         503 => "Service Unavailable",

@@ -8,8 +8,10 @@ use crate::problem::Problem;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
+    ShowPage,
     OpenSale(Id),
     ShowSale(Id),
+    ShowLock(Id),
     PlaceOrder(Id),
     Enter(Day),
     ShowLottery(Day),
@@ -24,21 +26,29 @@ impl Route {
     pub(crate) const fn has_body(&self) -> bool {
         !matches!(
             self,
-            Self::ShowSale(_) | Self::ShowLottery(_) | Self::InspectLock(_)
+            Self::ShowPage
+                | Self::ShowSale(_)
+                | Self::ShowLock(_)
+                | Self::ShowLottery(_)
+                | Self::InspectLock(_)
         )
     }
 
     /// # Errors
-    /// 404 for a path that is none of ours, 405 for another method, 422 for a name that cannot be one.
+    /// 404 for an unknown path, 405 for a wrong method, 422 for a name that is not allowed.
     pub(crate) fn of(method: &str, path: &str) -> Result<Self, Problem> {
         let segments: Vec<&str> = path.split('/').collect();
-        // The answer to it is that of GET, without its body (RFC 9110 §9.3.2).
+        // The answer is that of GET, without its body (RFC 9110 §9.3.2).
         let method = if method == "HEAD" { "GET" } else { method };
         match (segments.as_slice(), method) {
+            (["", ""], "GET") => Ok(Self::ShowPage),
+            (["", ""], _) => Err(wrong_method("GET, HEAD")),
             (["", "sales", sku], "PUT") => Ok(Self::OpenSale(sku_of(sku)?)),
             (["", "sales", sku], "GET") => Ok(Self::ShowSale(sku_of(sku)?)),
             (["", "sales", _], _) => Err(wrong_method("GET, HEAD, PUT")),
             (["", "sales", sku, "orders"], "POST") => Ok(Self::PlaceOrder(sku_of(sku)?)),
+            (["", "sales", sku, "lock"], "GET") => Ok(Self::ShowLock(sku_of(sku)?)),
+            (["", "sales", _, "lock"], _) => Err(wrong_method("GET, HEAD")),
             (["", "lottery", id], "GET") => Ok(Self::ShowLottery(day_of(id)?)),
             (["", "lottery", _], _) => Err(wrong_method("GET, HEAD")),
             (["", "lottery", id, "entrants"], "POST") => Ok(Self::Enter(day_of(id)?)),
@@ -56,7 +66,7 @@ impl Route {
             _ => Err(Problem::new(
                 404,
                 "no_such_route",
-                "there is /sales/{sku}, /sales/{sku}/orders, /lottery/{id}, /lottery/{id}/entrants, /locks/{name} and /locks/{name}/acquire, renew, release",
+                "there is /, /sales/{sku}, /sales/{sku}/orders, /sales/{sku}/lock, /lottery/{id}, /lottery/{id}/entrants, /locks/{name} and /locks/{name}/acquire, renew, release",
             )),
         }
     }
@@ -104,7 +114,9 @@ mod tests {
     #[test]
     fn each_operation_has_its_method_and_path() {
         for (method, path, route) in [
+            ("GET", "/", Route::ShowPage),
             ("PUT", "/sales/42", Route::OpenSale(sku("42"))),
+            ("GET", "/sales/42/lock", Route::ShowLock(sku("42"))),
             ("HEAD", "/sales/42", Route::ShowSale(sku("42"))),
             ("GET", "/sales/a.b_c-D", Route::ShowSale(sku("a.b_c-D"))),
             ("POST", "/sales/%34%32/orders", Route::PlaceOrder(sku("42"))),
@@ -151,7 +163,7 @@ mod tests {
     #[test]
     fn other_paths_are_no_routes() {
         for path in [
-            "/",
+            "//",
             "",
             "*",
             "/sales",
@@ -170,7 +182,9 @@ mod tests {
     #[test]
     fn another_method_is_told_which_ones_there_are() {
         for (method, path, allow) in [
+            ("POST", "/", "GET, HEAD"),
             ("POST", "/sales/42", "GET, HEAD, PUT"),
+            ("POST", "/sales/42/lock", "GET, HEAD"),
             ("HEAD", "/sales/42/orders", "POST"),
             ("GET", "/sales/42/orders", "POST"),
             ("PUT", "/lottery/2026-11-21", "GET, HEAD"),

@@ -67,7 +67,8 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
 
     /// The lock of a section.
     pub(crate) fn section_lock(&self, name: &str) -> Lock<T, R> {
-        self.client.lock(name).ttl(TTL)
+        let label = self.isolate.label(self.client.runtime());
+        self.client.lock(name).ttl(TTL).label(label)
     }
 }
 

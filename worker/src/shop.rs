@@ -1,9 +1,12 @@
 //! The Worker without its host: a request in, a response out.
 
+use std::sync::{Arc, OnceLock};
+
 use edgelock::{Client, GroupCommit, Runtime, Transport};
 
 use crate::config::{Config, Credential};
 use crate::http::{Head, Response};
+use crate::look::Looks;
 use crate::orders::Orders;
 use crate::problem::Problem;
 use crate::route::Route;
@@ -38,9 +41,12 @@ impl Admitted {
 pub struct Isolate {
     pub(crate) orders: GroupCommit<Orders>,
     pub(crate) sold_out: SoldOut,
+    pub(crate) looks: Looks,
+    label: Arc<OnceLock<String>>,
 }
 
-/// Orders of one sku, in one isolate. More get 503 at once: each that waits takes memory, and nobody is served sooner by it.
+/// How many orders of one sku may wait in one isolate. Others get a 503 at once: each one that
+/// waits takes memory, and more of them are not served sooner.
 const MOST_WAITING: usize = 4_096;
 
 impl Default for Isolate {
@@ -50,7 +56,27 @@ impl Default for Isolate {
                 .peek(Orders::peek)
                 .max_waiting(MOST_WAITING),
             sold_out: SoldOut::default(),
+            looks: Looks::default(),
+            label: Arc::default(),
         }
+    }
+}
+
+/// How the label of each isolate begins.
+pub(crate) const LABEL: &str = "isolate ";
+
+impl Isolate {
+    /// What it calls itself as the holder of a lock. It is drawn at random, and no secret. Without
+    /// random bytes there is no token and so no lock either.
+    pub(crate) fn label(&self, runtime: &impl Runtime) -> &str {
+        self.label.get_or_init(|| {
+            let mut bytes = [0; 2];
+            let drawn = runtime.random(&mut bytes);
+            drawn.map_or_else(
+                |_| String::new(),
+                |()| format!("{LABEL}{:04x}", u16::from_be_bytes(bytes)),
+            )
+        })
     }
 }
 
@@ -83,8 +109,10 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     /// The [`Problem`] to answer with.
     pub async fn answer(&self, admitted: Admitted, body: &[u8]) -> Result<Response, Problem> {
         match admitted.0 {
+            Route::ShowPage => self.show_page(),
             Route::OpenSale(sku) => self.open_sale(&sku, body).await,
             Route::ShowSale(sku) => self.show_sale(&sku).await,
+            Route::ShowLock(sku) => self.show_lock(&sku).await,
             Route::PlaceOrder(sku) => self.place_order(&sku, body).await,
             Route::Enter(day) => self.enter(day, body).await,
             Route::ShowLottery(day) => self.show_lottery(day).await,
@@ -95,12 +123,15 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         }
     }
 
-    /// What a caller of `route` must know; nothing to look, to buy and to take part.
+    /// The credential that `route` needs. Looking, buying and taking part need none.
     const fn credential_for(&self, route: &Route) -> Option<&Credential> {
         match route {
-            Route::ShowSale(_) | Route::PlaceOrder(_) | Route::Enter(_) | Route::ShowLottery(_) => {
-                None
-            }
+            Route::ShowPage
+            | Route::ShowSale(_)
+            | Route::ShowLock(_)
+            | Route::PlaceOrder(_)
+            | Route::Enter(_)
+            | Route::ShowLottery(_) => None,
             Route::OpenSale(_) => Some(&self.admin),
             Route::AcquireLock(_)
             | Route::RenewLock(_)

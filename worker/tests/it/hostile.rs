@@ -219,7 +219,8 @@ async fn a_hostile_path_or_method_is_refused() {
     let long_sku = format!("/sales/{}", "4".repeat(65));
     let long_name = format!("/locks/{}", "n".repeat(508));
     for (method, path, status, code) in [
-        ("GET", "/", 404, "no_such_route"),
+        ("GET", "/index.html", 404, "no_such_route"),
+        ("POST", "/", 405, "method_not_allowed"),
         ("GET", "/sales", 404, "no_such_route"),
         ("GET", "/sales/42/orders/o1", 404, "no_such_route"),
         ("POST", "/locks/a/steal", 404, "no_such_route"),

@@ -8,6 +8,7 @@ mod locks;
 mod lottery;
 mod observe;
 mod orders;
+mod page;
 mod sales;
 mod shared;
 mod support;
