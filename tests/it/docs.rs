@@ -22,16 +22,68 @@ fn tests_named_in(page: &str) -> Vec<(String, String)> {
     named
 }
 
-#[test]
-fn every_test_that_the_comparison_names_exists() {
-    let named = tests_named_in("docs/compare.md");
-    assert!(named.len() > 30, "{}", named.len());
+/// A page names more than `at_least` tests, and they exist.
+fn check_tests_named_in(page: &str, at_least: usize) {
+    let named = tests_named_in(page);
+    assert!(named.len() > at_least, "{}", named.len());
     for (file, name) in named {
         let text = text(&file);
-        let is_there = [format!("fn {name}("), format!("  async {name}(")]
-            .iter()
-            .any(|start| text.contains(start));
+        // In Rust, in TypeScript, and in the simulation's tables of broken scripts.
+        let starts = ["fn {}(", "  async {}(", "    {}: "].map(|start| start.replace("{}", &name));
+        let is_there = starts.iter().any(|start| text.contains(start.as_str()));
         assert!(is_there, "{file} has no {name}");
+    }
+}
+
+#[test]
+fn every_test_that_the_comparison_names_exists() {
+    check_tests_named_in("docs/compare.md", 30);
+}
+
+#[test]
+fn every_bug_that_others_had_has_its_source_and_a_test_that_exists() {
+    check_tests_named_in("docs/bugs.md", 100);
+    let page = text("docs/bugs.md");
+    let is_bug = |line: &&str| {
+        let is_head = line.starts_with("| what ") || line.starts_with("| ---");
+        line.starts_with("| ") && !is_head
+    };
+    let bugs: Vec<_> = page.lines().filter(is_bug).collect();
+    assert!(bugs.len() > 75, "{}", bugs.len());
+    for bug in bugs {
+        let cells: Vec<_> = bug.split(" | ").collect();
+        let [what, seen, shown] = cells.as_slice() else {
+            panic!("three cells: {bug}")
+        };
+        assert!(seen.contains("](https://github.com/"), "{what}");
+        assert!(shown.contains("](../") && shown.contains("`"), "{what}");
+    }
+}
+
+#[test]
+fn the_versions_that_the_docs_name_are_those_that_the_set_up_installs() {
+    let sources = [
+        "package.json",
+        "xtask/hosts/package.json",
+        "bridge/tests/clients/requirements.txt",
+        "xtask/src/setup.rs",
+    ]
+    .map(text)
+    .concat();
+    let page = text("docs/versions.md");
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    // Debian and the machine have the others.
+    let is_version =
+        |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
+    let of_debian = ["6.2", "7.0.15", "0.1.9", "9.1"];
+    let versions = rows
+        .flat_map(|row| row.split([' ', ',', '(', ')']))
+        .filter(is_version)
+        .filter(|version| !of_debian.contains(version));
+    let versions: Vec<_> = versions.collect();
+    assert!(versions.len() > 9, "{versions:?}");
+    for version in versions {
+        assert!(sources.contains(version), "{version} is installed nowhere");
     }
 }
 

@@ -1,0 +1,275 @@
+//! Every history of a small world, not a sample: two or three clients, one lock, and a few faults, in every order.
+//!
+//! The shipped client and the shipped scripts on the simulation's model of Redis, judged by the simulation's promises. Where the
+//! simulation draws, this looks at each ([`search`]). A world is its history, made anew each time ([`stage`]); of those that will
+//! go on alike, one is gone on from.
+
+mod asked;
+mod desk;
+mod message;
+mod plan;
+mod program;
+mod search;
+mod server;
+mod stage;
+mod step;
+
+use std::time::Duration;
+
+use asked::Asked;
+use plan::Plan;
+use search::{Bench, Bend, Bounds, Found, search};
+
+use step::Fault::{self, Expiry, Late, LostReply, LostRequest, Twice};
+
+use super::sabotage::Broken;
+use super::{once, read_write, sabotage, semaphore};
+
+/// The worlds that are looked at in every run of the tests: their names, how many clients there are, and how many faults.
+const SMALL: [(&str, usize, u8); 15] = [
+    ("mutex", 2, 1),
+    ("mutex", 3, 0),
+    ("writes", 2, 1),
+    ("resumed", 2, 1),
+    ("commit", 2, 1),
+    ("queue", 2, 1),
+    ("queue", 3, 0),
+    ("reentrant", 2, 1),
+    ("semaphore", 2, 1),
+    ("semaphore", 3, 0),
+    ("permit-queue", 2, 1),
+    ("read-write", 2, 1),
+    ("read-write-queue", 2, 1),
+    ("once", 2, 1),
+    ("quorum", 2, 0),
+];
+
+const BOUNDS: Bounds = Bounds {
+    time: Duration::from_secs(600),
+    states: 2_000_000,
+    shows_progress: false,
+};
+
+/// In those worlds, or in those that `cargo xtask explore` asks for.
+#[test]
+fn no_promise_breaks_in_any_history() {
+    let Some(asked) = Asked::of_environment() else {
+        for (name, clients, faults) in SMALL {
+            let plan = Plan::named(name).expect("a world");
+            hold(plan.among(clients).failing(once_each(faults)), None, BOUNDS);
+        }
+        return;
+    };
+    for plan in asked.plans() {
+        match &asked.steps {
+            Some(steps) => replay(plan, asked.bend, steps),
+            None => hold(plan, asked.bend, asked.bounds),
+        }
+    }
+}
+
+/// Looks at all histories of `plan`, none of which may break a promise.
+#[track_caller]
+fn hold(plan: Plan, bend: Bend, bounds: Bounds) {
+    let found = search(plan, bend, bounds);
+    println!("{}", summary(&plan, &found));
+    if let Some((_, steps)) = &found.broken {
+        println!(
+            "\nthe same again: {} --steps {}",
+            asked::command(&plan, bend),
+            step::word(steps)
+        );
+        replay(plan, bend, steps);
+    }
+}
+
+/// Tells what happens, and fails if that breaks a promise.
+#[track_caller]
+fn replay(plan: Plan, bend: Bend, steps: &[step::Step]) {
+    let (story, violation) = Bench::new(plan, bend).tell(steps);
+    println!("\n{story}\n");
+    if let Some(violation) = violation {
+        panic!(
+            "{:?} does not hold: {}",
+            violation.invariant, violation.what
+        );
+    }
+}
+
+fn summary(plan: &Plan, found: &Found) -> String {
+    let Plan { name, clients, .. } = plan;
+    let Found {
+        states,
+        steps,
+        histories,
+        depth,
+        took,
+        ..
+    } = found;
+    let (faults, seconds) = (plan.faults.left(), took.as_secs_f64());
+    let came_to = match &found.broken {
+        Some((violation, _)) => format!("{:?} is broken after {depth} steps", violation.invariant),
+        None if found.is_whole => format!("{histories} histories of up to {depth} steps"),
+        None => format!("not all: only those of up to {depth} steps"),
+    };
+    format!(
+        "{name}, {clients} clients, {faults} faults: {came_to}; {states} states, {steps} steps, {seconds:.1} s"
+    )
+}
+
+/// All broken scripts, in whichever worlds.
+fn broken() -> impl Iterator<Item = &'static Broken> {
+    [
+        sabotage::BROKEN,
+        semaphore::BROKEN,
+        read_write::BROKEN,
+        once::BROKEN,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// So many faults, of whichever sorts.
+const fn once_each(in_all: u8) -> plan::Asked {
+    plan::Asked::Sorts {
+        each: in_all,
+        in_all,
+    }
+}
+
+/// Broken scripts: in which world each breaks a promise, with how many clients, and by which faults.
+const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
+    (
+        "a_release_without_owner_check",
+        "mutex",
+        2,
+        &[Expiry, Expiry],
+    ),
+    ("a_renewal_without_owner_check", "resumed", 2, &[Expiry]),
+    ("a_renewal_that_takes_the_lock_again", "mutex", 2, &[Twice]),
+    (
+        "a_resumed_lease_that_does_not_know_its_fence",
+        "resumed",
+        2,
+        &[],
+    ),
+    ("a_write_without_owner_check", "resumed", 2, &[Expiry]),
+    ("a_write_without_receipt", "mutex", 2, &[LostReply]),
+    ("a_receipt_that_answers_a_later_write", "mutex", 2, &[]),
+    ("a_receipt_that_answers_another_session", "resumed", 2, &[]),
+    (
+        "a_write_that_runs_behind_a_later_one",
+        "writes",
+        2,
+        &[Late, LostRequest],
+    ),
+    (
+        "a_write_that_runs_behind_those_of_a_resumed_lease",
+        "resumed",
+        2,
+        &[Late, LostRequest],
+    ),
+    ("fences_that_only_tell_the_time", "mutex", 2, &[]),
+    ("a_repeat_that_gets_another_fence", "queue", 2, &[]),
+    (
+        "an_abandoned_token_that_is_forgotten",
+        "mutex",
+        2,
+        &[Late, LostRequest],
+    ),
+    (
+        "a_straggler_that_takes_the_lock_again",
+        "mutex",
+        2,
+        &[Twice],
+    ),
+    (
+        "a_token_that_lost_its_lock_and_is_forgotten",
+        "mutex",
+        2,
+        &[Late, Expiry],
+    ),
+    (
+        "an_acquire_that_does_not_know_its_own_token",
+        "queue",
+        2,
+        &[],
+    ),
+    ("a_holder_that_stays_in_the_queue", "queue", 2, &[]),
+    ("a_release_that_wakes_nobody", "queue", 2, &[]),
+    ("a_lock_without_expiry", "mutex", 2, &[]),
+    ("a_fence_without_expiry", "mutex", 2, &[]),
+    ("a_queue_without_expiry", "queue", 2, &[]),
+    (
+        "a_reentrant_lock_that_is_freed_by_the_first_release",
+        "reentrant",
+        2,
+        &[],
+    ),
+    ("a_repeat_that_enters_twice", "reentrant", 2, &[LostReply]),
+    ("one_permit_too_many", "semaphore", 3, &[]),
+    (
+        "a_permit_that_is_handed_on_though_there_is_none",
+        "permit-queue",
+        3,
+        &[],
+    ),
+    ("a_release_that_wakes_nobody", "permit-queue", 2, &[]),
+    (
+        "a_straggler_that_takes_a_permit_again",
+        "semaphore",
+        2,
+        &[Twice],
+    ),
+    ("a_holder_that_stays_in_the_queue", "permit-queue", 2, &[]),
+    ("holds_without_expiry", "semaphore", 2, &[]),
+    ("a_writer_that_does_not_see_readers", "read-write", 2, &[]),
+    (
+        "a_reader_that_does_not_see_the_writer",
+        "read-write",
+        2,
+        &[],
+    ),
+    ("a_reader_that_frees_it_of_all", "read-write", 3, &[]),
+    (
+        "a_last_reader_that_does_not_free_it",
+        "read-write-queue",
+        2,
+        &[],
+    ),
+    ("a_renewal_that_reads_again", "read-write", 2, &[Twice]),
+    ("a_straggler_that_takes_it_again", "read-write", 2, &[Twice]),
+    ("a_release_that_wakes_nobody", "read-write-queue", 2, &[]),
+    ("holds_without_expiry", "read-write", 2, &[]),
+    (
+        "an_acquire_that_does_not_look_at_what_is_kept",
+        "once",
+        2,
+        &[],
+    ),
+    ("a_release_that_stores_nothing", "once", 2, &[]),
+    (
+        "a_result_that_is_stored_and_told_to_be_lost",
+        "once",
+        2,
+        &[LostReply],
+    ),
+    ("an_end_of_the_work_that_nobody_is_told_of", "once", 2, &[]),
+    ("a_lock_that_stays_behind_the_work", "once", 2, &[]),
+];
+
+#[test]
+fn broken_scripts_are_caught_by_short_histories() {
+    let mut missed = Vec::new();
+    for (name, world, clients, faults) in CAUGHT {
+        let plan = Plan::named(world).expect("a world").among(*clients);
+        let plan = plan.failing(plan::Asked::These(faults));
+        let is_it = |broken: &&Broken| broken.name == *name && broken.locks == plan.locks;
+        let found = search(plan, Some(broken().find(is_it).expect(name)), BOUNDS);
+        println!("{name}: {}", summary(&plan, &found));
+        if found.broken.is_none() {
+            missed.push(name);
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?} break nothing");
+}

@@ -1,0 +1,294 @@
+//! What the clients of a small world do. They go on whatever they are told, as hostile callers do.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use edgelock::{Command, Error, OnceOutcome};
+
+use super::desk::{self, SmallClient, SmallLease};
+use super::stage::{Seat, Stage, Stand};
+use crate::check::{Hold, Invariant, Wanted, log};
+use crate::workload::{Kind, Name};
+use crate::world::Time;
+
+/// What somebody does who has the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Write,
+    Renew,
+    Downgrade,
+    /// It goes on elsewhere, where nothing is known but its token.
+    Resume,
+    Release,
+    /// A write that releases.
+    Commit,
+}
+
+const TTL: Duration = Duration::from_millis(2_000);
+
+/// For longer than anybody has the lock who stands still, and one behind him.
+const WAIT: Duration = Duration::from_millis(8_000);
+
+/// Until what was had is over for the servers, too.
+const REST: Duration = Duration::from_millis(2_050);
+
+pub(super) fn begin(stage: &Rc<Stage>) {
+    for (number, owner) in OWNERS.into_iter().enumerate().take(stage.plan.clients) {
+        // They are numbered by who writes, so that it does not matter who does first.
+        let acts = stage.plan.acts_of(number);
+        let writes = acts
+            .iter()
+            .map(|_| stage.check.plan_write(stage.plan.lock))
+            .collect();
+        let client = Client {
+            stage: stage.clone(),
+            number,
+            client: desk::client(stage, number),
+            name: stage.plan.name_for(number),
+            owner,
+            writes,
+            is_clean: Cell::new(true),
+            reads: Cell::new(stage.plan.name_for(number).reads()),
+        };
+        let machine = stage.seats[number].machine.clone();
+        stage.world.spawn(&machine, Box::pin(client.live()));
+    }
+}
+
+/// The first two are one.
+const OWNERS: [&str; 4] = ["ann", "ann", "cid", "dan"];
+
+struct Client {
+    stage: Rc<Stage>,
+    number: usize,
+    client: SmallClient,
+    name: Name,
+    owner: &'static str,
+    writes: Vec<usize>,
+    /// It was told of each call what became of it.
+    is_clean: Cell<bool>,
+    reads: Cell<bool>,
+}
+
+impl Client {
+    fn seat(&self) -> &Seat {
+        &self.stage.seats[self.number]
+    }
+
+    async fn live(self) {
+        self.point().await;
+        match self.name.kind {
+            Kind::Once => self.have_executed().await,
+            _ => self.section().await,
+        }
+        self.seat().stand.set(Stand::Done);
+        self.seat().forget_but("done");
+    }
+
+    /// May stand still.
+    async fn point(&self) {
+        let seat = self.seat();
+        if !self.stage.faults.get().may(super::step::Fault::Expiry) {
+            return;
+        }
+        let stand = seat.stand.replace(Stand::Undecided);
+        let rests = seat.go.next().await;
+        seat.stand.set(stand);
+        if rests {
+            self.stage.world.sleep(&seat.machine, REST).await;
+        }
+    }
+
+    async fn section(&self) {
+        let stage = &self.stage;
+        let Some(mut lease) = self.acquire().await else {
+            return;
+        };
+        let mut held = Some(self.hold(&lease));
+        self.settled(&lease, 0);
+        for (at, act) in self.stage.plan.acts_of(self.number).iter().enumerate() {
+            self.point().await;
+            stage.tell(|| format!("{} begins: {act:?}", self.seat().name));
+            let is_last = matches!(act, Act::Commit | Act::Release);
+            // Whoever does not know whether it may still write alone cannot count on it.
+            if is_last || *act == Act::Downgrade {
+                drop(held.take());
+            }
+            let write = self.writes[at];
+            let told = match act {
+                Act::Renew => lease.renew().await,
+                Act::Release => lease.release().await,
+                Act::Resume => {
+                    drop(held.take());
+                    let lock = self.name.lock(&self.client, self.owner);
+                    lease = lock.resume(lease.into_token()).expect("randomness");
+                    Ok(())
+                }
+                Act::Downgrade => {
+                    self.reads.set(true);
+                    lease.downgrade().await
+                }
+                Act::Write | Act::Commit => self.write(&lease, write, *act == Act::Commit).await,
+            };
+            stage.tell(|| format!("{} is told of {act:?}: {told:?}", self.seat().name));
+            self.judge(&lease, *act, &told);
+            if !is_last {
+                drop(held.take());
+                held = (!lease.remaining().is_zero()).then(|| self.hold(&lease));
+            }
+            self.settled(&lease, at + 1);
+        }
+    }
+
+    async fn acquire(&self) -> Option<SmallLease> {
+        let (stage, seat) = (&self.stage, self.seat());
+        let lock = self.name.lock(&self.client, self.owner).ttl(TTL);
+        seat.stand.set(Stand::Asking);
+        let told = match stage.plan.waits {
+            true => lock.wait(WAIT).acquire().await,
+            false => lock.try_acquire().await,
+        };
+        seat.stand.set(Stand::Working);
+        let said = told.as_ref().map(SmallLease::fence);
+        stage.tell(|| format!("{} is told of its acquisition: {said:?}", seat.name));
+        let may_have_it = told.as_ref().err().is_none_or(Error::is_outcome_unknown);
+        seat.may_have_it.set(may_have_it);
+        if matches!(told, Err(Error::Held { .. })) && stage.plan.waits && stage.is_free() {
+            let what = format!("{} waited in vain for what is free", seat.name);
+            stage.check.fail(Invariant::NextWaiterHolds, what);
+        }
+        told.ok()
+    }
+
+    async fn write(&self, lease: &SmallLease, id: usize, is_last: bool) -> Result<(), Error> {
+        let check = &self.stage.check;
+        let key = log(self.name.name);
+        check.set_out(id, &self.who(lease), self.stage.world.now());
+        let commands = [Command::new("APPEND").key(&key).arg(format!("{id};"))];
+        let told = match is_last {
+            true => lease.commit(&commands).await,
+            false => lease.exec(&commands).await,
+        };
+        check.told(id, &told);
+        told.map(drop)
+    }
+
+    fn judge(&self, lease: &SmallLease, act: Act, told: &Result<(), Error>) {
+        if told.as_ref().is_err_and(|error| error.code() == "lost") {
+            let (lock, token) = (self.name.name, lease.token().expose());
+            self.stage.check.told_lost(lock, token, &format!("{act:?}"));
+        }
+        match told {
+            Ok(()) if matches!(act, Act::Release | Act::Commit) => {
+                self.seat().may_have_it.set(false)
+            }
+            Ok(()) => {}
+            Err(_) => self.is_clean.set(false),
+        }
+    }
+
+    /// Of a lease whose calls all ended well, nothing else matters for what follows.
+    fn settled(&self, lease: &SmallLease, at: usize) {
+        let seat = self.seat();
+        let until = self.until(lease);
+        let all = (at, lease.fence(), until);
+        match self.is_clean.get() {
+            true => seat.forget_but(all),
+            false => seat.note(all),
+        }
+    }
+
+    fn until(&self, lease: &SmallLease) -> Time {
+        self.stage.world.now() + lease.remaining().as_nanos() as Time
+    }
+
+    fn who(&self, lease: &SmallLease) -> String {
+        self.name.who(self.owner, lease)
+    }
+
+    /// It is believed in from now on, until its deadline or the end of what is returned.
+    fn hold(&self, lease: &SmallLease) -> Held {
+        let hold = Hold {
+            machine: self.seat().machine.clone(),
+            lock: self.name.name.to_owned(),
+            others: Vec::new(),
+            who: self.who(lease),
+            fence: lease.fence(),
+            reads: self.reads.get(),
+            until: self.until(lease),
+        };
+        if self.stage.plan.servers > 1 {
+            self.stage.check.won(&hold);
+        }
+        Held(self.stage.clone(), self.stage.check.hold(hold))
+    }
+
+    async fn have_executed(&self) {
+        let (stage, key, seat) = (&self.stage, self.name.name, self.seat());
+        let once = self.client.once(key).ttl(TTL).wait(WAIT);
+        let begun = stage.world.now();
+        stage.check.want(key, None);
+        let (own, is_done) = (format!("{} ", self.number), Cell::new(false));
+        seat.stand.set(Stand::Asking);
+        let work = async |lease: &SmallLease| {
+            seat.stand.set(Stand::Working);
+            let _held = self.hold(lease);
+            self.point().await;
+            is_done.set(true);
+            Ok::<_, Error>(own.clone())
+        };
+        let told: Result<OnceOutcome<String>, Error> = once.run_text(work).await;
+        seat.stand.set(Stand::Working);
+        stage.tell(|| format!("{} is told: {told:?}", seat.name));
+        let wanted = Wanted {
+            key,
+            print: None,
+            begun,
+            is_done: is_done.get(),
+            own: own.clone(),
+        };
+        stage.check.told_result(&wanted, &told);
+    }
+}
+
+pub(super) struct Held(Rc<Stage>, u64);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.check.end_hold(self.1);
+    }
+}
+
+/// Has all scripts run once that a client may need, so that the servers know them.
+pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
+    let client = desk::client(stage, number);
+    let name = stage.plan.name_for(number);
+    let machine = stage.seats[number].machine.clone();
+    let work = async move {
+        let lock = name.lock(&client, "rehearsal").ttl(TTL);
+        // One that is dropped is abandoned, in the background.
+        begun(lock.acquire()).await;
+        if let Ok(lease) = lock.try_acquire().await {
+            drop((
+                lease.renew().await,
+                lease.downgrade().await,
+                lease.release().await,
+            ));
+        }
+    };
+    stage.world.spawn(&machine, Box::pin(work));
+}
+
+/// Begins `work`, and drops it.
+async fn begun(work: impl Future) {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        let _ = work.as_mut().poll(context);
+        Poll::Ready(())
+    })
+    .await;
+}

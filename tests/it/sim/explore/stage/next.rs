@@ -1,0 +1,171 @@
+//! What can happen next. Of steps whose order makes no difference, one order is enough:
+//!
+//! - Who has to decide whether it goes on does so before anything else: it only sends something, and that arrives at any time.
+//! - A reply arrives at once, or late, where its client waits for nothing else that is under way: it only has that client send
+//!   something, or end what it believes.
+//! - Of several servers, too, which reply comes first is only a matter of which request does.
+//! - Time passes once nothing is under way, but for what is late.
+
+use super::{Delay, Message, Stage, Stand, Step, What};
+use crate::check::{Invariant, holders};
+use crate::explore::step::Fault;
+use crate::world::{MS, Time};
+
+/// Receipts, and the marks of what was abandoned, outlive this.
+const LATEST: Time = 15_000 * MS;
+
+impl Stage {
+    /// Each of which leads to another world, but nowhere once a promise is broken.
+    pub(in crate::explore) fn steps(&self) -> Vec<Step> {
+        if self.check.violation().is_some() {
+            return Vec::new();
+        }
+        let is_undecided = |seat: &super::Seat| seat.stand.get() == Stand::Undecided;
+        if let Some(client) = self.seats.iter().position(is_undecided) {
+            let client = client as u8;
+            let mut steps = vec![Step::Go(client)];
+            self.add(&mut steps, Fault::Expiry, Step::Rest(client));
+            return steps;
+        }
+        let messages = self.messages.borrow();
+        let mut steps = Vec::new();
+        match messages
+            .iter()
+            .find(|message| self.is_first(message, &messages))
+        {
+            Some(reply) => self.of(reply, &mut steps),
+            None => {
+                for message in messages
+                    .iter()
+                    .filter(|message| can_arrive(message, &messages))
+                {
+                    self.of(message, &mut steps);
+                }
+                if self.may_pass(&messages) {
+                    steps.push(Step::Pass);
+                }
+            }
+        }
+        for server in 0..self.servers.len() as u8 {
+            if !messages.is_empty() || !self.streams.borrow().is_empty() {
+                self.add(&mut steps, Fault::Restart, Step::Restart(server));
+            }
+            self.add(&mut steps, Fault::Empty, Step::Empty(server));
+        }
+        steps
+    }
+
+    fn add(&self, steps: &mut Vec<Step>, fault: Fault, step: Step) {
+        if self.faults.get().may(fault) {
+            steps.push(step);
+        }
+    }
+
+    /// Whether it is a reply that nothing else can come before.
+    fn is_first(&self, message: &Message, all: &[Message]) -> bool {
+        let others = |other: &&Message| {
+            let is_incoming = other.is_reply() || other.piece_of().is_some();
+            other.client == message.client && other.id != message.id && is_incoming
+        };
+        let listens = |id: &u64| (*id / 100) as usize == message.client;
+        message.is_reply()
+            && message.delay == Delay::InTime
+            && !all.iter().any(|other| others(&other))
+            && !self.streams.borrow().keys().any(listens)
+    }
+
+    /// What can become of a message.
+    fn of(&self, message: &Message, steps: &mut Vec<Step>) {
+        let id = message.id;
+        steps.push(Step::Deliver(id));
+        let (lost, may_be_late) = match &message.what {
+            What::Request { .. } => (Fault::LostRequest, true),
+            What::Subscribe { .. } => (Fault::LostRequest, false),
+            What::Reply { .. } => (Fault::LostReply, true),
+            What::Push { .. } => (Fault::LostMessage, true),
+            What::HangUp { .. } => return,
+        };
+        self.add(steps, lost, Step::Lose(id));
+        if let What::Request { is_copy: false, .. } = message.what {
+            self.add(steps, Fault::Twice, Step::Repeat(id));
+        }
+        if may_be_late && message.delay == Delay::InTime {
+            self.add(steps, Fault::Late, Step::Delay(id));
+        }
+    }
+
+    fn may_pass(&self, messages: &[Message]) -> bool {
+        let Some(then) = self.world.next_timer() else {
+            return false;
+        };
+        let may_stay =
+            |message: &Message| message.delay != Delay::InTime && then <= message.sent + LATEST;
+        messages.iter().all(may_stay)
+    }
+
+    /// Looks at a world in which nothing is under way, or nothing can happen any more.
+    pub(in crate::explore) fn look(&self, steps: &[Step]) {
+        if self.check.violation().is_some() {
+            return;
+        }
+        let is_quiet = self.messages.borrow().is_empty();
+        if is_quiet && steps == [Step::Pass] && self.faults.get().left() == self.plan.faults.left()
+        {
+            self.is_handed_over();
+        }
+        if steps.is_empty() {
+            self.is_over(is_quiet);
+        }
+    }
+
+    /// Who is the first in the queue, and knows it, does not wait for what is free, where nothing went wrong.
+    fn is_handed_over(&self) {
+        let is_asking =
+            |seat: &&super::Seat| seat.stand.get() == Stand::Asking && seat.place.get() == Some(0);
+        let asking = self.seats.iter().find(is_asking);
+        if let Some(seat) = asking.filter(|_| self.is_free()) {
+            let what = format!("{} is free, and {} waits for it", self.plan.lock, seat.name);
+            self.check.fail(Invariant::HandedOver, what);
+        }
+    }
+
+    /// All have come to their ends, and nobody has the lock who does not know it.
+    fn is_over(&self, is_quiet: bool) {
+        let is_at_work =
+            |seat: &&super::Seat| seat.stand.get() != Stand::Done || seat.background.get() > 0;
+        if let Some(seat) = self.seats.iter().find(is_at_work) {
+            self.check
+                .fail(Invariant::WaitsEnd, format!("{} waits for ever", seat.name));
+        }
+        let may_have_it = self.seats.iter().any(|seat| seat.may_have_it.get());
+        // One that is refused is not given up, so another copy of it may take the lock for a ttl.
+        let was_doubled = self.faults.get().has_had(Fault::Twice, &self.plan.faults);
+        let is_alone = is_quiet && !may_have_it && !was_doubled;
+        if is_alone && self.servers.len() == 1 && !self.is_free() {
+            let what = format!("{} is held in the end", self.plan.lock);
+            self.check.fail(Invariant::EndsForGood, what);
+        }
+    }
+
+    /// Behind one server.
+    pub(in crate::explore) fn is_free(&self) -> bool {
+        self.servers.len() == 1 && holders(self.plan.lock, &self.db(0)).is_empty()
+    }
+}
+
+/// What a stream brings keeps its order. What one client sends to several servers arrives in one order, unless it is late: with some the
+/// first server comes first, with the others the last. With all orders there is no end to them.
+fn can_arrive(message: &Message, all: &[Message]) -> bool {
+    let place = |of: &Message| match of.client % 2 {
+        0 => of.server as i64,
+        _ => -(of.server as i64),
+    };
+    let is_next = |other: &&Message| {
+        let is_of_both = other.client == message.client && other.is_request();
+        is_of_both && other.delay == Delay::InTime && place(other) < place(message)
+    };
+    let is_in_time = message.is_request() && message.delay == Delay::InTime;
+    message.delay != Delay::Stays
+        && !all.iter().any(|other| message.is_behind(other))
+        && !(is_in_time && all.iter().any(|other| is_next(&other)))
+}
