@@ -330,15 +330,21 @@ fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(sp
     run(async {
         let mut stack = spawn();
         let lock = stack.reentrant(OWNER);
-        let forced = lock.acquire().await.unwrap();
-        assert!(lock.force_release().await.unwrap());
-        let next = lock.acquire().await.unwrap();
-        let incr = Command::new("INCR").key("{a}:n");
-        assert_eq!(code(forced.exec(&[incr]).await), "lost");
-        assert_eq!(code(forced.release().await), "lost");
-        assert_eq!(stack.count(OWNER), 1);
-        next.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
+        for is_redissons in [false, true] {
+            let forced = lock.acquire().await.unwrap();
+            if is_redissons {
+                let _: () = stack.redis("DEL a");
+            } else {
+                assert!(lock.force_release().await.unwrap());
+            }
+            let next = lock.acquire().await.unwrap();
+            let incr = Command::new("INCR").key("{a}:n");
+            assert_eq!(code(forced.exec(&[incr]).await), "lost");
+            assert_eq!(code(forced.release().await), "lost");
+            assert_eq!(stack.count(OWNER), 1);
+            next.release().await.unwrap();
+            assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
+        }
     });
 }
 

@@ -3,6 +3,7 @@
 -- The hash has no place for more. HOLD is '<fence> <owner>' of who has it, so that all entries of one hold have one fence;
 -- ENTRY, one for each entry, is '<fence> <ttl>': the fence of the hold in which this one counts, so that nobody leaves twice, or leaves
 -- a later hold, and the ttl in ms that it entered for. ENTRIES is a sorted set: '<fence> <ENTRY>' → until when it counts, in Redis's ms.
+-- An entry that is not in it counts no more: ENTRY alone can come back, if it had run out and Redis's clock is set back.
 --
 -- provides  ENTRIES ENTRY HOLD OWNER acquired free held_fence holder_and_count is_held leave wake wipe
 -- needs     NAME
@@ -16,6 +17,7 @@ local function acquired() return string.match(redis.call('GET', ENTRY) or '', '^
 local function is_held()
   local fence = acquired()
   return fence and fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1
+    and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)
 end
 local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
 local function wake() redis.pcall('PUBLISH', CHANNEL, '0') end

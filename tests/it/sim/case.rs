@@ -147,6 +147,11 @@ impl Case {
         BEGINNING_US + (self.world.now() / 1_000) as i64 - self.set_back_us.get()
     }
 
+    /// Sets the clock of Redis back, by so many microseconds.
+    pub(crate) fn set_back(&self, by: i64) {
+        self.set_back_us.set(self.set_back_us.get() + by);
+    }
+
     pub(crate) fn heal(&self) {
         self.trace
             .note(self.world.now(), || "faults stop".to_owned());
@@ -204,7 +209,7 @@ impl Case {
             }
             Upset::ClockBack { by } => {
                 let by = (by / 1_000) as i64;
-                self.set_back_us.set(self.set_back_us.get() + by);
+                self.set_back(by);
             }
         }
     }

@@ -355,8 +355,8 @@ broken! {
         "if redis.call('HINCRBY', NAME, owner, -1) <= 0 then wipe() end"
         => "wipe()";
     an_entry_that_counts_in_a_later_hold: OneHolder,
-        "return fence and fence == held_fence() and"
-        => "return fence and";
+        "fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1 and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)"
+        => "redis.pcall('HEXISTS', NAME, OWNER) == 1";
     a_repeat_that_enters_twice: NoGhost,
         "if not again then"
         => "if true then";

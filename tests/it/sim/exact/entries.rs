@@ -1,5 +1,7 @@
 //! An entry of a reentrant lock whose handler died, while others of its owner come and go.
 
+use edgelock::Error;
+
 use super::*;
 use crate::host::SimLock;
 
@@ -48,4 +50,39 @@ fn an_entry_that_counts_for_as_long_as_its_owner_comes_is_noticed() {
         "if fence == held and redis.pcall('HEXISTS', NAME, owner) == 1 then leave(owner) end";
     let at = another_has_it_at(&Rc::new(Redis::with(uncounted, "")));
     assert!(at > 20_000, "{at}");
+}
+
+/// An entry runs out, another of its owner notes that, and the clock is set back, so that Redis has the key of the first again. Whether
+/// the release of the first lets another owner in.
+fn an_entry_leaves_twice(redis: &Rc<Redis>) -> bool {
+    let outcome = Rc::new(Cell::new(false));
+    let noted = outcome.clone();
+    play_on(redis, move |case| async move {
+        let short = reentrant(&case, "1").ttl(Duration::from_secs(1));
+        let over = short.try_acquire().await.expect("a free lock");
+        let held = reentrant(&case, "1").try_acquire().await.expect("entered");
+        sleep(&case, 1_500).await;
+        held.renew().await.expect("held");
+        case.set_back(1_000_000);
+        let late = over.release().await;
+        let other = reentrant(&case, "2").try_acquire().await;
+        noted.set(other.is_ok());
+        if other.is_err() {
+            assert!(matches!(late, Err(Error::Lost { .. })), "{late:?}");
+            held.release().await.expect("held");
+        }
+    });
+    outcome.get()
+}
+
+#[test]
+fn an_entry_that_comes_back_with_the_clock_is_not_left_twice() {
+    assert!(!an_entry_leaves_twice(&Rc::default()));
+}
+
+/// Sabotage.
+#[test]
+fn an_entry_that_counts_though_it_was_left_is_noticed() {
+    let listed = "redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)";
+    assert!(an_entry_leaves_twice(&Rc::new(Redis::with(listed, "true"))));
 }
