@@ -5,6 +5,13 @@ use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
 
+/// All that the bridge was given.
+pub(crate) struct Given {
+    pub(crate) clients: Credentials,
+    /// For those who read the metrics, and nothing else.
+    pub(crate) metrics: Option<Credentials>,
+}
+
 /// What the holder of a credential may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {

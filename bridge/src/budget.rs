@@ -11,7 +11,10 @@ const SMALL: usize = 64 * 1024;
 
 /// A bound that all requests and answers share.
 #[derive(Clone)]
-pub(crate) struct Budget(Arc<Semaphore>);
+pub(crate) struct Budget {
+    bytes: usize,
+    left: Arc<Semaphore>,
+}
 
 /// A part of the bound. Dropping it gives the part back.
 pub(crate) struct Share {
@@ -30,7 +33,14 @@ struct Carried {
 
 impl Budget {
     pub(crate) fn of(bytes: usize) -> Self {
-        Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
+        let bytes = bytes.min(Semaphore::MAX_PERMITS);
+        let left = Arc::new(Semaphore::new(bytes));
+        Self { bytes, left }
+    }
+
+    /// How many bytes count now.
+    pub(crate) fn in_use(&self) -> usize {
+        self.bytes.saturating_sub(self.left.available_permits())
     }
 
     /// A share of no bytes yet.
@@ -63,7 +73,7 @@ impl Share {
             return Ok(());
         }
         let more = u32::try_from(bytes - self.bytes).map_err(|_| Full)?;
-        let places = Arc::clone(&self.budget.0);
+        let places = Arc::clone(&self.budget.left);
         let more = places.try_acquire_many_owned(more).map_err(|_| Full)?;
         match &mut self.permit {
             Some(permit) => permit.merge(more),

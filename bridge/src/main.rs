@@ -15,6 +15,7 @@ mod execute;
 mod hub;
 mod link;
 mod listen;
+mod metrics;
 mod no_reply;
 mod node;
 mod options;
@@ -34,6 +35,7 @@ mod silence;
 mod slot_map;
 mod spawn;
 mod subscribe;
+mod sync_token;
 mod upstream;
 
 use std::io::{self, Write as _};
@@ -53,6 +55,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::dial::Server;
+use crate::metrics::Metrics;
 use crate::node::{Limits, Node};
 use crate::options::{Options, Target};
 use crate::server::Bridge;
@@ -67,7 +70,6 @@ type Error = Box<dyn std::error::Error>;
 /// How many connections are read before their requests go to Redis. Redis then works on these while
 /// the next connections are read. If all were read at once, Redis and the bridge would wait for
 /// each other by turns.
-/// all at once the two would wait for each other by turns.
 const EVENTS: usize = 8;
 
 // One thread. Redis has one too, and a request that moves between threads waits for each of them to
@@ -117,16 +119,19 @@ async fn run(options: Options) -> Result<(), Error> {
         false => Upstream::One(Box::new(Node::new(server, limits))),
     };
     let (stop, stopping) = watch::channel(());
+    let door = options.door()?;
+    let metrics = (credentials.metrics)
+        .map(|reader| Metrics::new(reader, Arc::clone(&door.places), budget.clone()));
     let bridge = Arc::new(Bridge::new(
-        credentials,
+        credentials.clients,
         upstream,
         options.settings(),
         budget,
+        metrics,
         stopping,
     ));
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let door = options.door()?;
     announce(&listener, private.as_ref())?;
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));

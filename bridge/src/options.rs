@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::auth::Credentials;
+use crate::auth::{Credentials, Given};
 use crate::dial::Server;
 use crate::listen::{Door, most_connections};
 use crate::places::Places;
@@ -82,6 +82,16 @@ pub(crate) struct Options {
     )]
     read_only_credential: Option<String>,
 
+    /// Credential for GET /metrics, which Prometheus reads, and for nothing else. There are no
+    /// metrics without it
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL",
+        hide_env_values = true
+    )]
+    metrics_credential: Option<String>,
+
     /// Lets the read-only credential also run scripts that only read. Redis does nothing else while
     /// one runs
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_SCRIPTS", value_name = "YES", num_args = 0..=1, require_equals = true,
@@ -136,7 +146,7 @@ pub(crate) struct Options {
     pub(crate) max_waits: usize,
 
     /// Connections of clients at once, at most. Fewer if the system allows too few open files.
-    /// Others get a 503, and may ask only for `/health`
+    /// Others get a 503, and may ask only for `/health` and `/metrics`
     #[arg(
         long,
         value_name = "COUNT",
@@ -240,25 +250,34 @@ impl Options {
 
     /// White space around a secret comes from files and consoles, never from the person who chose
     /// it.
-    pub(crate) fn credentials(&self) -> Result<Credentials, String> {
+    pub(crate) fn credentials(&self) -> Result<Given, String> {
         let standard = self.credential.trim();
         let read_only = self.read_only_credential.as_deref().map(str::trim);
+        let metrics = self.metrics_credential.as_deref().map(str::trim);
+        let mut others: Vec<(&str, &str)> = Vec::new();
         for (option, credential) in [
             ("--credential", Some(standard)),
             ("--read-only-credential", read_only),
+            ("--metrics-credential", metrics),
         ] {
-            if credential.is_some_and(|credential| credential.chars().count() < SHORTEST_CREDENTIAL)
-            {
+            let Some(credential) = credential else {
+                continue;
+            };
+            if credential.chars().count() < SHORTEST_CREDENTIAL {
                 return Err(format!(
                     "{option} needs at least {SHORTEST_CREDENTIAL} characters, or it can be guessed; make one with: \
                      openssl rand -hex 32"
                 ));
             }
+            if let Some((other, _)) = others.iter().find(|(_, other)| *other == credential) {
+                return Err(format!("{other} and {option} must differ"));
+            }
+            others.push((option, credential));
         }
-        if read_only == Some(standard) {
-            return Err("--credential and --read-only-credential must differ".to_owned());
-        }
-        Ok(Credentials::new(standard, read_only))
+        Ok(Given {
+            clients: Credentials::new(standard, read_only),
+            metrics: metrics.map(|secret| Credentials::new(secret, None)),
+        })
     }
 
     /// The user of the private Redis: that for locks, unless options need more than it may do.

@@ -40,6 +40,11 @@ impl Places {
         })
     }
 
+    /// How many are taken.
+    pub(crate) fn in_use(&self) -> usize {
+        self.taken().values().sum()
+    }
+
     fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

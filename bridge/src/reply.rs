@@ -80,6 +80,11 @@ impl Failure {
         }
     }
 
+    pub(crate) fn method_not_allowed() -> Self {
+        let text = "ERR this method is not allowed here";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, text)
+    }
+
     /// The command was not executed, and will not be if it is sent again.
     pub(crate) fn bad_request(text: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, text)

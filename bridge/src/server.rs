@@ -2,9 +2,8 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -16,10 +15,12 @@ use tokio::time::timeout;
 
 use crate::auth::{Access, Credentials};
 use crate::budget::{Budget, Full};
+use crate::metrics::Metrics;
 use crate::reply::{Body, Encoding, Failure, json};
 use crate::request;
 use crate::script::Scripts;
 use crate::subscribe::Topic;
+use crate::sync_token::SyncTokens;
 use crate::upstream::Upstream;
 
 pub(crate) struct Bridge {
@@ -30,6 +31,8 @@ pub(crate) struct Bridge {
     /// The other end is dropped when the bridge stops.
     pub(crate) stopping: watch::Receiver<()>,
     credentials: Credentials,
+    /// If somebody may read them.
+    metrics: Option<Metrics>,
     sync_tokens: SyncTokens,
 }
 
@@ -58,6 +61,7 @@ impl Bridge {
         upstream: Upstream,
         settings: Settings,
         budget: Budget,
+        metrics: Option<Metrics>,
         stopping: watch::Receiver<()>,
     ) -> Self {
         let scripts = Scripts::default();
@@ -68,12 +72,13 @@ impl Bridge {
             budget,
             stopping,
             credentials,
+            metrics,
             sync_tokens: SyncTokens::new(),
         }
     }
 
     pub(crate) async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
-        let started = tracing::enabled!(tracing::Level::DEBUG).then(Instant::now);
+        let started = self.clock();
         let (parts, body) = request.into_parts();
         let mut response = self
             .answer(&parts, body)
@@ -88,30 +93,53 @@ impl Bridge {
             let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
             headers.insert(header::ALLOW, allowed);
         }
-        if let Some(started) = started {
-            tracing::debug!(
-                method = %parts.method,
-                route = route(parts.uri.path()),
-                status = status.as_u16(),
-                micros = started.elapsed().as_micros() as u64,
-                "request"
-            );
+        self.note(&parts, started, response)
+    }
+
+    /// When a request came, if anybody asks how long it took.
+    fn clock(&self) -> Option<Instant> {
+        (self.metrics.is_some() || tracing::enabled!(tracing::Level::DEBUG)).then(Instant::now)
+    }
+
+    /// Notes the answer in the log and in the metrics.
+    fn note(
+        &self,
+        parts: &Parts,
+        started: Option<Instant>,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let Some(took) = started.map(|started| started.elapsed()) else {
+            return response;
+        };
+        let route = route(parts.uri.path());
+        tracing::debug!(
+            method = %parts.method,
+            route,
+            status = response.status().as_u16(),
+            micros = took.as_micros() as u64,
+            "request"
+        );
+        match &self.metrics {
+            Some(metrics) => metrics.answered(route, took, response),
+            None => response,
         }
-        response
     }
 
     /// For connections beyond the bound.
     pub(crate) async fn turn_away(&self, request: Request<Incoming>) -> Response<Body> {
+        let started = self.clock();
         let (parts, body) = request.into_parts();
         let answer = match parts.uri.path() {
             "/health" => self.health().await,
+            "/metrics" => self.metrics(&parts).await,
             _ => {
                 self.read_off(body).await;
                 let text = "ERR too many connections; nothing was executed";
                 Err(Failure::refused_for_now(text))
             }
         };
-        answer.unwrap_or_else(Failure::into_response)
+        let response = answer.unwrap_or_else(Failure::into_response);
+        self.note(&parts, started, response)
     }
 
     async fn answer(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Failure> {
@@ -125,6 +153,9 @@ impl Bridge {
         } = self.settings;
         if path == "/health" {
             return Box::pin(self.health()).await;
+        }
+        if path == "/metrics" {
+            return Box::pin(self.metrics(parts)).await;
         }
         let (access, encoding) = match self.enter(parts) {
             Ok(entered) => entered,
@@ -192,8 +223,7 @@ impl Bridge {
             .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied.text()))?;
         let mut methods = allowed(parts.uri.path()).split(", ");
         if !methods.any(|method| parts.method == *method) {
-            let text = "ERR this method is not allowed here";
-            return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, text));
+            return Err(Failure::method_not_allowed());
         }
         Ok((access, Encoding::asked_by(&parts.headers)?))
     }
@@ -203,6 +233,16 @@ impl Bridge {
             None => Ok(json(StatusCode::OK, br#"{"status":"ok"}"#.as_slice())),
             Some(trouble) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, trouble)),
         }
+    }
+
+    async fn metrics(&self, parts: &Parts) -> Result<Response<Body>, Failure> {
+        let Some(metrics) = &self.metrics else {
+            let text = "ERR there are no metrics: start the bridge with --metrics-credential";
+            return Err(Failure::new(StatusCode::NOT_FOUND, text));
+        };
+        let query = parts.uri.query().unwrap_or_default();
+        metrics.check(&parts.method, &parts.headers, query)?;
+        Ok(metrics.page(self.upstream.trouble().await.is_none()))
     }
 }
 
@@ -216,48 +256,23 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, 
     }
 }
 
-/// Clients send the last token back, in order to read what they wrote. One Redis always shows that,
-/// so the bridge reads nothing from them. But clients rely on every answer's token being new.
-struct SyncTokens {
-    start: u128,
-    given: AtomicU64,
-}
-
-impl SyncTokens {
-    fn new() -> Self {
-        let start = SystemTime::UNIX_EPOCH
-            .elapsed()
-            .unwrap_or_default()
-            .as_nanos();
-        Self {
-            start,
-            given: AtomicU64::default(),
-        }
-    }
-
-    fn next(&self) -> HeaderValue {
-        let token = format!(
-            "{:x}-{:x}",
-            self.start,
-            self.given.fetch_add(1, Ordering::Relaxed)
-        );
-        HeaderValue::try_from(token).expect("hexadecimal digits are a header's value")
-    }
-}
-
 /// The methods of the path, as in the header `Allow`.
 fn allowed(path: &str) -> &'static str {
     match path {
+        "/metrics" => "GET, HEAD",
         "/pipeline" | "/multi-exec" => "POST, PUT",
         _ if path.starts_with("/subscribe/") || path.starts_with("/psubscribe/") => "GET, POST",
         _ => "GET, HEAD, POST, PUT",
     }
 }
 
-/// For the log: a path may hold a command, with its keys and values.
-fn route(path: &str) -> &str {
+/// For the log and the metrics: a path may hold a command, with its keys and values.
+fn route(path: &str) -> &'static str {
+    const WHOLE: [&str; 5] = ["/", "/pipeline", "/multi-exec", "/health", "/metrics"];
+    if let Some(whole) = WHOLE.into_iter().find(|whole| *whole == path) {
+        return whole;
+    }
     match path {
-        "/" | "/pipeline" | "/multi-exec" | "/health" => path,
         _ if path.starts_with("/subscribe/") => "/subscribe",
         _ if path.starts_with("/psubscribe/") => "/psubscribe",
         _ => "command in path",

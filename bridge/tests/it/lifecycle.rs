@@ -174,6 +174,14 @@ async fn an_unusable_option_is_told_without_secrets() {
             vec!["--credential", long, "--read-only-credential", long],
             "--credential and --read-only-credential must differ",
         ),
+        (
+            vec!["--metrics-credential", "sesame"],
+            "--metrics-credential needs",
+        ),
+        (
+            vec!["--credential", long, "--metrics-credential", long],
+            "--credential and --metrics-credential must differ",
+        ),
         (vec!["--timeout", "0"], "--timeout"),
         (vec!["--listen", "nowhere"], "cannot listen on nowhere"),
         (vec!["--listen", &taken], "cannot listen on 127.0.0.1"),
@@ -232,6 +240,7 @@ async fn help_names_every_option_and_no_secret() {
         "redis-server",
         "credential",
         "read-only-credential",
+        "metrics-credential",
         "max-body",
         "max-commands",
         "max-transaction",

@@ -8,6 +8,7 @@ mod dialect;
 mod http;
 mod lifecycle;
 mod logs;
+mod metrics;
 mod outage;
 mod passing;
 mod password;
