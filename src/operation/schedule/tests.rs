@@ -1,0 +1,257 @@
+use super::super::backoff::Loaded;
+use super::*;
+
+const HIGH: Loaded = Loaded(0xff);
+const START: Instant = Instant::from_origin(Duration::ZERO);
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// At the origin of time, with `wait` left and nobody ahead.
+fn wait(wait: Duration) -> Schedule {
+    let end = Instant::from_origin(wait);
+    Schedule::new(end, wait, ms(9_000), 40)
+}
+
+fn found(remaining: Option<Duration>, ahead: u64) -> Contended {
+    Contended {
+        remaining,
+        ahead,
+        redis_us: 1,
+        label: None,
+        replies: Vec::new(),
+        at: None,
+    }
+}
+
+const ENDLESS: Contended = Contended {
+    remaining: None,
+    ahead: 0,
+    redis_us: 1,
+    label: None,
+    replies: Vec::new(),
+    at: None,
+};
+const FIVE: Duration = Duration::from_secs(5);
+
+#[test]
+fn polls_grow_apart_up_to_half_a_second() {
+    let mut polled = wait(FIVE);
+    let pauses: Vec<_> = (0..6)
+        .map(|_| {
+            let pause = polled
+                .pause(START, &HIGH, &ENDLESS, ms(1), false, 40)
+                .unwrap();
+            pause.as_millis()
+        })
+        .collect();
+    assert_eq!(pauses, [30, 90, 270, 500, 500, 500]);
+    let shortest = wait(FIVE).pause(START, &Loaded(0), &ENDLESS, ms(1), false, 40);
+    assert_eq!(shortest, Some(ms(10)));
+}
+
+#[test]
+fn requests_last_for_a_long_wait() {
+    let minute = Duration::from_secs(60);
+    let mut polled = wait(minute);
+    let longest = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
+    assert_eq!(longest.max(), Some(ms(3_000)));
+}
+
+#[test]
+fn a_waiter_counts_as_alive_for_its_ttl_but_1_to_10_s() {
+    assert_eq!(liveness(ms(500)), ms(1_000));
+    assert_eq!(liveness(ms(4_000)), ms(4_000));
+    assert_eq!(liveness(Duration::MAX), ms(10_000));
+}
+
+#[test]
+fn a_waiter_whose_requests_must_last_asks_seldom_but_keeps_its_place_while_it_can() {
+    let pause = |wait_s: u64, requests_left| {
+        let mut listening = wait(Duration::from_secs(wait_s));
+        listening.pause(START, &HIGH, &ENDLESS, ms(1), true, requests_left)
+    };
+    assert_eq!(pause(200, 40), Some(ms(5_000)));
+    // It counts as alive for 9 s.
+    assert_eq!(pause(3_600, 40), Some(ms(6_750)));
+    assert_eq!(pause(900, 20), Some(ms(45_000)));
+    assert_eq!(pause(3_600, 20), Some(ms(60_000)));
+    // The same when the holder's time is up.
+    let mut listening = wait(Duration::from_secs(900));
+    let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 20);
+    assert_eq!(pause, Some(ms(45_000)));
+    // The same for a waiter that does not listen.
+    let mut polled = wait(Duration::from_secs(3_600));
+    let pauses = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
+    assert_eq!(pauses.max(), Some(ms(6_750)));
+}
+
+#[test]
+fn no_wait_is_too_long_and_no_request_one_too_many() {
+    for forever in [Duration::MAX, ms(9_000_000_000_000_000)] {
+        for (requests, hears) in [(0, true), (1, false), (u32::MAX, true), (u32::MAX, false)] {
+            let end = START + forever;
+            let mut waited = Schedule::new(end, forever, liveness(forever), requests);
+            for left in [requests, 1, 0] {
+                for remaining in [None, Some(ms(1)), Some(forever)] {
+                    let found = found(remaining, u64::MAX);
+                    for _ in 0..100 {
+                        let pause = waited.pause(START, &HIGH, &found, forever, hears, left);
+                        assert!(pause.is_some_and(|pause| pause <= Schedule::SELDOM * 2));
+                    }
+                }
+            }
+        }
+    }
+    let lost = Error::timed_out(ms(1));
+    let mut backoff = Backoff::new(u32::MAX, Duration::MAX);
+    for _ in 0..200 {
+        let pause = backoff.pause(&HIGH, &lost);
+        assert!(pause.is_some_and(|pause| pause <= ms(1_000)));
+    }
+}
+
+#[test]
+fn whatever_is_drawn_requests_last_for_the_whole_wait() {
+    let minute = Duration::from_secs(60);
+    let end = Instant::from_origin(minute);
+    for draw in [0, 0x20, 0x80, 0xff] {
+        let mut now = START;
+        let mut polled = wait(minute);
+        let mut left = (1..40).rev();
+        while let Some(pause) = polled.pause(
+            now,
+            &Loaded(draw),
+            &ENDLESS,
+            ms(1),
+            false,
+            left.next().unwrap_or(0),
+        ) {
+            now = now + pause;
+        }
+        assert_eq!(now, end, "{draw}");
+    }
+}
+
+#[test]
+fn who_hears_of_its_turn_asks_to_be_counted_as_alive() {
+    let pause = wait(FIVE).pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
+    assert_eq!(pause, Some(ms(3_000)));
+}
+
+#[test]
+fn when_the_holder_is_over_the_first_asks_first() {
+    for hears in [true, false] {
+        let at =
+            |ahead| wait(FIVE).pause(START, &HIGH, &found(Some(ms(4)), ahead), ms(12), hears, 40);
+        assert_eq!(at(0), Some(ms(5)));
+        assert_eq!(at(1), Some(ms(17)));
+    }
+    let last = wait(FIVE).pause(
+        START,
+        &HIGH,
+        &found(Some(ms(4)), u64::MAX),
+        ms(12),
+        true,
+        40,
+    );
+    assert_eq!(last, Some(ms(505)));
+}
+
+#[test]
+fn a_holder_that_renews_a_short_lease_is_asked_after_less_and_less_often() {
+    let mut listening = wait(FIVE);
+    let pauses: Vec<_> = (0..5)
+        .map(|_| {
+            let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 40);
+            pause.unwrap().as_millis()
+        })
+        .collect();
+    assert_eq!(pauses, [5, 20, 40, 80, 160]);
+}
+
+#[test]
+fn the_last_pause_goes_on_to_the_very_end() {
+    let pause = |left| wait(left).pause(START, &HIGH, &ENDLESS, ms(80), false, 40);
+    assert_eq!(pause(ms(122)), Some(ms(30)));
+    assert_eq!(pause(ms(110)), Some(ms(30)));
+    // The answer would come after the end.
+    assert_eq!(pause(ms(109)), Some(ms(109)));
+    assert_eq!(pause(ms(1)), Some(ms(1)));
+    assert_eq!(pause(Duration::ZERO), None);
+}
+
+#[test]
+fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
+    let lost = Error::timed_out(ms(1));
+    let mut waiting = wait(FIVE);
+    let pauses = (0..7).map(|_| {
+        waiting
+            .pause_after(START, &HIGH, &lost, 40)
+            .unwrap()
+            .as_millis()
+    });
+    assert_eq!(
+        pauses.collect::<Vec<_>>(),
+        [50, 100, 200, 400, 800, 1_000, 1_000]
+    );
+    // An answer shows that the bridge is back.
+    let _ = waiting.pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
+    assert_eq!(waiting.pause_after(START, &HIGH, &lost, 40), Some(ms(50)));
+    assert_eq!(waiting.pause_after(START, &HIGH, &lost, 0), None);
+    let after = |left, error| wait(left).pause_after(START, &HIGH, error, 40);
+    assert_eq!(after(ms(7), &lost), Some(ms(7)));
+    assert_eq!(after(Duration::ZERO, &lost), None);
+    let away = Error::Unavailable {
+        lock: None,
+        source: None,
+        message: String::new(),
+        retry_after: Some(ms(2_000)),
+        may_have_run: false,
+    };
+    assert_eq!(after(ms(2_000), &away), Some(ms(2_000)));
+    assert_eq!(after(ms(1_999), &away), None);
+}
+
+#[test]
+fn who_may_not_listen_tries_again_more_and_more_seldom() {
+    let mut waiting = wait(FIVE);
+    let pauses = (0..6).map(|_| waiting.pause_before_listening(&HIGH).as_millis());
+    assert_eq!(
+        pauses.collect::<Vec<_>>(),
+        [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
+    );
+    let first = wait(FIVE).pause_before_listening(&Loaded(0));
+    assert_eq!(first, ms(500));
+}
+
+#[test]
+fn who_may_send_nothing_more_listens_for_as_long_as_it_counts_as_alive() {
+    let at = |ms| Instant::from_origin(Duration::from_millis(ms));
+    let waiting = wait(Duration::from_secs(60));
+    assert_eq!(waiting.rest(at(3_000), at(2_000)), Some(ms(8_000)));
+    assert_eq!(waiting.rest(at(55_000), at(54_000)), Some(ms(5_000)));
+    assert_eq!(waiting.rest(at(11_000), at(2_000)), None);
+    assert_eq!(waiting.rest(at(60_000), at(59_000)), None);
+}
+
+#[test]
+fn when_to_come_back_is_judged_by_how_the_line_moved() {
+    let estimate = |first: u64, last: u64| {
+        let mut waited = wait(FIVE);
+        let _ = waited.pause(
+            START,
+            &HIGH,
+            &found(Some(ms(9_000)), first),
+            ms(1),
+            true,
+            40,
+        );
+        let now = Instant::from_origin(ms(1_000));
+        waited.estimate(&found(Some(ms(9_000)), last), now)
+    };
+    assert_eq!(estimate(12, 2), Some(ms(300)));
+    assert_eq!(estimate(2, 2), None);
+    assert_eq!(estimate(2, 3), None);
+}
