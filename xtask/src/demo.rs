@@ -161,7 +161,8 @@ impl Demo {
         let requests = self.books.scripts()? - before;
         let ledger = self.books.ledger(sku, &figures.sold)?;
         println!("{ledger}");
-        print(&figures, took, requests);
+        print_figures(&figures, took);
+        print_requests(requests, figures.answered as f64);
         if !figures.wrong.is_empty() {
             self.print_errors();
         }
@@ -253,7 +254,8 @@ impl Violence {
     }
 }
 
-fn print(figures: &Figures, took: Duration, requests: u64) {
+/// What the customers saw.
+pub(crate) fn print_figures(figures: &Figures, took: Duration) {
     let milliseconds = |share| figures.percentile(share).as_secs_f64() * 1000.0;
     let orders = figures.answered as f64;
     println!(
@@ -265,7 +267,6 @@ fn print(figures: &Figures, took: Duration, requests: u64) {
         milliseconds(0.5),
         milliseconds(0.99)
     );
-    print_requests(requests, orders);
     println!(
         "  told to come back     {:>8} times, disconnected {} times",
         figures.told_to_wait, figures.disconnected

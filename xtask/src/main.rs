@@ -2,6 +2,7 @@
 
 mod attack;
 mod bench;
+mod chaos;
 mod client_wasm;
 mod demo;
 mod dev;
@@ -55,6 +56,9 @@ enum Task {
         #[arg(long, default_value_t = 5)]
         times: u32,
     },
+    /// Hold a sale while everything under it is killed, stopped, cut off and filled up, and check the ledger in Redis; `test` does so with
+    /// fewer orders
+    Chaos(chaos::Chaos),
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,
     /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the memory in use before and after; `test`
@@ -121,6 +125,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Sim { seeds, from } => return sim::run(seeds, from),
         Task::Explore(options) => return explore::run(&options),
         Task::Attack { times } => return attack::run(times),
+        Task::Chaos(options) => return chaos::run(&options),
         Task::TestNpm => return test::run_npm(),
         Task::Heap { calls } => return test::run_heap(calls),
         Task::Bench { benchmark: None } => bench::run()?,

@@ -139,6 +139,11 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     let mut demo = Command::new(xtask);
     demo.arg("demo").env(BRIDGE_BIN, bridge);
     report.run(Step::new("the demo", 10, demo)).await;
+
+    let mut chaos = Command::new(xtask);
+    chaos.args(["chaos", "--orders", "2000"]);
+    chaos.env(BRIDGE_BIN, bridge);
+    report.run(Step::new("chaos", 10, chaos)).await;
 }
 
 /// Tests that cargo built, one target after the other.

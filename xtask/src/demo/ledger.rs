@@ -16,10 +16,13 @@ pub(crate) struct Books {
     redis: Connection,
 }
 
-/// What Redis knows about a sale after it, held against what the customers were told.
+/// What Redis knows about a sale, or several, after it, held against what the customers were told.
+#[derive(Default)]
 pub(crate) struct Ledger {
     stock: u64,
     sold: u64,
+    /// Units that were sold and that there were not.
+    oversold: u64,
     remaining: u64,
     charged_twice: u64,
     /// Orders that a customer was told are sold and that Redis does not know.
@@ -37,10 +40,19 @@ struct Entry {
 
 impl Books {
     pub(crate) fn open(socket: &Path) -> Result<Self> {
-        let client = Client::open(ConnectionAddr::Unix(socket.into()).into_connection_info()?)?;
+        let address = ConnectionAddr::Unix(socket.into()).into_connection_info()?;
+        Self::of(&Client::open(address)?)
+    }
+
+    fn of(client: &Client) -> Result<Self> {
         let redis = client.get_connection_with_timeout(LIMIT)?;
         redis.set_read_timeout(Some(LIMIT))?;
         Ok(Self { redis })
+    }
+
+    /// Of the Redis at this URL.
+    pub(crate) fn at(url: &str) -> Result<Self> {
+        Self::of(&Client::open(url)?)
     }
 
     /// How many scripts Redis was sent so far: the bridge sends one for each request of an order.
@@ -111,10 +123,12 @@ impl Ledger {
         answered: &BTreeMap<String, u64>,
     ) -> Self {
         let twice = answered.values().filter(|times| **times > 1).count() as u64;
+        let sold: u64 = orders.values().map(|entry| entry.quantity).sum();
         Self {
             stock,
             remaining,
-            sold: orders.values().map(|entry| entry.quantity).sum(),
+            sold,
+            oversold: sold.saturating_sub(stock),
             charged_twice: twice + wrongly_charged(orders.values(), buyers),
             lost: answered
                 .keys()
@@ -124,17 +138,29 @@ impl Ledger {
         }
     }
 
+    /// Adds another sale's.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.stock += other.stock;
+        self.sold += other.sold;
+        self.oversold += other.oversold;
+        self.remaining += other.remaining;
+        self.charged_twice += other.charged_twice;
+        self.lost += other.lost;
+        self.out_of_turn += other.out_of_turn;
+    }
+
     /// Whether exactly the stock was sold, every unit once, to customers who know of it.
     pub(crate) fn is_right(&self) -> bool {
-        self.sold == self.stock
-            && self.remaining == 0
+        self.is_consistent() && self.remaining == 0
+    }
+
+    /// Whether every unit of the stock is left, or was sold once, to a customer who knows of it.
+    pub(crate) fn is_consistent(&self) -> bool {
+        self.sold + self.remaining == self.stock
+            && self.oversold == 0
             && self.charged_twice == 0
             && self.lost == 0
             && self.out_of_turn == 0
-    }
-
-    fn oversold(&self) -> u64 {
-        self.sold.saturating_sub(self.stock)
     }
 }
 
@@ -145,7 +171,7 @@ impl fmt::Display for Ledger {
             "  sold                  {:>8} of {}",
             self.sold, self.stock
         )?;
-        writeln!(f, "  oversold              {:>8}", self.oversold())?;
+        writeln!(f, "  oversold              {:>8}", self.oversold)?;
         writeln!(f, "  charged twice         {:>8}", self.charged_twice)?;
         writeln!(f, "  sold, but not on record{:>7}", self.lost)?;
         write!(f, "  out of turn           {:>8}", self.out_of_turn)
@@ -249,7 +275,7 @@ mod tests {
             &[],
         );
         assert_eq!(
-            (ledger.oversold(), ledger.out_of_turn, ledger.is_right()),
+            (ledger.oversold, ledger.out_of_turn, ledger.is_right()),
             (1, 1, false)
         );
     }

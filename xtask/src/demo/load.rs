@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::orders::Order;
 
 const REQUEST_LIMIT: Duration = Duration::from_secs(15);
-/// How long a customer goes on asking. A lock whose holder was killed comes back by itself well before.
+/// How long a customer goes on asking, by default. A lock whose holder was killed comes back by itself well before.
 const ORDER_LIMIT: Duration = Duration::from_secs(60);
 /// Before asking again where nothing said when.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -21,6 +21,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Load {
     client: Client,
     workers: [String; 2],
+    patience: Duration,
 }
 
 /// What the customers saw.
@@ -59,7 +60,16 @@ struct Answer {
 impl Load {
     pub(crate) fn new(workers: [String; 2]) -> Result<Self> {
         let client = Client::builder().timeout(REQUEST_LIMIT).build()?;
-        Ok(Self { client, workers })
+        Ok(Self {
+            client,
+            workers,
+            patience: ORDER_LIMIT,
+        })
+    }
+
+    /// With customers who go on asking for so long.
+    pub(crate) fn patient_for(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Opens a sale.
@@ -103,7 +113,7 @@ impl Load {
         }
     }
 
-    /// One order to its last word, for at most [`ORDER_LIMIT`].
+    /// One order to its last word, for as long as a customer is patient.
     async fn order(&self, order: Order, mut turn: usize) -> Result<Answer> {
         let start = Instant::now();
         let (mut told_to_wait, mut disconnected) = (0, 0);
@@ -116,6 +126,14 @@ impl Load {
                 }) if status == StatusCode::SERVICE_UNAVAILABLE => {
                     told_to_wait += 1;
                     retry_after.context("a 503 without Retry-After")?
+                }
+                // Redis is full, say. Nothing was sold, and when it will be is not known.
+                Ok(Reply {
+                    status: StatusCode::BAD_GATEWAY,
+                    ..
+                }) => {
+                    told_to_wait += 1;
+                    PAUSE
                 }
                 Ok(Reply { status, body, .. }) => {
                     let (code, latency) = (code(&body), start.elapsed());
@@ -135,12 +153,12 @@ impl Load {
                     PAUSE
                 }
             };
-            if start.elapsed() + pause > ORDER_LIMIT {
+            if start.elapsed() + pause > self.patience {
                 bail!(
                     "{} {} had no answer within {} s",
                     order.method,
                     order.path,
-                    ORDER_LIMIT.as_secs()
+                    self.patience.as_secs()
                 );
             }
             tokio::time::sleep(pause).await;
@@ -174,6 +192,20 @@ impl Figures {
             .get(index.min(sorted.len().saturating_sub(1)))
             .copied()
             .unwrap_or_default()
+    }
+
+    /// Adds another sale's.
+    pub(crate) fn add_all(&mut self, other: Self) {
+        self.answered += other.answered;
+        self.units += other.units;
+        self.sold.extend(other.sold);
+        for (answer, count) in other.others {
+            *self.others.entry(answer).or_default() += count;
+        }
+        self.wrong.extend(other.wrong);
+        self.latencies.extend(other.latencies);
+        self.told_to_wait += other.told_to_wait;
+        self.disconnected += other.disconnected;
     }
 
     fn add(&mut self, answer: Answer) {

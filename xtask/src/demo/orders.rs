@@ -46,7 +46,7 @@ pub(crate) fn mixed(sku: &str, count: usize) -> Vec<Order> {
 
 fn new(sku: &str, index: usize) -> Order {
     let buyer = format!("buyer-{}", index * 7 % BUYERS);
-    honest(sku, &format!("order-{index}"), &buyer, 1 + index as u64 % 2)
+    honest(sku, &format!("{sku}-{index}"), &buyer, 1 + index as u64 % 2)
 }
 
 fn again(orders: &[Order], index: usize) -> Option<Order> {

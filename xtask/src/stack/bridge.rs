@@ -27,9 +27,11 @@ pub struct Bridge {
     url: String,
     token: String,
     redis_socket: Option<PathBuf>,
+    options: BridgeOptions,
 }
 
 /// How to start a [`Bridge`].
+#[derive(Clone)]
 pub struct BridgeOptions {
     binary: Option<PathBuf>,
     listen: String,
@@ -68,6 +70,16 @@ impl Bridge {
         &self.url
     }
 
+    /// The same without the scheme.
+    ///
+    /// # Errors
+    ///
+    /// It listens under a name.
+    pub fn address(&self) -> Result<SocketAddr> {
+        let address = self.url.strip_prefix("http://").context("a URL of HTTP")?;
+        Ok(address.parse()?)
+    }
+
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.process.id()
@@ -81,6 +93,25 @@ impl Bridge {
     /// Lets it go on after [`Bridge::freeze`].
     pub fn wake(&self) {
         self.process.signal(Signal::CONT);
+    }
+
+    /// Kills it as a crash would: SIGKILL, whatever it was doing.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Kills it if it runs and starts it again on the same port, with the same credential.
+    ///
+    /// # Errors
+    ///
+    /// As for [`BridgeOptions::start`].
+    pub fn restart(&mut self) -> Result<()> {
+        self.kill();
+        let mut options = self.options.clone();
+        options.listen = self.address()?.to_string();
+        let (process, _) = options.launch(&self.token)?;
+        self.process = process;
+        Ok(())
     }
 
     /// The credential that it accepts.
@@ -183,22 +214,7 @@ impl BridgeOptions {
     /// It cannot be built, does not start, or does not listen within 20 s; what it said is in the error.
     pub fn start(self) -> Result<Bridge> {
         let token = super::credential();
-        let mut command = std::process::Command::new(self.binary.map_or_else(binary, Ok)?);
-        command
-            .args(["--listen", &self.listen, "--redis", &self.redis])
-            .args(self.cluster.then_some("--cluster"))
-            .args(self.dangerous_commands.then_some("--dangerous-commands"))
-            .env("EDGELOCK_BRIDGE_CREDENTIAL", &token);
-        if let Some(program) = self.redis_server.or_else(paths::redis_server) {
-            command.arg("--redis-server").arg(program);
-        }
-        let process = Process::start(&mut command)?;
-        let url = process.wait_for("address", START_LIMIT, |line| {
-            Some(
-                line.strip_prefix("edgelock-bridge listening on ")?
-                    .to_owned(),
-            )
-        })?;
+        let (process, url) = self.launch(&token)?;
         let redis_socket = if self.redis == "spawn" {
             Some(process.wait_for("redis socket", START_LIMIT, |line| {
                 Some(line.strip_prefix("redis unix socket ")?.into())
@@ -211,7 +227,30 @@ impl BridgeOptions {
             url,
             token,
             redis_socket,
+            options: self,
         })
+    }
+
+    /// Its process, and where it listens.
+    fn launch(&self, token: &str) -> Result<(Process, String)> {
+        let binary = self.binary.clone().map_or_else(binary, Ok)?;
+        let mut command = std::process::Command::new(binary);
+        command
+            .args(["--listen", &self.listen, "--redis", &self.redis])
+            .args(self.cluster.then_some("--cluster"))
+            .args(self.dangerous_commands.then_some("--dangerous-commands"))
+            .env("EDGELOCK_BRIDGE_CREDENTIAL", token);
+        if let Some(program) = self.redis_server.clone().or_else(paths::redis_server) {
+            command.arg("--redis-server").arg(program);
+        }
+        let process = Process::start(&mut command)?;
+        let url = process.wait_for("address", START_LIMIT, |line| {
+            Some(
+                line.strip_prefix("edgelock-bridge listening on ")?
+                    .to_owned(),
+            )
+        })?;
+        Ok((process, url))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redis::ConnectionLike;
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use tempfile::TempDir;
 
 use super::process::Process;
@@ -22,6 +22,7 @@ const TRIES: u32 = 5;
 pub struct RedisServer {
     process: Process,
     folder: TempDir,
+    options: Vec<String>,
     port: u16,
 }
 
@@ -33,6 +34,15 @@ impl RedisServer {
     /// When it does not start; the message says why.
     pub fn start(options: &[&str]) -> Self {
         Self::with(|_| options.iter().map(|&option| option.to_owned()).collect())
+    }
+
+    /// That has lost nothing which it confirmed when it is [restarted](RedisServer::restart).
+    ///
+    /// # Panics
+    ///
+    /// When it does not start; the message says why.
+    pub fn durable() -> Self {
+        Self::start(&["--appendonly", "yes", "--appendfsync", "always"])
     }
 
     /// As a replica of `primary`, which has copied it.
@@ -67,22 +77,49 @@ impl RedisServer {
     fn try_start(options: impl Fn(&Path) -> Vec<String>) -> Result<Self> {
         let folder = tempfile::tempdir().context("no folder")?;
         let port = free_port()?;
-        let mut command =
-            Command::new(paths::redis_server().context("no redis-server on the PATH")?);
-        command
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-            .args(["--save", "", "--dir"])
-            .arg(folder.path())
-            .args(options(folder.path()));
-        let process = Process::start(&mut command)?;
-        process.wait_for("readiness", START_LIMIT, |line| {
-            line.contains("Ready to accept connections").then_some(())
-        })?;
+        let options = options(folder.path());
+        let process = serve(port, folder.path(), &options)?;
         Ok(Self {
             process,
             folder,
+            options,
             port,
         })
+    }
+
+    /// Kills it if it runs, and starts it again on the same port, with what it stored.
+    ///
+    /// # Errors
+    ///
+    /// It does not start again; what it said is in the error.
+    pub fn restart(&mut self) -> Result<()> {
+        self.kill();
+        self.process = serve(self.port, self.folder.path(), &self.options)?;
+        Ok(())
+    }
+
+    /// Refuses to grow beyond so many bytes; 0 is no limit.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub fn limit_memory(&self, bytes: &str) -> Result<()> {
+        Ok(self.try_ask(&["CONFIG", "SET", "maxmemory", bytes])?)
+    }
+
+    /// From now on it can write nothing to its disk, until it is [restarted](RedisServer::restart).
+    ///
+    /// # Errors
+    ///
+    /// The system does not allow it.
+    pub fn fill_disk(&self) -> Result<()> {
+        let id = Pid::from_raw(self.id().try_into()?).context("a process has an id")?;
+        let nothing = Rlimit {
+            current: Some(0),
+            maximum: None,
+        };
+        prlimit(Some(id), Resource::Fsize, nothing)?;
+        Ok(())
     }
 
     /// For a bridge.
@@ -158,6 +195,24 @@ impl RedisServer {
     pub fn wake(&self) {
         self.process.signal(Signal::CONT);
     }
+}
+
+fn serve(port: u16, folder: &Path, options: &[String]) -> Result<Process> {
+    let program = paths::redis_server().context("no redis-server on the PATH")?;
+    // A write beyond the limit of a file is to fail, as on a full disk, and not to end the process.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"])
+        .arg(program)
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+        .args(["--save", "", "--dir"])
+        .arg(folder)
+        .args(options);
+    let process = Process::start(&mut command)?;
+    process.wait_for("readiness", START_LIMIT, |line| {
+        line.contains("Ready to accept connections").then_some(())
+    })?;
+    Ok(process)
 }
 
 pub(super) fn free_port() -> Result<u16> {

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::bridge::Bridge;
@@ -177,6 +178,16 @@ impl Worker {
     /// Kills it as a crash would: SIGKILL, whatever it was doing.
     pub fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// Stops it where it is, until it is [woken](Worker::wake).
+    pub fn freeze(&self) {
+        self.process.signal(Signal::STOP);
+    }
+
+    /// Lets it go on after [`Worker::freeze`].
+    pub fn wake(&self) {
+        self.process.signal(Signal::CONT);
     }
 
     /// Kills it if it runs and starts it again on the same port.

@@ -80,7 +80,7 @@ pub(super) struct Open {
 
 /// Where the stock is kept.
 enum Stock {
-    Redis(Bridge),
+    Redis(Box<Bridge>),
     Object(Box<Worker>),
 }
 
@@ -119,7 +119,7 @@ impl Open {
         Ok(Self {
             workers: [Worker::start(&config)?, Worker::start(&config)?],
             way,
-            stock: Stock::Redis(bridge),
+            stock: Stock::Redis(Box::new(bridge)),
         })
     }
 

@@ -1,0 +1,96 @@
+//! The network between the Workers and the bridge, and what can be wrong with it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use anyhow::Result;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// How much later a piece arrives while the network is slow.
+const SLOW: Duration = Duration::from_millis(300);
+
+/// Passes TCP on to the bridge for as long as the runtime lives.
+pub(super) struct Way {
+    address: SocketAddr,
+    weather: watch::Sender<Weather>,
+}
+
+/// What the network does.
+#[derive(Clone, Copy)]
+pub(super) struct Weather {
+    /// Nothing arrives, and nobody is told.
+    pub(super) is_still: bool,
+    pub(super) is_slow: bool,
+    /// Connections that were opened before the last cut are gone.
+    cuts: u64,
+}
+
+impl Way {
+    pub(super) async fn to(bridge: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let (weather, seen) = watch::channel(Weather {
+            is_still: false,
+            is_slow: false,
+            cuts: 0,
+        });
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                tokio::spawn(pass(near, bridge, seen.clone()));
+            }
+        });
+        Ok(Self { address, weather })
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// For the thread that makes the weather.
+    pub(super) fn weather(&self) -> watch::Sender<Weather> {
+        self.weather.clone()
+    }
+}
+
+impl Weather {
+    pub(super) fn cut(&mut self) {
+        self.cuts += 1;
+    }
+}
+
+/// One connection, until it ends or is cut. Whoever is in it is told by its end.
+async fn pass(near: TcpStream, bridge: SocketAddr, mut weather: watch::Receiver<Weather>) {
+    let cuts = weather.borrow().cuts;
+    let Ok(far) = TcpStream::connect(bridge).await else {
+        return;
+    };
+    let _ = (near.set_nodelay(true), far.set_nodelay(true));
+    let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
+    let (there, back) = (weather.clone(), weather.clone());
+    tokio::select! {
+        () = async { tokio::join!(carry(near_in, far_out, there), carry(far_in, near_out, back)); } => {}
+        _ = weather.wait_for(|now| now.cuts != cuts) => {}
+    }
+}
+
+async fn carry(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut weather: watch::Receiver<Weather>,
+) {
+    let mut buffer = [0; 16 * 1024];
+    // One that is reset has ended, too.
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        if weather.borrow().is_slow {
+            sleep(SLOW).await;
+        }
+        let arrives = weather.wait_for(|now| !now.is_still).await.is_ok();
+        if !arrives || to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}
