@@ -10,7 +10,7 @@ use crate::problem::Problem;
 
 mod items;
 
-pub(crate) use items::{Item, Items};
+pub(crate) use items::Items;
 
 /// Opens a sale. Redis's clock decides when it ends, so no range is checked here.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
