@@ -8,6 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::problem::Problem;
 
+mod items;
+
+pub(crate) use items::Items;
+
 /// Opens a sale. Redis's clock decides when it ends, so no range is checked here.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +28,15 @@ pub(crate) struct Order {
     pub(crate) order_id: Id,
     pub(crate) buyer: Id,
     pub(crate) quantity: Whole<1, 1000>,
+}
+
+/// Buys several things, all or none.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cart {
+    pub(crate) order_id: Id,
+    pub(crate) buyer: Id,
+    pub(crate) items: Items,
 }
 
 /// Takes part in a lottery. Sending it again changes nothing.

@@ -16,6 +16,9 @@ use crate::input::{Id, Order, Terms};
 use crate::problem::Problem;
 use crate::reply::{now_ms, whole};
 
+/// How many commands [`Ledger::read_order`] has.
+pub(crate) const READS_OF_ORDER: usize = 4;
+
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// The keys of one sale.
@@ -35,13 +38,14 @@ pub(crate) struct Sale {
 }
 
 /// An order in its stored form: what was sold to whom, under which fence, and what remained after
-/// it.
+/// it. A cart has such a record in each of its sales, with the number of its `items`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sold {
     pub(crate) quantity: u64,
     pub(crate) buyer: String,
     pub(crate) fence: u64,
     pub(crate) remaining: u64,
+    pub(crate) items: u64,
 }
 
 /// What [`Ledger::read_sale`] found.
@@ -229,8 +233,9 @@ impl Sold {
             buyer,
             fence,
             remaining,
+            items,
         } = self;
-        format!("{quantity} {buyer} {fence} {remaining}")
+        format!("{quantity} {buyer} {fence} {remaining} {items}")
     }
 
     fn parse(record: &str) -> Option<Self> {
@@ -240,6 +245,7 @@ impl Sold {
             buyer: words.next()?.to_owned(),
             fence: words.next()?.parse().ok()?,
             remaining: words.next()?.parse().ok()?,
+            items: words.next()?.parse().ok()?,
         };
         words.next().is_none().then_some(sold)
     }
@@ -277,8 +283,9 @@ mod tests {
         let ledger = Ledger::of(&Id::parse("a.b").unwrap());
         let order = br#"{"order_id":"o1","buyer":"ann","quantity":1}"#;
         let order: Order = input::parse(order).unwrap();
-        let sold = Sold::parse("1 ann 7 9").unwrap();
+        let sold = Sold::parse("1 ann 7 9 1").unwrap();
         let mut commands = ledger.read_order(&order);
+        assert_eq!(commands.len(), READS_OF_ORDER);
         commands.extend(ledger.sell(&order, &sold, 1));
         commands.extend(ledger.expire(1));
         for key in commands.iter().flat_map(Command::keys) {
@@ -294,16 +301,17 @@ mod tests {
             buyer: "ann".to_owned(),
             fence: 1_700_000_000_000_000,
             remaining: 7,
+            items: 3,
         };
-        assert_eq!(sold.record(), "2 ann 1700000000000000 7");
+        assert_eq!(sold.record(), "2 ann 1700000000000000 7 3");
         assert_eq!(Sold::parse(&sold.record()), Some(sold));
         for nonsense in [
             "",
-            "2 ann 7",
-            "2 ann 7 1 x",
-            "2  ann 7 1",
-            "-2 ann 7 1",
-            "2.0 ann 7 1",
+            "2 ann 7 1",
+            "2 ann 7 1 1 x",
+            "2  ann 7 1 1",
+            "-2 ann 7 1 1",
+            "2.0 ann 7 1 1",
         ] {
             assert_eq!(Sold::parse(nonsense), None, "{nonsense}");
         }

@@ -7,6 +7,7 @@
 #[cfg(target_family = "wasm")]
 pub mod host;
 
+mod cart;
 mod config;
 mod day;
 mod draw;
@@ -21,6 +22,7 @@ mod lottery;
 mod observe;
 mod orders;
 mod page;
+mod placement;
 mod problem;
 mod reply;
 mod route;

@@ -7,6 +7,7 @@ use edgelock::Error;
 use serde::Serialize;
 
 use crate::http::Response;
+use crate::input::Id;
 
 /// How long a caller whose turn did not come is asked to stay away: long enough not to join the
 /// same queue again, and shorter than a holder that never ends would say.
@@ -29,6 +30,9 @@ struct Parts {
     /// The field of the request that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
+    /// Which item of a cart is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sku: Option<Id>,
     /// How many are left to sell.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining: Option<u64>,
@@ -66,6 +70,7 @@ impl Problem {
             code,
             detail: detail.into(),
             field: None,
+            sku: None,
             remaining: None,
             bought: None,
             remaining_ms: None,
@@ -91,6 +96,10 @@ impl Problem {
         Self::new(409, SOLD_OUT, "nothing is left").remaining(0)
     }
 
+    pub(crate) fn order_conflict() -> Self {
+        Self::new(409, "order_conflict", "another order has this order_id")
+    }
+
     /// The lock was not looked at, to spare the bridge.
     pub(crate) fn look_later() -> Self {
         let told = "this lock is looked at once a second; come back";
@@ -99,6 +108,11 @@ impl Problem {
 
     pub(crate) fn is_sold_out(&self) -> bool {
         self.0.code == SOLD_OUT
+    }
+
+    /// Which item of a cart is sold out.
+    pub(crate) fn sold_out_sku(&self) -> Option<&Id> {
+        self.0.sku.as_ref().filter(|_| self.is_sold_out())
     }
 
     /// Nobody reads this answer.
@@ -189,6 +203,11 @@ impl Problem {
             "the locks cannot be reached; nothing was changed",
         )
         .retry_after(retry_after)
+    }
+
+    pub(crate) fn sku(mut self, sku: &Id) -> Self {
+        self.0.sku = Some(sku.clone());
+        self
     }
 
     pub(crate) fn remaining(mut self, remaining: u64) -> Self {

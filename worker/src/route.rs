@@ -13,6 +13,7 @@ pub(crate) enum Route {
     ShowSale(Id),
     ShowLock(Id),
     PlaceOrder(Id),
+    PlaceCart,
     Enter(Day),
     ShowLottery(Day),
     AcquireLock(String),
@@ -47,6 +48,7 @@ impl Route {
             (["", "sales", sku], "GET") => Ok(Self::ShowSale(sku_of(sku)?)),
             (["", "sales", _], _) => Err(wrong_method("GET, HEAD, PUT")),
             (["", "sales", sku, "orders"], "POST") => Ok(Self::PlaceOrder(sku_of(sku)?)),
+            (["", "orders"], "POST") => Ok(Self::PlaceCart),
             (["", "sales", sku, "lock"], "GET") => Ok(Self::ShowLock(sku_of(sku)?)),
             (["", "sales", _, "lock"], _) => Err(wrong_method("GET, HEAD")),
             (["", "lottery", id], "GET") => Ok(Self::ShowLottery(day_of(id)?)),
@@ -58,7 +60,8 @@ impl Route {
             (["", "locks", name, "renew"], "POST") => Ok(Self::RenewLock(name_of(name)?)),
             (["", "locks", name, "release"], "POST") => Ok(Self::ReleaseLock(name_of(name)?)),
             (
-                ["", "sales", _, "orders"]
+                ["", "orders"]
+                | ["", "sales", _, "orders"]
                 | ["", "lottery", _, "entrants"]
                 | ["", "locks", _, "acquire" | "renew" | "release"],
                 _,
@@ -66,7 +69,7 @@ impl Route {
             _ => Err(Problem::new(
                 404,
                 "no_such_route",
-                "there is /, /sales/{sku}, /sales/{sku}/orders, /sales/{sku}/lock, /lottery/{id}, /lottery/{id}/entrants, /locks/{name} and /locks/{name}/acquire, renew, release",
+                "there is /, /sales/{sku}, /sales/{sku}/orders, /sales/{sku}/lock, /orders, /lottery/{id}, /lottery/{id}/entrants, /locks/{name} and /locks/{name}/acquire, renew, release",
             )),
         }
     }
@@ -120,6 +123,7 @@ mod tests {
             ("HEAD", "/sales/42", Route::ShowSale(sku("42"))),
             ("GET", "/sales/a.b_c-D", Route::ShowSale(sku("a.b_c-D"))),
             ("POST", "/sales/%34%32/orders", Route::PlaceOrder(sku("42"))),
+            ("POST", "/orders", Route::PlaceCart),
             (
                 "POST",
                 "/lottery/2026-11-21/entrants",
@@ -169,6 +173,7 @@ mod tests {
             "/sales",
             "/sales/42/",
             "/sales/42/orders/1",
+            "/orders/1",
             "/lottery",
             "/lottery/2026-11-21/winners",
             "/locks/a/b",
@@ -187,6 +192,7 @@ mod tests {
             ("POST", "/sales/42/lock", "GET, HEAD"),
             ("HEAD", "/sales/42/orders", "POST"),
             ("GET", "/sales/42/orders", "POST"),
+            ("GET", "/orders", "POST"),
             ("PUT", "/lottery/2026-11-21", "GET, HEAD"),
             ("GET", "/lottery/today/entrants", "POST"),
             ("DELETE", "/locks/a", "GET, HEAD"),

@@ -42,9 +42,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         reads: &[Command],
         decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
     ) -> Result<(A, Vec<Reply>), Problem> {
-        let lock = self.section_lock(name).wait(WAIT);
-        let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
-        finish(lease, &replies, decide).await
+        section_under(&self.section_lock(name).wait(WAIT), reads, decide).await
     }
 
     /// Takes the lock of a section, with what `reads` found, without a wait. `None` if another is
@@ -67,9 +65,31 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
 
     /// The lock of a section.
     pub(crate) fn section_lock(&self, name: &str) -> Lock<T, R> {
-        let label = self.isolate.label(self.client.runtime());
-        self.client.lock(name).ttl(TTL).label(label)
+        self.of_section(self.client.lock(name))
     }
+
+    /// The locks of several sections at once.
+    pub(crate) fn section_locks(&self, names: &[String]) -> Lock<T, R> {
+        self.of_section(self.client.lock_all(names))
+    }
+
+    fn of_section(&self, lock: Lock<T, R>) -> Lock<T, R> {
+        let label = self.isolate.label(self.client.runtime());
+        lock.ttl(TTL).label(label)
+    }
+}
+
+/// As [`Shop::section_with_replies`], under `lock`.
+///
+/// # Errors
+/// As [`Shop::section`].
+pub(crate) async fn section_under<T: Transport, R: Runtime, A>(
+    lock: &Lock<T, R>,
+    reads: &[Command],
+    decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
+) -> Result<(A, Vec<Reply>), Problem> {
+    let (lease, replies) = lock.acquire_and_read(reads).await.map_err(Problem::of)?;
+    finish(lease, &replies, decide).await
 }
 
 /// Decides, and does what was decided. If nothing is committed, dropping the lease releases it, and

@@ -30,9 +30,10 @@ impl Admitted {
     }
 
     /// Whether the answer may be dropped midway, because that leaves nothing half done. An order
-    /// that waits for its turn leaves the queue. One whose turn has begun is placed.
+    /// that waits for its turn leaves the queue. One whose turn has begun is placed. A cart is then
+    /// placed as a whole, or not at all.
     pub const fn ends_with_its_caller(&self) -> bool {
-        matches!(self.0, Route::PlaceOrder(_))
+        matches!(self.0, Route::PlaceOrder(_) | Route::PlaceCart)
     }
 }
 
@@ -114,6 +115,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             Route::ShowSale(sku) => self.show_sale(&sku).await,
             Route::ShowLock(sku) => self.show_lock(&sku).await,
             Route::PlaceOrder(sku) => self.place_order(&sku, body).await,
+            Route::PlaceCart => self.place_cart(body).await,
             Route::Enter(day) => self.enter(day, body).await,
             Route::ShowLottery(day) => self.show_lottery(day).await,
             Route::AcquireLock(name) => self.acquire_lock(&name, body).await,
@@ -130,6 +132,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             | Route::ShowSale(_)
             | Route::ShowLock(_)
             | Route::PlaceOrder(_)
+            | Route::PlaceCart
             | Route::Enter(_)
             | Route::ShowLottery(_) => None,
             Route::OpenSale(_) => Some(&self.admin),

@@ -122,6 +122,69 @@ async fn a_hostile_order_is_refused() {
 }
 
 #[tokio::test]
+async fn a_hostile_cart_is_refused() {
+    let stack = Stack::start();
+    let shop = stack.caller();
+    shop.open("42", 5, 5).await.answers(201);
+    shop.open("43", 5, 5).await.answers(201);
+    let cart = |order_id: &str, buyer: &str, items: &str| {
+        format!(r#"{{"order_id":{order_id},"buyer":{buyer},"items":{items}}}"#)
+    };
+    let (good, item) = (r#""x""#, r#"{"sku":"42"}"#);
+    let many = |count| {
+        let items: Vec<_> = (0..count).map(|n| format!(r#"{{"sku":"s{n}"}}"#)).collect();
+        format!("[{}]", items.join(","))
+    };
+    let mut bodies: Vec<(String, Wrong)> = Vec::new();
+    for items in ["[]", "{}", "null", "1", r#""42""#, item, &many(33)] {
+        bodies.push((cart(good, good, items), Field("items")));
+    }
+    for wrong in ["null", "1", r#""43""#, r#"["43",1]"#, "{}"] {
+        let items = format!("[{item},{wrong}]");
+        bodies.push((cart(good, good, &items), Field("items[1]")));
+    }
+    for quantity in NO_QUANTITIES {
+        let items = format!(r#"[{item},{{"sku":"43","quantity":{quantity}}}]"#);
+        bodies.push((cart(good, good, &items), Field("items[1].quantity")));
+    }
+    for id in ["1", "null", r#""""#, r#""a b""#, r#""{a}""#, r#""a/b""#] {
+        let items = format!(r#"[{item},{{"sku":{id}}}]"#);
+        bodies.push((cart(good, good, &items), Field("items[1].sku")));
+        bodies.push((cart(id, good, &many(1)), Field("order_id")));
+        bodies.push((cart(good, id, &many(1)), Field("buyer")));
+    }
+    for body in NO_OBJECTS {
+        bodies.push((body.to_owned(), Json));
+    }
+    bodies.extend([
+        (
+            cart(good, good, &format!("[{item},{item}]")),
+            Field("items"),
+        ),
+        (
+            cart(good, good, r#"[{"sku":"42","price":0}]"#),
+            Field("items[0].price"),
+        ),
+        (
+            cart(good, good, r#"[{"sku":"42","sku":"43"}]"#),
+            Field("items[0]"),
+        ),
+        (
+            cart(good, good, &format!(r#"[{item}],"quantity":1"#)),
+            Field("quantity"),
+        ),
+        (order(good, good, "1"), Field("quantity")),
+        (
+            format!(r#"{{"order_id":{good},"items":[{item}]}}"#),
+            Field("body"),
+        ),
+        (cart(good, good, &format!("[{item}")), Json),
+        (cart(good, good, &many(2_000)), TooLarge),
+    ]);
+    refused(&stack, "/orders", &bodies).await;
+}
+
+#[tokio::test]
 async fn hostile_terms_of_a_sale_are_refused() {
     let stack = Stack::start();
     let terms = |stock: &str, limit: &str, end: &str| {
@@ -228,6 +291,8 @@ async fn a_hostile_path_or_method_is_refused() {
         ("DELETE", "/sales/42", 405, "method_not_allowed"),
         ("OPTIONS", "/sales/42", 405, "method_not_allowed"),
         ("GET", "/sales/42/orders", 405, "method_not_allowed"),
+        ("GET", "/orders", 405, "method_not_allowed"),
+        ("POST", "/orders/o1", 404, "no_such_route"),
         ("PUT", "/locks/a", 405, "method_not_allowed"),
         ("GET", "/sales/", 422, "invalid_input"),
         ("GET", "/sales/%7B42%7D", 422, "invalid_input"),

@@ -3,6 +3,7 @@
 
 mod access;
 mod attack;
+mod cart;
 mod hostile;
 mod locks;
 mod lottery;

@@ -70,6 +70,14 @@ impl Caller {
         self.send("POST", &path, None, &order.to_string()).await
     }
 
+    /// An order of several sales: each sku, and how many.
+    pub(crate) async fn cart(&self, order: &str, buyer: &str, items: &[(&str, u64)]) -> Answer {
+        let item = |(sku, quantity): &(&str, u64)| json!({"sku": sku, "quantity": quantity});
+        let items: Vec<_> = items.iter().map(item).collect();
+        let cart = json!({"order_id": order, "buyer": buyer, "items": items});
+        self.send("POST", "/orders", None, &cart.to_string()).await
+    }
+
     /// Whether an order is placed, now or before; if not, it may come again.
     pub(crate) async fn is_placed(&self, sku: &str, order: &str) -> bool {
         let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();

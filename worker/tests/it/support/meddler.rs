@@ -1,6 +1,7 @@
 //! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that is faster.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -43,6 +44,7 @@ pub(crate) struct Meddler {
     redis: PathBuf,
     http: reqwest::Client,
     mischief: Mischief,
+    requests: AtomicUsize,
     held: Mutex<Vec<Passing>>,
     /// What a reply takes that is held, until it is closed.
     replies: Semaphore,
@@ -57,6 +59,7 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
         redis: bridge.redis_socket().to_owned(),
         http: reqwest::Client::new(),
         mischief,
+        requests: AtomicUsize::default(),
         held: Mutex::default(),
         replies: Semaphore::new(0),
     });
@@ -66,6 +69,7 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
 }
 
 async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
+    meddler.requests.fetch_add(1, Ordering::Relaxed);
     let says = |word: &[u8]| body.windows(word.len()).any(|found| found == word);
     let commits = says(b"\"HSET\"");
     // Of all scripts only that of a renewal does this.
@@ -114,6 +118,11 @@ impl Meddler {
     /// Holds no replies any more.
     pub(crate) fn open(&self) {
         self.replies.close();
+    }
+
+    /// How many requests have come.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// How many requests are held.

@@ -35,7 +35,11 @@ impl Stack {
     }
 
     pub(crate) fn without_workers() -> Self {
-        let bridge = Bridge::spawn();
+        Self::behind(Bridge::spawn())
+    }
+
+    /// Without Workers, on this bridge.
+    pub(crate) fn behind(bridge: Bridge) -> Self {
         let config = WorkerConfig::new(&bridge);
         Self {
             workers: Vec::new(),
