@@ -13,11 +13,11 @@
 local OVERTAKEN_MS = 2000
 local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
-  return (tonumber(heard[2] or 0) or 0) > 0
+  return (tonumber(heard[2]) or 0) > 0
 end
 -- ALIVE also has since when.
 local function may_be_overtaken(first)
   redis.call('ZADD', ALIVE, 'NX', whole(NOW_MS), OVERTAKEN .. first)
-  local since = tonumber(redis.call('ZSCORE', ALIVE, OVERTAKEN .. first))
-  if NOW_MS - since < OVERTAKEN_MS then return true end
+  local since = redis.call('ZSCORE', ALIVE, OVERTAKEN .. first)
+  return NOW_MS - since < OVERTAKEN_MS
 end

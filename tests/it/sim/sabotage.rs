@@ -210,7 +210,7 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() return lost() end local results = run(6)";
+pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() return lost() end redis.call('PEXPIRE', RECEIPT, RECEIPT_MS) local results = run(6)";
 pub(crate) const RENEW: &str =
     "if not is_held() then return lost() end local fence, ttl = acquired()";
 
