@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use xtask::stack::{Worker, WorkerConfig};
 
-use super::now_ms;
+use super::{api, now_ms};
 
 #[derive(Clone)]
 pub(crate) struct Caller {
@@ -151,8 +151,8 @@ impl Caller {
         bearer: Option<&str>,
         body: &str,
     ) -> Answer {
-        let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        let verb = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = self.http.request(verb, format!("{}{path}", self.url));
         if let Some(bearer) = bearer {
             request = request.bearer_auth(bearer);
         }
@@ -169,6 +169,7 @@ impl Caller {
             text,
         };
         self.keeps_the_form_of_all_answers(&answer);
+        api::describes(method, path, body, &answer);
         answer
     }
 

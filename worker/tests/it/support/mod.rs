@@ -1,5 +1,6 @@
 //! A bridge, its Redis, Workers, and a caller.
 
+mod api;
 pub(crate) mod caller;
 pub(crate) mod meddler;
 
