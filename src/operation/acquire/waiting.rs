@@ -11,9 +11,10 @@
 use std::time::Duration;
 
 use super::super::schedule::{self, Schedule};
-use super::asking::{AskOutcome, Asking, HeldBy};
+use super::asking::{AskOutcome, Asking};
 use super::candidate::Candidate;
 use super::handover::{self, Told};
+use super::question::HeldBy;
 use super::subscription::{Heard, Subscription};
 use super::{Cx, Input, Taken};
 use crate::error::Error;
