@@ -22,7 +22,7 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// `due` if the last request got lost.
+    /// With a `due` time if the last request got lost.
     pub(super) const fn new(due: Option<Instant>, now: Instant) -> Self {
         Self {
             due,
