@@ -128,7 +128,7 @@ fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
         &[
             "operation/repeats.rs",
             "operation/backoff.rs",
-            "operation/schedule.rs",
+            "operation/schedule",
             "operation/acquire/asking.rs",
         ],
         &["Backoff"],
