@@ -4,6 +4,7 @@ mod answer;
 mod endpoint;
 mod events;
 mod json;
+mod listening;
 mod objects;
 mod upstash;
 mod webdis;
@@ -16,8 +17,8 @@ use crate::error::Error;
 use crate::redact;
 use crate::transport::{Request, Response};
 use endpoint::PlainHttp;
-use events::Events;
-use objects::Objects;
+
+pub(crate) use listening::{Listening, Push};
 
 /// The replies of lock operations are far smaller. A larger one is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;
@@ -163,17 +164,6 @@ impl Bridge {
         &self.url
     }
 
-    /// Whether to listen to it, whatever it says of itself.
-    pub(crate) const fn pushes(&self) -> Option<bool> {
-        self.push
-    }
-
-    /// Whether a bridge says that it supports listening.
-    pub(crate) fn says_it_pushes(response: &Response) -> bool {
-        let said = response.bridge.as_deref().unwrap_or_default();
-        said.split(',').any(|word| word.trim() == "push")
-    }
-
     pub(crate) const fn key_locks(&self) -> bool {
         self.key_locking
     }
@@ -240,38 +230,6 @@ impl Bridge {
         upstash::decode_both(response, is_of_redis)
     }
 
-    /// A request that listens to `channel` for as long as `timeout`, and the parser of its
-    /// response.
-    pub(crate) fn listen(&self, channel: &str, timeout: Duration) -> (Post, Listening) {
-        let heard = channel.to_owned();
-        let (url, body, stream) = match self.dialect {
-            Dialect::Upstash => {
-                let url = upstash::subscription(&self.url, channel);
-                (
-                    Some(url),
-                    String::new(),
-                    Stream::Upstash(Events::new(heard)),
-                )
-            }
-            Dialect::Webdis => {
-                let body = webdis::body(&["SUBSCRIBE", channel]);
-                (None, body, Stream::Webdis(Objects::new(heard)))
-            }
-        };
-        let post = Post {
-            url,
-            body,
-            listens: true,
-            timeout,
-        };
-        (post, Listening(stream))
-    }
-
-    /// Whether a response with this status means that the bridge has no subscriptions at all.
-    pub(crate) const fn never_pushes(status: u16) -> bool {
-        matches!(status, 400 | 403..=405 | 501)
-    }
-
     /// What Redis replied, as far as the response tells; errors of Redis are [`Reply::Error`]. If
     /// the bridge reports an error, `is_of_redis` says whether its text came from Redis.
     pub(crate) fn decode(
@@ -303,32 +261,6 @@ pub(crate) struct Post {
     listens: bool,
     /// The exchange is given up after this long in all.
     timeout: Duration,
-}
-
-/// A message of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// From now on no message is missed.
-    Listening,
-    /// Somebody published this.
-    Message(String),
-}
-
-/// A parser of a subscription's response, fed piece by piece.
-pub(crate) struct Listening(Stream);
-
-enum Stream {
-    Upstash(Events),
-    Webdis(Objects),
-}
-
-impl Listening {
-    pub(crate) fn read(&mut self, piece: &[u8], hear: &mut dyn FnMut(Push)) {
-        match &mut self.0 {
-            Stream::Upstash(events) => events.read(piece, hear),
-            Stream::Webdis(objects) => objects.read(piece, hear),
-        }
-    }
 }
 
 /// Without the credential.

@@ -1,5 +1,6 @@
 //! Callers of one process that share turns of a lock.
 
+mod driver;
 mod gather;
 mod habits;
 mod lines;
@@ -24,8 +25,9 @@ pub use section::{Decision, Section};
 use gather::Bound;
 use habits::Habits;
 use lines::Lines;
-use look::{Looks, Peek};
+use look::Looks;
 use reads::Asked;
+use section::Peek;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
 ///

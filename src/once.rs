@@ -1,5 +1,7 @@
 //! Work that is executed once for a key, and whose result is kept for later calls.
 
+mod outcome;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -16,6 +18,8 @@ use crate::runtime::Runtime;
 use crate::script;
 use crate::transport::Transport;
 use crate::ttl;
+
+pub use outcome::OnceOutcome;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SHORTEST_KEEP: Duration = Duration::from_millis(1);
@@ -62,29 +66,6 @@ pub struct Once<T, R> {
     lock: Lock<T, R>,
     keep: Duration,
     max_bytes: usize,
-}
-
-/// What came of work that is executed once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OnceOutcome<V> {
-    /// This call did the work, and its result is kept.
-    Executed(V),
-    /// Another call did the work.
-    Replayed(V),
-}
-
-impl<V> OnceOutcome<V> {
-    /// The result, whoever did the work.
-    pub fn into_value(self) -> V {
-        match self {
-            Self::Executed(value) | Self::Replayed(value) => value,
-        }
-    }
-
-    /// Whether another call did the work.
-    pub const fn is_replayed(&self) -> bool {
-        matches!(self, Self::Replayed(_))
-    }
 }
 
 impl<T: Transport, R: Runtime> Once<T, R> {

@@ -12,6 +12,7 @@ mod ask;
 mod attempt;
 mod backoff;
 mod claim;
+mod completed;
 mod deadline;
 mod debounce;
 mod delivery;
@@ -21,6 +22,7 @@ mod repeats;
 mod schedule;
 mod several;
 mod throttle;
+mod until;
 mod write;
 
 use std::time::Duration;
@@ -36,12 +38,13 @@ pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Granted, Taken, T
 pub(crate) use ask::Ask;
 pub(crate) use attempt::Attempt;
 pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
+pub(crate) use completed::Completed;
 pub(crate) use deadline::{deadline, drift};
 pub(crate) use debounce::Settle;
-pub(crate) use delivery::{Completed, Until};
 pub(crate) use hold::{Hold, Terms, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
 pub(crate) use throttle::Pass;
+pub(crate) use until::Until;
 pub(crate) use write::Write;
 
 /// Names something that an operation waits for: the answer to a request, a timer, a stream.

@@ -4,19 +4,20 @@ mod call;
 mod debounce;
 mod inspection;
 mod kept;
+mod lock;
 mod outcome;
 mod reads;
+mod refusal;
 mod throttle;
 mod waiter;
 
-pub(crate) use call::{Call, RECEIPT_LIFE, Subject, Write};
+pub(crate) use call::Call;
 pub(crate) use debounce::{Arrived, Settled};
 pub(crate) use kept::{keeping, mark};
-pub(crate) use outcome::{
-    Acquired, Contended, Outcome, Renewed, ScriptReply, is_error_of_redis, is_unknown_script,
-    verdict,
-};
+pub(crate) use lock::{RECEIPT_LIFE, Subject, Write};
+pub(crate) use outcome::{Acquired, Contended, Outcome, Renewed, ScriptReply, verdict};
 pub(crate) use reads::{Reads, check_reads, check_size};
+pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
 pub(crate) use throttle::Passage;
 pub(crate) use waiter::{Handover, Waiter, handed_over};
 

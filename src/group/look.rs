@@ -13,17 +13,13 @@ use super::gather::Bound;
 use super::habits::Habits;
 use super::lines::{Pace, held};
 use super::reads::{Asked, Reads};
-use super::section::Section;
+use super::section::{Peek, Section};
 use super::slot::Slot;
-use crate::command::Reply;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::runtime::{Instant, Runtime, Task};
 use crate::select::{Either, select};
 use crate::transport::Transport;
-
-/// The final answer of an item by what its reads found without the lock, if there is one.
-pub(super) type Peek<S> = fn(&S, &<S as Section>::Item, &[Reply]) -> Option<<S as Section>::Answer>;
 
 /// The pause before the first look of a name was answered.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);

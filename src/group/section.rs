@@ -1,4 +1,4 @@
-//! The part that a user writes: what happens to items under the lock.
+//! The part that a user writes: what becomes of items under the lock, or without it.
 
 use crate::command::{Command, Reply};
 use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
@@ -54,3 +54,6 @@ pub enum Decision<A> {
     /// Nothing is written.
     Leave(A),
 }
+
+/// The final answer of an item by what its reads found without the lock, if there is one.
+pub(super) type Peek<S> = fn(&S, &<S as Section>::Item, &[Reply]) -> Option<<S as Section>::Answer>;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::driver::Driver;
 use super::gather::Bound;
 use super::habits::Habits;
-use super::lines::{Driver, Pace};
+use super::lines::Pace;
 use super::reads::{Asked, Reads, bytes};
 use super::section::{Decision, Section};
 use crate::command::{Command, Reply};

@@ -12,6 +12,7 @@
 mod asking;
 mod candidate;
 mod handover;
+mod question;
 mod subscription;
 mod waiting;
 

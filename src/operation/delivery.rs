@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::repeats::Repeats;
-use super::{Cx, Id, Input, Operation};
+use super::{Completed, Cx, Id, Input, Operation, Until};
 use crate::bridge::Bridge;
 use crate::command::Reply;
 use crate::error::{BadResponse, Error};
@@ -284,72 +284,5 @@ fn unanswered(error: TransportError, timeout: Duration) -> Error {
         lock: None,
         kind,
         source: Some(error),
-    }
-}
-
-/// How a call ended.
-pub(crate) struct Completed<O> {
-    pub(crate) outcome: Result<O, Error>,
-    /// Read before its first request left.
-    pub(crate) begun_at: Instant,
-    /// Read before the request left that was answered. Deadlines are computed from it.
-    pub(crate) asked_at: Instant,
-    /// Whether a request before the last one may still be executed.
-    pub(crate) earlier_may_run: bool,
-    /// How often it was sent.
-    pub(crate) requests: u32,
-}
-
-impl<O> Completed<O> {
-    pub(crate) fn and_then<P>(self, read: impl FnOnce(O) -> Result<P, Error>) -> Completed<P> {
-        Completed {
-            outcome: self.outcome.and_then(read),
-            begun_at: self.begun_at,
-            asked_at: self.asked_at,
-            earlier_may_run: self.earlier_may_run,
-            requests: self.requests,
-        }
-    }
-}
-
-/// How long an answer is useful.
-#[derive(Clone, Copy)]
-pub(crate) enum Until {
-    /// Up to an instant.
-    Deadline(Instant),
-    /// An acquisition's ttl, which starts again with each request.
-    Ttl {
-        ttl: Duration,
-        /// How many requests it may still send.
-        requests: u32,
-    },
-    /// For the time that requests may take.
-    Timeout,
-}
-
-impl Until {
-    pub(super) fn limit(self, now: Instant) -> Duration {
-        match self {
-            Self::Deadline(deadline) => deadline.since(now),
-            Self::Ttl { ttl, .. } => ttl,
-            Self::Timeout => Duration::MAX,
-        }
-    }
-
-    /// How much of it one of several bridges may use. If that bridge does not respond, the others
-    /// must still be able to grant a useful lock.
-    pub(super) fn share(self, now: Instant) -> Duration {
-        match self {
-            Self::Ttl { .. } => self.limit(now) / 4,
-            Self::Deadline(_) | Self::Timeout => self.limit(now),
-        }
-    }
-
-    /// How often to send, of `attempts` that are allowed.
-    pub(super) fn attempts(self, attempts: u32) -> u32 {
-        match self {
-            Self::Ttl { requests, .. } => attempts.min(requests),
-            Self::Deadline(_) | Self::Timeout => attempts,
-        }
     }
 }

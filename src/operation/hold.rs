@@ -1,5 +1,6 @@
 //! A hold on a lock, as far as its own process knows of it: what the operations of one lease share.
 
+mod checks;
 mod phase;
 mod terms;
 
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Claim, Cx, GiveBack, Until};
+use super::{Claim, Cx, GiveBack};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::event::EventKind;
@@ -132,60 +133,9 @@ impl Hold {
         why.about(self.claim.lock())
     }
 
-    /// Until when a request under it makes sense, or why none does.
-    pub(super) fn check_held(&self, cx: &Cx<'_>) -> Result<Until, Error> {
-        let checked = self.state().check_held();
-        checked.map_err(|why| self.error(why))?;
-        self.check_time(cx)
-    }
-
-    /// As [`Hold::check_held`], for a commit.
-    pub(super) fn check_last_write(&self, cx: &Cx<'_>) -> Result<Until, Error> {
-        self.check_last()?;
-        self.check_time(cx)
-    }
-
-    /// As [`Hold::check_held`], for a writer that is to read.
-    pub(super) fn check_writer(&self, cx: &Cx<'_>) -> Result<Until, Error> {
-        if self.claim.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
-            return Err(self.no_writer());
-        }
-        let until = self.check_held(cx)?;
-        // Who would go on with its acquisition would go on as the writer.
-        self.check_own(cx.host(), cx.now)?;
-        Ok(until)
-    }
-
-    pub(super) fn no_writer(&self) -> Error {
-        let what = "only the lease of a read/write lock's writer can be downgraded";
-        Error::InvalidArgument(what.into())
-    }
-
     /// It reads from now on.
     pub(super) fn become_reader(&self) {
         self.is_downgraded.store(true, Relaxed);
-    }
-
-    pub(super) fn check_last(&self) -> Result<(), Error> {
-        let checked = self.state().check_last();
-        checked.map_err(|why| self.error(why))
-    }
-
-    fn check_time(&self, cx: &Cx<'_>) -> Result<Until, Error> {
-        let state = self.state();
-        match state.deadline() {
-            Some(deadline) if deadline <= cx.now => {
-                // Of an earlier one that nobody knows the outcome of, this says nothing.
-                if let Some(unknown) = state.unsettled() {
-                    return Err(unknown.clone());
-                }
-                drop(state);
-                self.tell_loss(cx.host(), cx.now);
-                Err(self.error(Why::Expired))
-            }
-            Some(deadline) => Ok(Until::Deadline(deadline)),
-            None => Ok(Until::Timeout),
-        }
     }
 
     /// Begins a write that counts, behind one of the checks.
@@ -280,17 +230,6 @@ impl Hold {
     /// It is over for good, unless it was before.
     pub(super) fn end(&self, why: Why) {
         self.state().end(why);
-    }
-
-    /// From now on nobody else can go on with its acquisition.
-    ///
-    /// # Errors
-    /// [`Error::Lost`] if somebody has.
-    fn check_own(&self, host: &dyn Surroundings, now: Instant) -> Result<(), Error> {
-        match self.claim.use_up() {
-            true => Ok(()),
-            false => Err(self.pass_on(host, now)),
-        }
     }
 
     /// Another goes on with its acquisition.

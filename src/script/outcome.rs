@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use super::refusal::refusal;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::label;
-use crate::redact;
 use crate::resp;
 
 /// What the reply of a script says.
@@ -200,11 +200,6 @@ impl ScriptReply {
     }
 }
 
-/// Whether Redis does not know the digest of an `EVALSHA`.
-pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
-    matches!(reply, Reply::Error(text) if code(text) == "NOSCRIPT")
-}
-
 /// The commands' replies; the first error among them is the error of all.
 fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
     results_in(results.as_str().ok_or(SHAPE)?)
@@ -233,110 +228,4 @@ pub(super) fn number(reply: &Reply) -> Option<u64> {
 /// Redis's `PTTL`: -1 for a key without expiry.
 pub(super) fn duration(ms: i64) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
-}
-
-/// With which Redis begins what it says of a script that it did not execute, or that it broke off.
-const CODES: [&str; 19] = [
-    "ERR",
-    "NOSCRIPT",
-    "WRONGTYPE",
-    "NOAUTH",
-    "WRONGPASS",
-    "NOPERM",
-    "DENIED",
-    "OOM",
-    "MISCONF",
-    "READONLY",
-    "NOREPLICAS",
-    "LOADING",
-    "BUSY",
-    "CLUSTERDOWN",
-    "MASTERDOWN",
-    "TRYAGAIN",
-    "CROSSSLOT",
-    "MOVED",
-    "ASK",
-];
-
-/// Codes that bridges in Rust write as the names that their library has for them.
-const RENAMED: [(&str, &str); 2] = [("ResponseError", "ERR"), ("BusyLoadingError", "LOADING")];
-
-/// Codes of a server in a state in which it writes nothing, and which will pass: a fail-over, a
-/// restart, a slot's move.
-const PASSING: [&str; 7] = [
-    "LOADING",
-    "BUSY",
-    "CLUSTERDOWN",
-    "MASTERDOWN",
-    "TRYAGAIN",
-    "READONLY",
-    "NOREPLICAS",
-];
-
-/// Redis says these of the first write of a script, and never of a later one. So nothing was
-/// executed (<https://github.com/redis/redis/blob/7.0/src/script.c>,
-/// `scriptVerifyWriteCommandAllow` and `scriptVerifyOOM`).
-const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY", "NOREPLICAS", "MISCONF", "OOM"];
-
-/// What Redis 6 and Upstash put before an error that a script raised.
-const RAISED: &str = "ERR Error running script";
-
-/// An error of Redis, told by its code.
-fn refusal(text: String) -> Error {
-    let code = code(&text);
-    let is_first = !text.starts_with(RAISED) && BEFORE_THE_FIRST_WRITE.contains(&code);
-    // The error was raised inside of the script, so the commands before the failing call were
-    // executed. Without a code it may come from anybody.
-    let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
-    match code {
-        "WRONGTYPE" => Error::WrongType {
-            lock: String::new(),
-        },
-        "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::unauthorized(text),
-        _ if PASSING.contains(&code) => Error::unavailable(text, may_have_run),
-        _ => Error::refused(text, may_have_run),
-    }
-}
-
-/// Whether `text` is an error of Redis's own, and not of who passes it on.
-pub(crate) fn is_error_of_redis(text: &str) -> bool {
-    !code(text).is_empty()
-}
-
-fn is_raised(text: &str) -> bool {
-    text.starts_with(RAISED)
-        || text.starts_with("ERR user_script:")
-        || redact::contains(text, "@user_script")
-}
-
-/// The code with which `text` begins; empty if it does not begin with one, even if it contains one.
-fn code(text: &str) -> &'static str {
-    let is_place = |word: &&str| {
-        let is_number = word
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b':');
-        is_number || word.starts_with(['(', '@']) || *word == "to" || word.starts_with("f_")
-    };
-    if text.starts_with(RAISED) {
-        let raised = text.split(' ').skip(4).find(|word| !is_place(word));
-        // Redis 6 has the mark of an error there too.
-        let word = raised.unwrap_or_default().trim_start_matches('-');
-        return known(word).unwrap_or("ERR");
-    }
-    known(text.split(' ').next().unwrap_or_default()).unwrap_or_default()
-}
-
-/// The code for which `word` stands. Bridges in Rust quote it, or write `NoScript`; both put a
-/// colon behind it.
-fn known(word: &str) -> Option<&'static str> {
-    let Some(name) = word.strip_suffix(':') else {
-        return CODES.into_iter().find(|code| *code == word);
-    };
-    let name = name.trim_matches('"');
-    let renamed = RENAMED.iter().find(|(renamed, _)| *renamed == name);
-    renamed.map(|(_, code)| *code).or_else(|| {
-        CODES
-            .into_iter()
-            .find(|code| code.eq_ignore_ascii_case(name))
-    })
 }

@@ -1,11 +1,9 @@
-//! The operations of a client, a lock and a lease for the npm package: [`Steps`] that JavaScript
+//! The operations of a client and of what it makes, for the npm package: [`Steps`] that JavaScript
 //! drives, in place of futures.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use wasm_bindgen::prelude::*;
-
+use super::held::{Held, Writes};
 use super::steps::{Place, Steps, Told};
 use super::{Fetch, Host};
 use crate::acquisition::Acquisition;
@@ -15,11 +13,8 @@ use crate::debounce::Debounce;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::once::Once;
-use crate::operation::{
-    BeginKeeping, Completed, EndKeeping, Granted, Hold, Keep, Taken, Why, Write,
-};
+use crate::operation::{Completed, Granted, Taken};
 use crate::read::reading;
-use crate::runtime::{Instant, Runtime};
 use crate::script::{Inspection, Passage};
 use crate::throttle::Throttle;
 use crate::token::Token;
@@ -174,141 +169,3 @@ fn holding(
     let place = place.clone();
     |granted| told(granted.flatten().map(|granted| Held::by(place, granted)))
 }
-
-/// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped. JavaScript may lose one
-/// while its holder still counts on the ttl, and the garbage collector must not end it.
-pub struct Held {
-    place: Place,
-    hold: Arc<Hold>,
-}
-
-/// What is written under a lease, as its methods say it.
-pub enum Writes {
-    /// [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
-    Renew(Option<Duration>),
-    /// [`Lease::downgrade`](crate::Lease::downgrade).
-    Downgrade,
-    /// [`Lease::exec`](crate::Lease::exec).
-    Exec(Vec<Command>),
-    /// [`Lease::commit`](crate::Lease::commit).
-    Commit(Vec<Command>),
-    /// [`Lease::release`](crate::Lease::release).
-    Release,
-}
-
-impl Held {
-    fn by(place: Place, granted: Granted) -> (Self, Vec<Reply>) {
-        let (hold, replies) = granted.into_hold();
-        let hold = hold.into();
-        (Self { place, hold }, replies)
-    }
-
-    /// As [`Lease::fence`](crate::Lease::fence).
-    pub fn fence(&self) -> u64 {
-        self.hold.fence()
-    }
-
-    /// As [`Lease::token`](crate::Lease::token).
-    pub fn token(&self) -> &Token {
-        &self.hold.claim.token
-    }
-
-    /// As [`Lease::remaining`](crate::Lease::remaining).
-    pub fn remaining(&self) -> Duration {
-        self.hold.remaining(self.place.runtime.now())
-    }
-
-    /// Writes under it.
-    pub fn write(
-        &self,
-        writes: Writes,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
-    ) -> Steps {
-        let hold = self.hold.clone();
-        let write = match writes {
-            Writes::Renew(Some(ttl)) => Write::renew_for(hold, ttl),
-            Writes::Renew(None) => Write::renew(hold),
-            Writes::Downgrade => Write::downgrade(hold),
-            Writes::Exec(commands) => Write::exec(hold, commands),
-            Writes::Commit(commands) => Write::commit(hold, commands),
-            Writes::Release => Write::release(hold),
-        };
-        Steps::new(&self.place, Ok(write), |written| told(written.flatten()))
-    }
-
-    /// Has it kept by one at a time, until [`Held::quit_keeping`].
-    ///
-    /// # Errors
-    /// As [`Lease::run`](crate::Lease::run), with the work not begun.
-    pub fn start_keeping(&self) -> Result<(), Error> {
-        self.hold.start_keeping()
-    }
-
-    /// Nobody keeps it any more.
-    pub fn quit_keeping(&self) {
-        self.hold.quit_keeping();
-    }
-
-    /// Before the work: comes to until when it is kept at most, as [`Held::keep`] takes it.
-    pub fn begin_keeping(
-        &self,
-        max_hold: Option<Duration>,
-        told: impl FnOnce(Result<f64, Error>) -> Told + 'static,
-    ) -> Steps {
-        let begin = BeginKeeping::new(self.hold.clone(), max_hold);
-        let ms = |until: Instant| until.since(ORIGIN).as_secs_f64() * 1000.0;
-        Steps::new(&self.place, Ok(begin), move |until| {
-            told(until.flatten().map(ms))
-        })
-    }
-
-    /// Runs beside the work. The outcome is a number: why there is nothing left to keep, or 0 if
-    /// the lease was given back.
-    pub fn keep(&self, until_ms: f64) -> Steps {
-        let until = Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
-        let keep = Keep::new(self.hold.clone(), ORIGIN + until);
-        Steps::new(&self.place, Ok(keep), |why| {
-            let stopped = why
-                .ok()
-                .and_then(|why| STOPPED.iter().position(|stopped| *stopped == why));
-            let number = stopped.map_or(0, |at| at as u32 + 1);
-            Ok(number.into())
-        })
-    }
-
-    /// Behind the work, which ended if `why` is 0, and was else stopped because of that.
-    pub fn end_keeping(
-        &self,
-        why: usize,
-        told: impl FnOnce(Result<(), Error>) -> Told + 'static,
-    ) -> Steps {
-        let hold = self.hold.clone();
-        let end = match why.checked_sub(1).and_then(|at| STOPPED.get(at)) {
-            Some(why) => EndKeeping::stopped(hold, *why),
-            None => EndKeeping::behind_work(hold),
-        };
-        Steps::new(&self.place, Ok(end), |ended| told(ended.flatten()))
-    }
-
-    /// As [`Lease::hand_over`](crate::Lease::hand_over).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn hand_over(&self) -> Result<Token, Error> {
-        let runtime = &self.place.runtime;
-        self.hold.hand_over(runtime, runtime.now())
-    }
-
-    /// What gives it back in the background, if there is anything to give back.
-    pub fn give_back(&self) -> Option<Steps> {
-        let release = self.hold.give_back()?;
-        Some(Steps::new(&self.place, Ok(release), |_| {
-            Ok(JsValue::UNDEFINED)
-        }))
-    }
-}
-
-/// The reasons for which a lease may be taken from its work.
-const STOPPED: [Why; 3] = [Why::Lost, Why::Expired, Why::MaxHoldExceeded];
-
-const ORIGIN: Instant = Instant::from_origin(Duration::ZERO);

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
-use super::{Fetch, Host, THROWN, answer};
+use super::fetch::{THROWN, answer, to_object};
+use super::{Fetch, Host};
 use crate::command::Command;
 use crate::drive;
 use crate::error::Error;
@@ -185,7 +186,7 @@ impl Steps {
                 driver.listen(
                     id.number(),
                     request.url,
-                    &super::to_object(request.headers),
+                    &to_object(request.headers),
                     &request.body,
                     timer_ms(request.timeout),
                 );

@@ -8,15 +8,13 @@
 //!                     Pause ──▶ asked
 //! ```
 
-use std::time::Duration;
-
 use super::candidate::{Candidate, Grant};
+use super::question::{Answer, HeldBy, Question};
 use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;
 use crate::operation::{Ask, Completed, Id, Operation, Until};
-use crate::runtime::Instant;
-use crate::script::{Acquired, Call, Contended, Reads};
+use crate::script::{Call, Reads};
 use crate::token::Session;
 use crate::topology::Topology;
 
@@ -41,30 +39,11 @@ enum Step {
     Done,
 }
 
-/// A request under way, and whether there was something to give back before it.
-struct Question(Ask<Acquired>, bool);
-
 /// The outcome of asking once.
 pub(super) enum AskOutcome {
     Granted(Box<Granted>),
     Held(HeldBy),
     /// The work was executed before, with this result.
-    Kept(String),
-}
-
-/// What an answer said of a lock that another holder has.
-#[derive(Clone)]
-pub(super) struct HeldBy {
-    pub(super) contended: Contended,
-    /// Read before the request left, and how long its answer took.
-    pub(super) asked_at: Instant,
-    pub(super) round_trip: Duration,
-}
-
-/// As [`AskOutcome`], with a grant that may have to be confirmed.
-enum Answer {
-    Granted(Grant),
-    Held(HeldBy),
     Kept(String),
 }
 
@@ -176,9 +155,7 @@ impl Asking {
         until: Until,
         step: fn(Question) -> Step,
     ) -> Outcome {
-        let needed_cleanup = std::mem::replace(&mut who.needs_cleanup, true);
-        let ask = Ask::new(topology, who.call.clone(), &who.claim.session, until);
-        self.step = step(Question(ask, needed_cleanup));
+        self.step = step(Question::new(who, topology, until));
         // The request may be refused before it is sent.
         self.on(who, cx, Input::Started)
     }
@@ -217,83 +194,6 @@ impl Asking {
             None => Some(asked),
         }
     }
-}
-
-impl Question {
-    /// The outcome for `who`, once there is one.
-    fn answer(
-        &mut self,
-        who: &mut Candidate,
-        cx: &mut Cx<'_>,
-        input: Input,
-    ) -> Option<Result<Answer, Error>> {
-        let Self(ask, needed_cleanup) = self;
-        let Completed {
-            outcome,
-            asked_at,
-            earlier_may_run,
-            requests,
-            ..
-        } = ask.on(cx, input)?;
-        who.requests += requests;
-        let needed_cleanup_before = *needed_cleanup || earlier_may_run;
-        Some(match outcome {
-            Ok(Acquired::Granted { fence, replies }) => {
-                let deadline = crate::operation::deadline(asked_at, who.claim.ttl);
-                match deadline <= cx.now {
-                    true => Err(Error::Expired {
-                        lock: who.claim.lock(),
-                    }),
-                    false => Ok(Answer::Granted(Grant {
-                        deadline,
-                        fence,
-                        replies,
-                    })),
-                }
-            }
-            Ok(Acquired::Held(contended)) => {
-                who.needs_cleanup = needed_cleanup_before || who.stands_in_queue();
-                Ok(Answer::Held(HeldBy {
-                    contended,
-                    asked_at,
-                    round_trip: cx.now.since(asked_at),
-                }))
-            }
-            Ok(Acquired::Quarantined(retry_after)) => {
-                who.needs_cleanup = needed_cleanup_before;
-                Err(Error::Quarantined {
-                    lock: who.claim.lock(),
-                    retry_after,
-                })
-            }
-            Ok(Acquired::Kept(result)) => {
-                who.needs_cleanup = needed_cleanup_before;
-                Ok(Answer::Kept(result))
-            }
-            Ok(Acquired::Mismatch) => {
-                who.needs_cleanup = needed_cleanup_before;
-                Err(Error::FingerprintMismatch {
-                    lock: who.claim.lock(),
-                })
-            }
-            Ok(Acquired::Gone) => Err(Error::Lost {
-                lock: who.claim.lock(),
-            }),
-            Err(error) => {
-                who.needs_cleanup = needed_cleanup_before || may_have_run(&error);
-                Err(error)
-            }
-        })
-    }
-}
-
-/// Whether the script was executed, or may have been.
-fn may_have_run(error: &Error) -> bool {
-    let is_of_script = matches!(
-        error,
-        Error::CommandFailed { .. } | Error::NotReplicated { .. }
-    );
-    is_of_script || error.is_outcome_unknown()
 }
 
 impl Answer {

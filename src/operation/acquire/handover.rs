@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Cx;
-use super::asking::HeldBy;
 use super::candidate::{Candidate, Grant};
+use super::question::HeldBy;
 use crate::operation::deadline;
 use crate::script::{self, Handover};
 

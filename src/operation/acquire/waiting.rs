@@ -8,18 +8,21 @@
 //!
 //! It listens meanwhile, in both, where the bridge lets it.
 
+mod pausing;
+
 use std::time::Duration;
 
 use super::super::schedule::{self, Schedule};
-use super::asking::{AskOutcome, Asking, HeldBy};
+use super::asking::{AskOutcome, Asking};
 use super::candidate::Candidate;
 use super::handover::{self, Told};
+use super::question::HeldBy;
 use super::subscription::{Heard, Subscription};
 use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::operation::Id;
 use crate::runtime::Instant;
+use pausing::Pause;
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
@@ -53,17 +56,6 @@ enum Step {
         is_confirmed: bool,
     },
     Done,
-}
-
-/// Until there is reason to ask.
-struct Pause {
-    /// When to ask if the last request got lost.
-    due: Option<Instant>,
-    /// When to ask, planned for who hears of its turn or does not.
-    planned: Option<(bool, Instant)>,
-    timer: Option<Id>,
-    ask_at: Instant,
-    wake_at: Instant,
 }
 
 type Outcome = Option<Result<Taken, Error>>;
@@ -153,14 +145,7 @@ impl Waiting {
                 Some(cx.now + pause)
             }
         };
-        let pause = Pause {
-            due,
-            planned: None,
-            timer: None,
-            ask_at: cx.now,
-            wake_at: cx.now,
-        };
-        self.pause(who, cx, pause)
+        self.pause(who, cx, Pause::new(due, cx.now))
     }
 
     /// Another holds the lock, and there is time and leave to wait for it.
@@ -185,77 +170,6 @@ impl Waiting {
         let left = self.end.since(cx.now);
         let limit = left.saturating_add(who.claim.topology.request_timeout);
         self.subscription.open(cx, limit);
-    }
-
-    /// Waits until there is reason to ask.
-    fn pause(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, mut pause: Pause) -> Outcome {
-        if let Some(timer) = pause.timer.take() {
-            cx.stop(timer);
-        }
-        let listen_at = self.listen_again(who, cx);
-        let connecting = self.subscription.is_connecting() && cx.now < self.connected_by;
-        let hears = connecting || self.subscription.is_listening();
-        pause.ask_at = match (pause.due, pause.planned) {
-            (Some(due), _) => due,
-            // What it hears has not changed.
-            (None, Some((heard, at))) if heard == hears => at,
-            _ => {
-                let Some(until_ask) = self.until_next_ask(who, cx, hears) else {
-                    return self.in_vain(who, cx, None);
-                };
-                let at = match connecting {
-                    true => (cx.now + until_ask).min(self.connected_by),
-                    false => cx.now + until_ask,
-                };
-                pause.planned = Some((hears, at));
-                at
-            }
-        };
-        pause.wake_at = listen_at.map_or(pause.ask_at, |at| at.min(pause.ask_at));
-        pause.timer = Some(cx.wake_in(pause.wake_at.since(cx.now)));
-        self.step = Step::Pausing(pause);
-        None
-    }
-
-    fn paused(
-        &mut self,
-        who: &mut Candidate,
-        cx: &mut Cx<'_>,
-        pause: Pause,
-        input: &Input,
-        heard: Option<Heard>,
-    ) -> Outcome {
-        let is_over = matches!(input, Input::Woken(id) if pause.timer == Some(*id));
-        match heard {
-            Some(Heard::Message(message)) => {
-                self.look_again(who, cx);
-                if let Some(Told::Granted(grant)) = self.told(who, cx, &message) {
-                    return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
-                }
-                self.ask(who, cx, &pause)
-            }
-            // The lock may have been freed before anybody could be told. If others are ahead, the
-            // first one takes it, and hands it on.
-            Some(Heard::Confirmed) if pause.due.is_none() && self.is_first(who) => {
-                self.ask(who, cx, &pause)
-            }
-            None if is_over && pause.wake_at == pause.ask_at => self.ask(who, cx, &pause),
-            None if !is_over => {
-                self.step = Step::Pausing(pause);
-                None
-            }
-            _ => self.pause(who, cx, pause),
-        }
-    }
-
-    fn ask(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, pause: &Pause) -> Outcome {
-        if let Some(timer) = pause.timer {
-            cx.stop(timer);
-        }
-        if who.tries_left() == 0 {
-            return self.in_vain(who, cx, None);
-        }
-        self.ask_now(who, cx)
     }
 
     fn ask_now(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
@@ -317,36 +231,6 @@ impl Waiting {
             true => self.go_on(who, cx, Err(error)),
             false => Some(Err(error)),
         }
-    }
-
-    /// How long it is until the next request, if it `hears` or does not; `None` if none is to come.
-    fn until_next_ask(&mut self, who: &Candidate, cx: &Cx<'_>, hears: bool) -> Option<Duration> {
-        let found = self.found.as_ref()?;
-        let left = who.tries_left();
-        if left == 0 {
-            let rest = self.schedule.rest(cx.now, found.asked_at);
-            return rest.filter(|_| hears && who.accepts_handover);
-        }
-        let (contended, took) = (&found.contended, found.round_trip);
-        (self.schedule).pause(cx.now, cx.host(), contended, took, hears, left)
-    }
-
-    /// Listens again, if it is time; when it will be, if that is yet to come.
-    fn listen_again(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Option<Instant> {
-        // One request to listen, and one to ask once it does.
-        let may_listen = who.requests_left() >= 2 && self.subscription.is_possible();
-        if !self.subscription.is_closed() || !may_listen {
-            return None;
-        }
-        let schedule = &mut self.schedule;
-        let at = *(self.listen_at)
-            .get_or_insert_with(|| cx.now + schedule.pause_before_listening(cx.host()));
-        if at > cx.now {
-            return Some(at);
-        }
-        self.listen_at = None;
-        self.listen(who, cx);
-        None
     }
 
     fn is_first(&self, who: &Candidate) -> bool {

@@ -1,0 +1,99 @@
+//! What an error tells: its code, its lock, whether the outcome is known, and when to come back.
+
+use std::time::Duration;
+
+use super::{BadResponse, Error};
+
+impl Error {
+    /// A name for this kind of error, for logs and for other languages. It does not change between
+    /// versions.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidArgument(_) => "invalid_argument",
+            Self::EntropyUnavailable => "entropy_unavailable",
+            Self::Held { .. } => "held",
+            Self::Quarantined { .. } => "quarantined",
+            Self::NotReplicated { .. } => "not_replicated",
+            Self::FingerprintMismatch { .. } => "fingerprint_mismatch",
+            Self::ResultTooLarge { .. } => "result_too_large",
+            Self::ResultUnreadable { .. } => "result_unreadable",
+            Self::Lost { .. } => "lost",
+            Self::Expired { .. } => "expired",
+            Self::MaxHoldExceeded { .. } => "max_hold_exceeded",
+            Self::Released { .. } => "released",
+            Self::Busy { .. } => "busy",
+            Self::CommandFailed { .. } => "command_failed",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::WrongType { .. } => "wrong_type",
+            Self::Refused { .. } => "refused",
+            Self::Unavailable { .. } => "unavailable",
+            Self::TimedOut { .. } => "timed_out",
+            Self::BadResponse { kind, .. } => kind.code(),
+        }
+    }
+
+    /// The Redis key of the lock that the failed call was about. `None` if the call was about no
+    /// lock, or sent nothing for one.
+    ///
+    /// ```
+    /// use edgelock::Error;
+    ///
+    /// let error = Error::Lost { lock: "sku:42".into() };
+    /// assert_eq!(error.lock(), Some("sku:42"));
+    /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost: it ran out, was forced, or Redis forgot it"#);
+    /// ```
+    pub fn lock(&self) -> Option<&str> {
+        match self {
+            Self::Held { lock, .. }
+            | Self::Quarantined { lock, .. }
+            | Self::NotReplicated { lock, .. }
+            | Self::FingerprintMismatch { lock }
+            | Self::ResultTooLarge { lock, .. }
+            | Self::ResultUnreadable { lock, .. }
+            | Self::Lost { lock }
+            | Self::Expired { lock }
+            | Self::MaxHoldExceeded { lock }
+            | Self::Released { lock }
+            | Self::Busy { lock }
+            | Self::WrongType { lock } => Some(lock),
+            Self::CommandFailed { lock, .. }
+            | Self::Unauthorized { lock, .. }
+            | Self::Refused { lock, .. }
+            | Self::Unavailable { lock, .. }
+            | Self::TimedOut { lock, .. }
+            | Self::BadResponse { lock, .. } => lock.as_deref(),
+            Self::InvalidArgument(_) | Self::EntropyUnavailable => None,
+        }
+    }
+
+    /// Whether the operation may have been executed although the call failed: unknown is not "no".
+    ///
+    /// ```
+    /// use edgelock::{BadResponse, Error};
+    ///
+    /// assert!(Error::from(BadResponse::Truncated).is_outcome_unknown());
+    /// assert!(!Error::Lost { lock: "sku:42".into() }.is_outcome_unknown());
+    /// ```
+    pub const fn is_outcome_unknown(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } => true,
+            Self::BadResponse { kind, .. } => !matches!(kind, BadResponse::Redirected { .. }),
+            Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
+                *may_have_run
+            }
+            _ => false,
+        }
+    }
+
+    /// When to come back, if that is known: the bridge said so, another holder has the lock, or
+    /// servers of a quorum have no say yet.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Held { retry_after, .. } | Self::Quarantined { retry_after, .. } => {
+                Some(*retry_after)
+            }
+            Self::Unavailable { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What came of work that is executed once.
+
+/// What came of work that is executed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnceOutcome<V> {
+    /// This call did the work, and its result is kept.
+    Executed(V),
+    /// Another call did the work.
+    Replayed(V),
+}
+
+impl<V> OnceOutcome<V> {
+    /// The result, whoever did the work.
+    pub fn into_value(self) -> V {
+        match self {
+            Self::Executed(value) | Self::Replayed(value) => value,
+        }
+    }
+
+    /// Whether another call did the work.
+    pub const fn is_replayed(&self) -> bool {
+        matches!(self, Self::Replayed(_))
+    }
+}

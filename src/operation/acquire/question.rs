@@ -1,0 +1,113 @@
+//! One request for the lock, and what its answer means for who asks.
+
+use std::time::Duration;
+
+use super::candidate::{Candidate, Grant};
+use super::{Cx, Input};
+use crate::error::Error;
+use crate::operation::{Ask, Completed, Operation, Until};
+use crate::runtime::Instant;
+use crate::script::{Acquired, Contended};
+use crate::topology::Topology;
+
+/// A request under way, and whether there was something to give back before it.
+pub(super) struct Question(Ask<Acquired>, bool);
+
+/// What it came to, with a grant that may have to be confirmed.
+pub(super) enum Answer {
+    Granted(Grant),
+    Held(HeldBy),
+    Kept(String),
+}
+
+/// What an answer said of a lock that another holder has.
+#[derive(Clone)]
+pub(super) struct HeldBy {
+    pub(super) contended: Contended,
+    /// Read before the request left, and how long its answer took.
+    pub(super) asked_at: Instant,
+    pub(super) round_trip: Duration,
+}
+
+impl Question {
+    pub(super) fn new(who: &mut Candidate, topology: &Topology, until: Until) -> Self {
+        let needed_cleanup = std::mem::replace(&mut who.needs_cleanup, true);
+        let ask = Ask::new(topology, who.call.clone(), &who.claim.session, until);
+        Self(ask, needed_cleanup)
+    }
+
+    /// The outcome for `who`, once there is one.
+    pub(super) fn answer(
+        &mut self,
+        who: &mut Candidate,
+        cx: &mut Cx<'_>,
+        input: Input,
+    ) -> Option<Result<Answer, Error>> {
+        let Self(ask, needed_cleanup) = self;
+        let Completed {
+            outcome,
+            asked_at,
+            earlier_may_run,
+            requests,
+            ..
+        } = ask.on(cx, input)?;
+        who.requests += requests;
+        let needed_cleanup_before = *needed_cleanup || earlier_may_run;
+        Some(match outcome {
+            Ok(Acquired::Granted { fence, replies }) => {
+                let deadline = crate::operation::deadline(asked_at, who.claim.ttl);
+                match deadline <= cx.now {
+                    true => Err(Error::Expired {
+                        lock: who.claim.lock(),
+                    }),
+                    false => Ok(Answer::Granted(Grant {
+                        deadline,
+                        fence,
+                        replies,
+                    })),
+                }
+            }
+            Ok(Acquired::Held(contended)) => {
+                who.needs_cleanup = needed_cleanup_before || who.stands_in_queue();
+                Ok(Answer::Held(HeldBy {
+                    contended,
+                    asked_at,
+                    round_trip: cx.now.since(asked_at),
+                }))
+            }
+            Ok(Acquired::Quarantined(retry_after)) => {
+                who.needs_cleanup = needed_cleanup_before;
+                Err(Error::Quarantined {
+                    lock: who.claim.lock(),
+                    retry_after,
+                })
+            }
+            Ok(Acquired::Kept(result)) => {
+                who.needs_cleanup = needed_cleanup_before;
+                Ok(Answer::Kept(result))
+            }
+            Ok(Acquired::Mismatch) => {
+                who.needs_cleanup = needed_cleanup_before;
+                Err(Error::FingerprintMismatch {
+                    lock: who.claim.lock(),
+                })
+            }
+            Ok(Acquired::Gone) => Err(Error::Lost {
+                lock: who.claim.lock(),
+            }),
+            Err(error) => {
+                who.needs_cleanup = needed_cleanup_before || may_have_run(&error);
+                Err(error)
+            }
+        })
+    }
+}
+
+/// Whether the script was executed, or may have been.
+fn may_have_run(error: &Error) -> bool {
+    let is_of_script = matches!(
+        error,
+        Error::CommandFailed { .. } | Error::NotReplicated { .. }
+    );
+    is_of_script || error.is_outcome_unknown()
+}

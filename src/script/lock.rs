@@ -1,0 +1,172 @@
+//! The calls of a lock: each operation as the script that does it.
+
+use std::time::Duration;
+
+use super::call::{Call, millis};
+use super::reads::Reads;
+use super::waiter::{Waiter, manner};
+use crate::command::Command;
+use crate::kind::{Kind, Script};
+use crate::name::Name;
+use crate::token::{Session, Token};
+
+/// How long a receipt lives at least, as `receipt.lua` has it. Redis knows no later repeat as one.
+pub(crate) const RECEIPT_LIFE: Duration = Duration::from_secs(30);
+
+/// What an operation is about: a lock, and the token that asks for it or has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a Name,
+    pub(crate) kind: &'a Kind,
+    pub(crate) token: &'a Token,
+    /// What others are told of who asks, as it is stored.
+    pub(crate) label: &'a str,
+    /// For how long a server must have been up to have a say, where several have one.
+    pub(crate) uptime: Option<Duration>,
+}
+
+/// Which write of a lease this is, so that a repeat runs nothing twice.
+pub(crate) struct Write<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) number: u64,
+    /// Of the hold in which alone it may run; 0 for any.
+    pub(crate) fence: u64,
+    pub(crate) commands: &'a [Command],
+}
+
+impl Call {
+    /// Asks for the lock; with a `waiter`, or with `fair`, as the queue has it.
+    pub(crate) fn acquire(
+        subject: Subject<'_>,
+        ttl: Duration,
+        waiter: Option<&Waiter>,
+        fair: bool,
+        reads: Reads<'_>,
+    ) -> Self {
+        let anyway = if reads.in_any_case { "r" } else { "" };
+        Self::about(&subject.kind.scripts().acquire, subject)
+            .args([
+                millis(ttl),
+                waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
+                waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
+                [manner(fair), anyway].concat(),
+                subject.label.to_owned(),
+                measure(subject.kind, subject.uptime),
+            ])
+            .commands(reads.commands)
+    }
+
+    /// Renews for `ttl` if that `is_told`. Else for the ttl with which the lock was acquired, or
+    /// for `ttl` if that is not known.
+    pub(crate) fn renew(
+        subject: Subject<'_>,
+        ttl: Duration,
+        is_told: bool,
+        write: &Write<'_>,
+    ) -> Self {
+        Self::renewal(&subject.kind.scripts().renew, subject, ttl, is_told, write)
+    }
+
+    /// As [`Call::renew`], and makes a reader of the writer. `None` for kinds without readers.
+    pub(crate) fn downgrade(
+        subject: Subject<'_>,
+        ttl: Duration,
+        is_told: bool,
+        write: &Write<'_>,
+    ) -> Option<Self> {
+        let script = subject.kind.downgrade()?;
+        Some(Self::renewal(script, subject, ttl, is_told, write))
+    }
+
+    fn renewal(
+        script: &'static Script,
+        subject: Subject<'_>,
+        ttl: Duration,
+        is_told: bool,
+        write: &Write<'_>,
+    ) -> Self {
+        let told = if is_told { "told" } else { "" };
+        Self::about(script, subject)
+            .write(write)
+            .args([millis(ttl), told.to_owned()])
+            .commands(write.commands)
+    }
+
+    pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
+        Self::about(&subject.kind.scripts().release, subject)
+            .write(write)
+            .commands(write.commands)
+    }
+
+    pub(crate) fn abandon(subject: Subject<'_>, waiter: Option<&Waiter>) -> Self {
+        let waiter = waiter.map_or_else(String::new, |waiter| waiter.text.clone());
+        Self::about(&subject.kind.scripts().abandon, subject)
+            .args([waiter])
+            .commands(&[])
+    }
+
+    /// Makes the next fence at each server higher than `fence`, that of this hold. `None` without a
+    /// quorum.
+    pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Option<Self> {
+        let call = Self::about(subject.kind.raise()?, subject);
+        let args = [fence.to_string(), millis(ttl), subject.label.to_owned()];
+        Some(call.args(args).commands(&[]))
+    }
+
+    /// `uptime` is as a [`Subject`] has it.
+    pub(crate) fn inspect(
+        name: &Name,
+        kind: &Kind,
+        session: &Session,
+        uptime: Option<Duration>,
+    ) -> Self {
+        Self::of(&kind.scripts().inspect, name, kind, session.as_str())
+            .args([measure(kind, uptime)])
+            .commands(&[])
+    }
+
+    pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
+        let script = &kind.scripts().force_release;
+        let mut call = Self::of(script, name, kind, session.as_str()).commands(&[]);
+        call.leaves_receipt = true;
+        call
+    }
+
+    /// With the keys of a lock in the order of `keys.lua`, and those of its kind. `id` says whose
+    /// receipt and whose entry it is.
+    fn of(script: &'static Script, name: &Name, kind: &Kind, id: &str) -> Self {
+        let mut call = Self::new(script).keys([
+            name.key().to_owned(),
+            name.companion_of("receipt", id),
+            name.companion("fence"),
+            name.companion("queue"),
+            name.companion("alive"),
+            name.companion_of("gone", id),
+        ]);
+        call.lock = Some(name.clone());
+        call.keys.extend(kind.keys(name, id));
+        call
+    }
+
+    /// With what proves that the lock is the subject's.
+    fn about(script: &'static Script, subject: Subject<'_>) -> Self {
+        let token = subject.token.expose();
+        let mut call = Self::of(script, subject.name, subject.kind, token);
+        call.secret = Some(subject.token.clone());
+        call.args([subject.kind.holder(subject.token).to_owned()])
+    }
+
+    fn write(mut self, write: &Write<'_>) -> Self {
+        self.leaves_receipt = write.number > 0;
+        self.args([
+            write.session.as_str().to_owned(),
+            write.number.to_string(),
+            write.fence.to_string(),
+        ])
+    }
+}
+
+/// What a kind is asked by besides: for how long each server must have been up, or what is wanted.
+fn measure(kind: &Kind, uptime: Option<Duration>) -> String {
+    uptime.map_or_else(|| kind.wants().to_owned(), millis)
+}

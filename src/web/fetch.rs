@@ -1,0 +1,253 @@
+//! The host's `fetch`, as a transport.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use js_sys::{Function, Object, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+use super::callback::timer_ms;
+use crate::transport::{Request, Response, Transport, TransportError};
+
+#[wasm_bindgen(module = "/src/web/exchange.js")]
+extern "C" {
+    type Exchange;
+    #[wasm_bindgen(constructor)]
+    fn new(
+        fetch: Option<&Function>,
+        url: &str,
+        headers: &Object,
+        body: &str,
+        body_limit: usize,
+        timeout_ms: f64,
+        done: &Function,
+    ) -> Exchange;
+    #[wasm_bindgen(method)]
+    fn abort(this: &Exchange);
+
+    #[wasm_bindgen(extends = Exchange)]
+    type Stream;
+    #[wasm_bindgen(constructor)]
+    fn new(
+        fetch: Option<&Function>,
+        url: &str,
+        headers: &Object,
+        body: &str,
+        timeout_ms: f64,
+        hear: &Function,
+        done: &Function,
+    ) -> Stream;
+}
+
+/// The host's `fetch` as [`Transport`].
+#[derive(Default)]
+pub struct Fetch {
+    /// Replaces the host's own `fetch`.
+    function: Option<Function>,
+    /// The headers of the last request as JavaScript objects. They seldom change, and converting
+    /// each costs two copies.
+    headers: RefCell<Option<Converted>>,
+    /// Closures that no exchange uses now. Making a closure visible to JavaScript costs more than
+    /// calling it.
+    idle: RefCell<Vec<Ear>>,
+}
+
+struct Converted {
+    from: Vec<(&'static str, String)>,
+    object: Object,
+}
+
+impl Transport for Fetch {
+    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let ear = self.idle.borrow_mut().pop().unwrap_or_else(Ear::new);
+        let exchange = Exchange::new(
+            self.function.as_ref(),
+            request.url,
+            &self.headers(request.headers),
+            &request.body,
+            request.body_limit,
+            timer_ms(request.timeout),
+            ear.done.as_ref().unchecked_ref(),
+        );
+        let mut unanswered = AbortOnDrop(Some(exchange));
+        let answer = ear.answer().await;
+        unanswered.0 = None;
+        self.idle.borrow_mut().push(ear);
+        answer
+    }
+
+    async fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<u16, TransportError> {
+        let ear = Ear::new();
+        let hears = ear.heard.clone();
+        let take = Closure::new(move |piece: Uint8Array| {
+            hears.borrow_mut().pieces.extend(piece.to_vec());
+            wake(&hears);
+        });
+        let stream = Stream::new(
+            self.function.as_ref(),
+            request.url,
+            &to_object(request.headers),
+            &request.body,
+            timer_ms(request.timeout),
+            Closure::<dyn FnMut(Uint8Array)>::as_ref(&take).unchecked_ref(),
+            ear.done.as_ref().unchecked_ref(),
+        );
+        let mut unended = AbortOnDrop(Some(stream.into()));
+        let ended = poll_fn(|cx| {
+            let pieces = std::mem::take(&mut ear.heard.borrow_mut().pieces);
+            if !pieces.is_empty() {
+                hear(&pieces);
+            }
+            ear.poll(cx)
+        })
+        .await;
+        unended.0 = None;
+        ended.map(|response| response.status)
+    }
+}
+
+impl Fetch {
+    /// Sends by `function`, which is called as the host's `fetch` is. Use it to reach a bridge
+    /// behind a service binding, or for tests.
+    pub fn with(function: Function) -> Self {
+        Self {
+            function: Some(function),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn headers(&self, headers: &[(&'static str, String)]) -> Object {
+        let mut cached = self.headers.borrow_mut();
+        if let Some(converted) = cached
+            .as_ref()
+            .filter(|converted| converted.from == headers)
+        {
+            return converted.object.clone();
+        }
+        let object = to_object(headers);
+        *cached = Some(Converted {
+            from: headers.to_vec(),
+            object: object.clone(),
+        });
+        object
+    }
+}
+
+pub(super) fn to_object(headers: &[(&'static str, String)]) -> Object {
+    let object = Object::new();
+    for (name, value) in headers {
+        // Setting a plain object's property cannot fail.
+        let _ = js_sys::Reflect::set(&object, &(*name).into(), &value.as_str().into());
+    }
+    object
+}
+
+/// Aborts the `fetch` of a dropped future, which would otherwise go on.
+struct AbortOnDrop(Option<Exchange>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        if let Some(exchange) = &self.0 {
+            exchange.abort();
+        }
+    }
+}
+
+type Answer = Result<Response, TransportError>;
+
+thread_local! {
+    pub(super) static THROWN: Cell<JsValue> = const { Cell::new(JsValue::UNDEFINED) };
+}
+
+/// What the host's `fetch`, or the function in its place, threw, if an exchange has failed by that
+/// since the last call. An [`Error`](crate::Error) has only its message. Call it before and after a
+/// poll to learn what came out of that poll.
+pub fn take_thrown() -> JsValue {
+    THROWN.take()
+}
+
+/// The outcome of an exchange, by the numbers of exchange.js.
+pub(super) fn answer(failure: u8, status: u16, header: Option<String>, text: String) -> Answer {
+    match failure {
+        0 => {
+            let (bridge, retry_after) = match status {
+                200 => (header, None),
+                _ => (None, header),
+            };
+            Ok(Response {
+                status,
+                retry_after,
+                bridge,
+                body: text.into_bytes(),
+            })
+        }
+        1 => Err(TransportError::NoResponse(text)),
+        2 => Err(TransportError::Interrupted(text)),
+        3 => Err(TransportError::TooLarge),
+        5 => Err(TransportError::NotSent(text)),
+        _ => Err(TransportError::TimedOut),
+    }
+}
+
+/// What an exchange reports its end to.
+struct Ear {
+    heard: Rc<RefCell<Heard>>,
+    done: Closure<Done>,
+}
+
+/// Failure, status, the header that matters at that status, text, and the error that was thrown.
+type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
+
+#[derive(Default)]
+struct Heard {
+    answer: Option<Answer>,
+    /// What the host threw, if anything.
+    thrown: JsValue,
+    /// The body of a streamed response so far.
+    pieces: Vec<u8>,
+    waker: Option<Waker>,
+}
+
+fn wake(heard: &RefCell<Heard>) {
+    // Not while it is borrowed: some wakers poll at once.
+    let waker = heard.borrow_mut().waker.take();
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl Ear {
+    fn new() -> Self {
+        let heard = Rc::new(RefCell::new(Heard::default()));
+        let hears = heard.clone();
+        let done = Closure::new(move |failure, status, header, text: String, thrown| {
+            {
+                let mut heard = hears.borrow_mut();
+                heard.answer = Some(answer(failure, status, header, text));
+                heard.thrown = thrown;
+            }
+            wake(&hears);
+        });
+        Self { heard, done }
+    }
+
+    async fn answer(&self) -> Answer {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let mut heard = self.heard.borrow_mut();
+        if let Some(answer) = heard.answer.take() {
+            THROWN.set(std::mem::take(&mut heard.thrown));
+            return Poll::Ready(answer);
+        }
+        heard.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
