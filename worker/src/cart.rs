@@ -17,9 +17,10 @@ use crate::shop::Shop;
 /// As that of a turn of orders: it is for a Worker that died.
 const TTL: Duration = Duration::from_secs(3);
 
-/// Of the wait for the locks. The look before it, the commit, and what gives the locks back are up
-/// to three requests each, if all of them get lost. Together that is below the 50 of a handler.
-const MAX_REQUESTS: u32 = 30;
+/// Of the wait for the locks. If all requests get lost, there are up to three for the look before
+/// it, and six for what comes behind: the commit, and what gives the locks back; or the look at what
+/// is sold out. Together they stay below 40, and a handler may have 50.
+const MAX_REQUESTS: u32 = 28;
 
 impl<T: Transport, R: Runtime> Shop<T, R> {
     pub(crate) async fn place_cart(&self, body: &[u8]) -> Result<Response, Problem> {

@@ -1,7 +1,6 @@
 //! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that is faster.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -44,7 +43,6 @@ pub(crate) struct Meddler {
     redis: PathBuf,
     http: reqwest::Client,
     mischief: Mischief,
-    requests: AtomicUsize,
     held: Mutex<Vec<Passing>>,
     /// What a reply takes that is held, until it is closed.
     replies: Semaphore,
@@ -59,7 +57,6 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
         redis: bridge.redis_socket().to_owned(),
         http: reqwest::Client::new(),
         mischief,
-        requests: AtomicUsize::default(),
         held: Mutex::default(),
         replies: Semaphore::new(0),
     });
@@ -69,7 +66,6 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
 }
 
 async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
-    meddler.requests.fetch_add(1, Ordering::Relaxed);
     let says = |word: &[u8]| body.windows(word.len()).any(|found| found == word);
     let commits = says(b"\"HSET\"");
     // Of all scripts only that of a renewal does this.
@@ -118,11 +114,6 @@ impl Meddler {
     /// Holds no replies any more.
     pub(crate) fn open(&self) {
         self.replies.close();
-    }
-
-    /// How many requests have come.
-    pub(crate) fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
     }
 
     /// How many requests are held.
