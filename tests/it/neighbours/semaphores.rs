@@ -49,8 +49,16 @@ fn theirs_is_refused_and_keeps_its_permits() {
                 let waiting = ours.clone().wait(ms(60_000));
                 assert_eq!(code(waiting.acquire().await), "wrong_type");
                 assert_eq!(code(ours.inspect().await), "wrong_type");
-                let lock = stack.client().prefix("semaphore:").lock("a");
-                assert_eq!(code(lock.try_acquire().await), "wrong_type");
+                let client = stack.client().prefix("semaphore:");
+                for other in [
+                    client.lock("a"),
+                    client.lock_all(["b", "a"]),
+                    client.read_write("a").read(),
+                    client.read_write("a").write(),
+                    client.reentrant("a", "owner"),
+                ] {
+                    assert_eq!(code(other.try_acquire().await), "wrong_type");
+                }
                 assert_eq!(stack.stored(), before);
                 assert!((15_000..=20_000).contains(&stack.redis::<u64>("PTTL semaphore:a")));
                 assert_eq!(
