@@ -48,9 +48,10 @@ interface Kept {
  * the first is handled waits for its response.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. A response that is too large to be kept is passed on too, and `onNotKept` is told. If another request is handled for longer than `wait`, the response is a 409 with
- * `Retry-After`. If the key came with another fingerprint before, it is a 422. Any other error of
- * {@link Once.run} is thrown.
+ * not kept. A response that is too large to be kept is passed on too, and `onNotKept` is told. If
+ * another request is handled for longer than `wait`, the response is a 409 with `Retry-After`. If
+ * the key came with another fingerprint before, it is a 422. Any other error of {@link Once.run} is
+ * thrown.
  */
 export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, options: IdempotentOptions<Rest>): (request: Request, ...rest: Rest) => Promise<Response> {
   const { client, key, fingerprint, onNotKept, ...once } = known(options, NAMES, "a handler that is executed once");
