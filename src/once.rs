@@ -184,7 +184,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// After the work was done, with nothing kept:
     ///
     /// - [`Error::ResultTooLarge`], and [`Error::ResultUnreadable`] if it cannot be written as
-    ///   JSON;
+    ///   JSON: the next call does the work again. No error has the result, since errors are
+    ///   logged. A work that needs it all the same leaves it in a variable of the caller's;
     /// - [`Error::Released`] if the work itself released the lease;
     /// - those of [`Lease::commit`], which stores the result. If the outcome is
     ///   [unknown](Error::is_outcome_unknown), the result may be kept: call again.

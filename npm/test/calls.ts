@@ -196,6 +196,37 @@ const kinds: Readonly<Record<string, Kind>> = {
       return () => Promise.all([0, 1, 2].map((item) => group.submit(lock, item)));
     },
   },
+  "acquire, release, of a semaphore": {
+    call({ client }) {
+      const semaphore = client.semaphore("a", 3);
+      return async () => (await semaphore.acquire()).release();
+    },
+  },
+  "acquire, release, of several names": {
+    call({ client }) {
+      const names = client.lockAll(["a", "b", "c"]);
+      return async () => (await names.acquire()).release();
+    },
+  },
+  "acquire to write, downgrade, release": {
+    call({ client }) {
+      const writer = client.readWrite("a").write();
+      return async () => {
+        const lease = await writer.acquire();
+        await lease.downgrade();
+        await lease.release();
+      };
+    },
+  },
+  "work that is executed once, and its repeat": {
+    call({ client }) {
+      const once = client.once("a");
+      return async () => {
+        const outcomes = [await once.run(() => 1), await once.run(() => 2)];
+        check(outcomes.every(({ value, replayed }, at) => value === 1 && replayed === (at === 1)), "the result is kept");
+      };
+    },
+  },
   "a call of a throttle": {
     call({ client }) {
       const throttle = client.throttle("a", 600_000);

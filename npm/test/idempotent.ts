@@ -1,6 +1,6 @@
 // Handlers that are executed once for each key, and signals: what only JavaScript has of work that is executed once.
-import { idempotent, type IdempotentOptions } from "edgelock";
-import { equal, eventually, type Stack, type Suite, thrown } from "./harness.js";
+import { idempotent, type IdempotentOptions, type ResultError } from "edgelock";
+import { equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
 
 const LONG = 40_000;
 const never = (): never => {
@@ -49,6 +49,23 @@ export const handlers: Suite = {
     equal((await thrown(handle(post("one")))) === why, true);
     for (const _ of [1, 2]) equal(await (await handle(post("one"))).text(), "yes");
     equal(count(), 3);
+  },
+
+  async a_response_that_is_too_large_is_given_and_not_kept(stack) {
+    const told: unknown[] = [];
+    const onNotKept = (error: ResultError, request: Request) => void told.push(error.code, error.most, request.headers.get("idempotency-key"));
+    const large = () => new Response("x".repeat(200), { headers: { "x-own": "1" } });
+    const { handle, count } = counting(stack, large, { maxBytes: 100, onNotKept });
+    for (const _ of [1, 2]) {
+      const response = await handle(post("one"));
+      equal([response.headers.get("x-own"), (await response.text()).length], ["1", 200]);
+    }
+    equal([count(), told], [2, ["result_too_large", 100, "one", "result_too_large", 100, "one"]]);
+    // Nobody need be told. Whoever is can have it otherwise.
+    equal((await counting(stack, large, { maxBytes: 100 }).handle(post("one"))).status, 200);
+    const throwing = (error: ResultError) => Promise.reject(error);
+    await fails("result_too_large", counting(stack, large, { maxBytes: 100, onNotKept: throwing }).handle(post("one")));
+    equal(await stack.redis("KEYS {~one}:result"), []);
   },
 
   async a_handler_under_way_is_a_conflict_and_another_request_with_its_key_is_told(stack) {

@@ -1,7 +1,7 @@
 // A handler of requests that is executed once for each key, however often they are sent.
 import { callable, type Names, options as known } from "./check.js";
 import type { Client } from "./client.js";
-import { FingerprintMismatchError, HeldError, invalidArgument } from "./errors.js";
+import { FingerprintMismatchError, HeldError, invalidArgument, ResultError } from "./errors.js";
 import type { OnceOptions } from "./once.js";
 
 /** A handler as in Workers, Deno and Bun: it gets a request, and whatever its host adds. */
@@ -23,9 +23,15 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    * A digest of the request, as `fingerprint` of {@link OnceOptions}. To read the body, `clone` it.
    */
   readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
+  /**
+   * Is told of a response that is larger than `maxBytes`. The response is given nevertheless, since
+   * the handler has done its work, but it is not kept: a repeat runs the handler again. If this
+   * throws, its error takes the place of the response.
+   */
+  readonly onNotKept?: ((error: ResultError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
 }
 
-const NAMES: Names<IdempotentOptions<[]>> = { client: 1, key: 1, fingerprint: 1, keep: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1 };
+const NAMES: Names<IdempotentOptions<[]>> = { client: 1, key: 1, fingerprint: 1, onNotKept: 1, keep: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1 };
 
 /** What is kept of a response. */
 interface Kept {
@@ -42,14 +48,16 @@ interface Kept {
  * the first is handled waits for its response.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. If another request is handled for longer than `wait`, the response is a 409 with
- * `Retry-After`. If the key came with another fingerprint before, it is a 422. Any other error of
- * {@link Once.run} is thrown.
+ * not kept. A response that is too large to be kept is passed on too, and `onNotKept` is told. If
+ * another request is handled for longer than `wait`, the response is a 409 with `Retry-After`. If
+ * the key came with another fingerprint before, it is a 422. Any other error of {@link Once.run} is
+ * thrown.
  */
 export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, options: IdempotentOptions<Rest>): (request: Request, ...rest: Rest) => Promise<Response> {
-  const { client, key, fingerprint, ...once } = known(options, NAMES, "a handler that is executed once");
+  const { client, key, fingerprint, onNotKept, ...once } = known(options, NAMES, "a handler that is executed once");
   for (const [name, value] of Object.entries({ handler, key })) if (callable(value, name) === undefined) throw invalidArgument(`${name} is a function`);
   callable(fingerprint, "fingerprint");
+  callable(onNotKept, "onNotKept");
   return async (request, ...rest) => {
     const wanted = await key(request, ...rest);
     if (wanted === null) return handler(request, ...rest);
@@ -66,6 +74,10 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
       return replayed || own === undefined ? replay(value) : own;
     } catch (error) {
       if (error === FAILED && own) return own;
+      if (error instanceof ResultError && error.code === "result_too_large" && own) {
+        await onNotKept?.(error, request, ...rest);
+        return own;
+      }
       if (error instanceof HeldError) return refused(409, "this request is being handled", { "retry-after": `${Math.ceil(error.retryAfter / 1_000)}` });
       if (error instanceof FingerprintMismatchError) return refused(422, "this key was used for another request");
       throw error;

@@ -79,7 +79,8 @@ export class Once {
    *
    * If the work was done and its result is not kept, that is an error: a {@link ResultError},
    * `released` if the work itself released the lease, `lost` if another may have done it meanwhile.
-   * If the error `isOutcomeUnknown`, the result may be kept: call again.
+   * No error has the result. If you need it all the same, let the work leave it in a variable. If
+   * the error `isOutcomeUnknown`, the result may be kept: call again.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
     const signal = signalOf(options, "a call");

@@ -11,16 +11,17 @@ use crate::name::Name;
 const STORAGE: &str = part!("reentrant/storage.lua");
 const CLEAN: &str = part!("reentrant/clean.lua");
 const EXTEND: &str = part!("reentrant/extend.lua");
+const OTHERS: &str = part!("reentrant/others.lua");
 const ACQUIRE: &str = part!("reentrant/acquire.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, CLEAN, EXTEND, ACQUIRE]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, OTHERS, CLEAN, EXTEND, ACQUIRE]),
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, STORAGE, CLEAN, ANOTHER, RELEASE]),
         abandon: Script::of(&[KEYS, FENCE, BURY, STORAGE, CLEAN, VACANT, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, STORAGE, ALONE, INSPECT]),
+        inspect: Script::of(&[KEYS, RESP, STORAGE, OTHERS, ALONE, INSPECT]),
         force_release: Script::of(&[KEYS, STORAGE, FORCE_RELEASE]),
     },
     signalling: None,

@@ -11,16 +11,17 @@ use super::{Refusals, Row, Waking};
 const STORAGE: &str = part!("semaphore/storage.lua");
 const FULL: &str = part!("semaphore/full.lua");
 const IN_THE_WAY: &str = part!("semaphore/in_the_way.lua");
+const OTHERS: &str = part!("semaphore/others.lua");
 const INSPECT: &str = part!("semaphore/inspect.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, BURY, QUEUE, LINE, STORAGE, HOLDERS, CLEAN, ACQUIRED, STAY, GRANT, REMAIN, FULL, IN_THE_WAY, HAD, SHARE]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, BURY, QUEUE, LINE, STORAGE, HOLDERS, CLEAN, ACQUIRED, STAY, GRANT, REMAIN, FULL, IN_THE_WAY, OTHERS, HAD, SHARE]),
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, HOLDERS, CLEAN, ACQUIRED, ANOTHER, STAY, REMAIN, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, BURY, QUEUE, STORAGE, HOLDERS, CLEAN, ACQUIRED, ANOTHER, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
         abandon: Script::of(&[KEYS, FENCE, PROLONG, BURY, QUEUE, STORAGE, HOLDERS, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, HOLDERS, LISTED, INSPECT]),
+        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, HOLDERS, LISTED, OTHERS, INSPECT]),
         force_release: Script::of(&[KEYS, FENCE, PROLONG, BURY, QUEUE, STORAGE, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
     },
     signalling: None,

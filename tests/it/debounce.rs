@@ -362,6 +362,33 @@ fn it_meets_no_lock_and_no_throttle_of_its_name(spawn: Spawn) {
     });
 }
 
+/// Theirs counts calls under the name itself, and looks behind the wait whether its own is still the last.
+#[test]
+fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
+    run(async {
+        let (mut stack, clock, done) = (Stack::spawn(), Clock::new(), Done::default());
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            theirs.push(stack.redis::<u64>("INCR a"));
+            ours.push(arrive(&clock, &mut stack, &done).await);
+        }
+        clock.pass_an_hour(&mut stack);
+        let last: u64 = stack.redis("GET a");
+        assert!(
+            theirs
+                .iter()
+                .map(|call| *call == last)
+                .eq([false, false, true])
+        );
+        for (call, outcome) in ours.into_iter().zip([Superseded, Superseded, Executed(1)]) {
+            assert_eq!(call.await.unwrap(), Ok(outcome));
+        }
+        // Their counter has no end. To a lock of its name it is a holder.
+        assert_eq!(stack.redis::<i64>("PTTL a"), -1);
+        assert_eq!(code(stack.lock("a").try_acquire().await), "held");
+    });
+}
+
 #[test]
 fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
     run(async {

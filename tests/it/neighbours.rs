@@ -5,6 +5,9 @@ mod program;
 mod promises;
 mod quorum;
 mod redisson;
+mod redisson_kinds;
+mod semaphores;
+mod several_names;
 mod signal_list;
 
 use xtask::stack::Bridge;
@@ -13,6 +16,7 @@ use self::program::Neighbour;
 use crate::support::{Stack, TestLock};
 
 /// A client of another library.
+#[derive(Clone, Copy)]
 struct Client {
     start: fn(&[&Bridge]) -> Neighbour,
     /// What it puts before each name.

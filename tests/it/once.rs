@@ -382,6 +382,14 @@ fn a_result_over_the_bound_is_refused_and_not_kept(spawn: Spawn) {
         assert_eq!((bytes, most), (65_537, 65_536));
         assert!(!error.is_outcome_unknown());
         assert!(!stack.is_held() && stack.kept().is_none());
+        // The work is done. Who needs what it came to has it nevertheless.
+        let mut own = None;
+        let work = async |_: &_| Ok::<_, Error>(own.insert("x".repeat(65_537)).clone());
+        assert_eq!(
+            code(client.once("a").run_text(work).await),
+            "result_too_large"
+        );
+        assert_eq!(own.map(|text| text.len()), Some(65_537));
         let small = client.once("a").max_bytes(3);
         assert_eq!(code(small.run_text(text(4)).await), "result_too_large");
         assert_eq!(small.run_text(text(3)).await, Ok(Executed("xxx".into())));

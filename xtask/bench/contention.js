@@ -5,8 +5,9 @@ import { Client } from "edgelock";
 import { TTL_MS } from "./batch.js";
 import { onRequest } from "./requests.js";
 import { serve } from "./serve.js";
+import { connect, semaphore } from "./tcp.js";
 
-const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token } = process.env;
+const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token, REDIS_ADDRESS } = process.env;
 const HOLD_MS = 5;
 // A wait that goes on this long after the others were counted is cut short.
 const PATIENCE_MS = 30_000;
@@ -15,13 +16,28 @@ const client = (push) => new Client({ url, credential: token, push });
 const [listening, polling] = [client(true), client(false)];
 const options = { ttl: TTL_MS, wait: 60_000, maxRequests: 1_000 };
 
-// Each gives, for a name, a function that acquires it and returns the one that releases.
+const redis = REDIS_ADDRESS && (await connect(REDIS_ADDRESS));
+// Of a read/write lock's turns, one in so many writes.
+const WRITES_IN = 10;
+
+// Each gives, for a name and a waiter, a function that acquires it and returns the one that releases.
 const kinds = {
   push: edgelock((name) => listening.lock(name, options)),
   fair: edgelock((name) => listening.lock(name, { ...options, fair: true })),
   poll: edgelock((name) => polling.lock(name, options)),
+  semaphore: edgelock((name, { permits }) => listening.semaphore(name, permits, options)),
+  redisSemaphore: (name, { permits, delay }) => semaphore(redis, name, permits, delay),
+  readWrite: (name, { index }) => {
+    const lock = listening.readWrite(name);
+    const [reader, writer] = [lock.read(options), lock.write(options)];
+    let turn = index;
+    return async () => {
+      const lease = await (turn++ % WRITES_IN === 0 ? writer : reader).acquire();
+      return () => lease.release();
+    };
+  },
   // As each Worker would have it, every waiter has a client of its own: a shared one gathers the commands of all in one request.
-  peer: (name, delay) => {
+  peer: (name, { delay }) => {
     const redis = new Redis({ url, token });
     const lock = new Lock({ id: name, redis, lease: TTL_MS, retry: { attempts: Infinity, delay } });
     return async () => {
@@ -34,8 +50,8 @@ const kinds = {
 };
 
 function edgelock(make) {
-  return (name) => {
-    const lock = make(name);
+  return (name, of) => {
+    const lock = make(name, of);
     return async () => {
       const lease = await lock.acquire();
       return () => lease.release();
@@ -54,7 +70,7 @@ async function hold() {
 let runs = 0;
 
 // Turns and requests count within the window, waits if they begin in it; everyone goes on until the last of those is over.
-async function contend({ kind, waiters, names, delay, rampMs, windowMs }) {
+async function contend({ kind, waiters, names, rampMs, windowMs, ...of }) {
   const run = runs++;
   const start = performance.now() + rampMs;
   const end = start + windowMs;
@@ -63,7 +79,7 @@ async function contend({ kind, waiters, names, delay, rampMs, windowMs }) {
   let waiting = 0;
   onRequest(() => (figures.requests += Number(within(performance.now()))));
   const waiter = async (index) => {
-    const acquire = kinds[kind](`contention-${run}-${index % names}`, delay);
+    const acquire = kinds[kind](`contention-${run}-${index % names}`, { ...of, index });
     for (let asked = performance.now(); asked < end || (waiting > 0 && asked < end + PATIENCE_MS); asked = performance.now()) {
       waiting += Number(within(asked));
       const release = await acquire();

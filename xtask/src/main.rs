@@ -96,8 +96,8 @@ enum Task {
 enum Benchmark {
     /// Measure what bridges take to serve a request of a lock: ours, webdis, and others of Upstash's dialect
     Bridges(bench::bridges::Bridges),
-    /// Measure locks that many wait for, 20 ms away, against the limit and against @upstash/lock
-    Contention,
+    /// Measure locks, semaphores and read/write locks that many wait for, against the limit and against peers
+    Contention(bench::contention::Contention),
     /// Count the requests, and measure the time, of a turn of each kind of lock that nobody waits for, beside the peers of that kind
     Kinds(bench::kinds::Kinds),
     /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take instead
@@ -133,8 +133,8 @@ fn run(task: Task) -> Result<bool> {
             benchmark: Some(Benchmark::Bridges(options)),
         } => bench::bridges::run(&options)?,
         Task::Bench {
-            benchmark: Some(Benchmark::Contention),
-        } => bench::contention::run()?,
+            benchmark: Some(Benchmark::Contention(options)),
+        } => bench::contention::run(&options)?,
         Task::Bench {
             benchmark: Some(Benchmark::Kinds(options)),
         } => bench::kinds::run(&options)?,

@@ -7,6 +7,7 @@
 --                  free;
 --                  an array of each holder, ms left, and label; and how many permits are free}
 --
--- needs     FENCE QUEUE listed resp
+-- needs     FENCE QUEUE listed refuse_others resp
+refuse_others()
 local holders = listed()
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(redis.call('GET', FENCE)) .. resp(redis.call('ZCARD', QUEUE)) .. resp(0) .. resp(holders) .. resp(math.max(0, ARGV[2] - #holders)) }

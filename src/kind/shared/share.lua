@@ -16,12 +16,13 @@
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
 -- needs     GONE RECEIPT WAITER acquired alive_for extend grant had head is_full in_the_way is_held
--- needs     refuse
+-- needs     refuse refuse_others
 local fence = is_held() and acquired()
 if fence then
   extend(ARGV[3])
 else
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
+  refuse_others()
   if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(alive_for(first)) end

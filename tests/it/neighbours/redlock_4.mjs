@@ -8,7 +8,8 @@ const redlock = new Redlock(servers, { retryCount: 0 });
 let lock;
 
 serve({
-  acquire: (name, ttl) => unless("LockError", redlock.lock(name, Number(ttl)).then((held) => (lock = held))),
+  // `name` may be several, with commas between them.
+  acquire: (name, ttl) => unless("LockError", redlock.lock(name.split(","), Number(ttl)).then((held) => (lock = held))),
   extend: (ttl) => unless("LockError", lock.extend(Number(ttl))),
   release: () => unless("LockError", lock.unlock()),
 });

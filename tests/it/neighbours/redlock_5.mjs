@@ -10,7 +10,8 @@ redlock.on("error", () => {});
 let lock;
 
 serve({
-  acquire: (name, ttl) => unless("ExecutionError", redlock.acquire([name], Number(ttl)).then((held) => (lock = held))),
+  // `name` may be several, with commas between them.
+  acquire: (name, ttl) => unless("ExecutionError", redlock.acquire(name.split(","), Number(ttl)).then((held) => (lock = held))),
   extend: (ttl) => unless("ExecutionError", lock.extend(Number(ttl))),
   release: () => unless("ExecutionError", lock.release()),
 });

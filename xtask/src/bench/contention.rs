@@ -1,16 +1,19 @@
-//! `cargo xtask bench contention`: what waiting for a lock costs, 20 ms away from it, and how fast it changes hands.
+//! `cargo xtask bench contention`: what waiting for a lock costs, some way from it, and how fast it changes hands.
 //!
 //! All waiters are in one process of Node, behind a [long way](super::delay) to the bridge. One name can be held by one at a time,
 //! and to change hands takes a release on its way there and word of it on its way back: so `1 / (hold + round trip)` turns per second
-//! are the limit.
+//! are the limit. [`kinds`] has those that several hold at once.
 
 mod figures;
+mod kinds;
 mod names;
 mod targets;
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use serde_json::Value;
 use xtask::setup;
 use xtask::stack::{self, Bridge, NodeScript};
@@ -20,7 +23,20 @@ use super::{build, cpu_ns, get, median, redis_id};
 use crate::interrupt;
 use figures::Figures;
 
-const ROUND_TRIP: Duration = Duration::from_millis(20);
+/// What to measure, and from where.
+#[derive(Args)]
+pub(crate) struct Contention {
+    /// How far the bridge and Redis are, in milliseconds there and back
+    #[arg(long, default_value_t = 20)]
+    round_trip: u64,
+    /// Only semaphores and read/write locks
+    #[arg(long)]
+    kinds: bool,
+    /// How many contend for a semaphore or a read/write lock
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
+    contenders: u64,
+}
+
 /// As contention.js has it.
 const HOLD: Duration = Duration::from_millis(5);
 const WAITERS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -71,60 +87,70 @@ const HEAD: &str = "\
 /// So many waiters, so many names, in one way.
 struct Cell {
     kind: Kind,
+    /// A hold, and to change hands.
+    turn: Duration,
     waiters: u64,
     names: u64,
     figures: Figures,
 }
 
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Contention) -> Result<()> {
     setup::run(setup::Needs::Everything)?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let binary = stack::build_bridge("server")?;
     let built = build::run(&["contention"])?;
     let script = built.node("contention");
     let bridge = Bridge::options().binary(&binary).start()?;
-    let way = LongWay::to(bridge.url(), ROUND_TRIP)?;
-    let url = way.url();
+    let round_trip = Duration::from_millis(options.round_trip);
+    let way = LongWay::to(bridge.url(), round_trip)?;
+    let by_tcp = LongWay::to_address(bridge.redis_by_tcp()?, round_trip)?;
     let node = NodeScript::start(
         &script,
         [
-            ("EDGELOCK_BRIDGE_URL", &*url),
+            ("EDGELOCK_BRIDGE_URL", &*way.url()),
             ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
+            ("REDIS_ADDRESS", &by_tcp.address().to_string()),
         ],
     )?;
     let ids = [node.id(), bridge.id(), redis_id(&bridge)?];
     let field = Field {
         url: node.url(),
         ids,
+        turn: HOLD + round_trip,
     };
     interrupt::or(async {
-        let round_trip_ms = field.round_trip_ms().await?;
+        let seen_ms = field.round_trip_ms().await?;
         println!(
-            "hold {} ms, round trip {} ms as made, {round_trip_ms:.1} ms as a bare PING sees it; load {}",
+            "hold {} ms, round trip {} ms as made, {seen_ms:.1} ms as a bare PING sees it; load {}",
             HOLD.as_millis(),
-            ROUND_TRIP.as_millis(),
+            round_trip.as_millis(),
             load()
         );
-        println!("limit on one name: {:.1} turns per second\n", limit());
-        let cells = field.measure().await?;
-        println!("{HEAD}");
-        for cell in &cells {
-            println!("{}", cell.row());
+        if !options.kinds {
+            locks(&field, &binary, &script).await?;
         }
-        drop(node);
-        let ratio = names::ratio(&binary, &script).await?;
-        println!("\n{ratio}\n");
-        for target in targets::all(&cells, &ratio) {
-            println!("{target}");
-        }
+        kinds::measure(&field, options.contenders).await?;
         println!("load {}", load());
         Ok(())
     })
 }
 
-/// Turns per second of one name, at best.
-fn limit() -> f64 {
-    1.0 / (HOLD + ROUND_TRIP).as_secs_f64()
+/// Locks that one waiter has at a time, and what they are to reach.
+async fn locks(field: &Field, binary: &Path, script: &Path) -> Result<()> {
+    let limit = 1.0 / field.turn.as_secs_f64();
+    println!("limit on one name: {limit:.1} turns per second\n");
+    let cells = field.measure().await?;
+    println!("{HEAD}");
+    for cell in &cells {
+        println!("{}", cell.row());
+    }
+    let ratio = names::ratio(binary, script).await?;
+    println!("\n{ratio}\n");
+    for target in targets::all(&cells, &ratio) {
+        println!("{target}");
+    }
+    println!();
+    Ok(())
 }
 
 /// How busy the machine was in the last minute.
@@ -137,6 +163,8 @@ fn load() -> String {
 struct Field {
     url: String,
     ids: [u32; 3],
+    /// A hold, and to change hands.
+    turn: Duration,
 }
 
 impl Field {
@@ -178,12 +206,32 @@ impl Field {
     }
 
     async fn contend(&self, kind: Kind, waiters: u64, names: u64) -> Result<Cell> {
-        let round = (HOLD + ROUND_TRIP) * u32::try_from(waiters.div_ceil(names))?;
-        let window = SHORTEST_WINDOW.max(round * u32::try_from(TURNS_EACH)?);
+        let round = self.turn * u32::try_from(waiters.div_ceil(names))?;
+        let query = format!("{}&names={names}", kind.query());
+        let figures = self.figures(&query, waiters, round, TURNS_EACH).await?;
+        let cell = Cell {
+            kind,
+            turn: self.turn,
+            waiters,
+            names,
+            figures,
+        };
+        eprintln!("{}", cell.row());
+        Ok(cell)
+    }
+
+    /// What so many come to who have `turns` each if a turn of all takes a `round`.
+    async fn figures(
+        &self,
+        query: &str,
+        waiters: u64,
+        round: Duration,
+        turns: u64,
+    ) -> Result<Figures> {
+        let window = SHORTEST_WINDOW.max(round * u32::try_from(turns)?);
         let ramp = Duration::from_millis(500) + round;
         let target = format!(
-            "contend?{}&waiters={waiters}&names={names}&rampMs={}&windowMs={}",
-            kind.query(),
+            "contend?{query}&waiters={waiters}&rampMs={}&windowMs={}",
             ramp.as_millis(),
             window.as_millis()
         );
@@ -191,15 +239,7 @@ impl Field {
         let counted = get(&self.url, &target).await?;
         let after = self.cpu_ns()?;
         let cpu_ns = [0, 1, 2].map(|process| after[process].saturating_sub(before[process]));
-        let figures = Figures::new(&counted, window, cpu_ns)?;
-        let cell = Cell {
-            kind,
-            waiters,
-            names,
-            figures,
-        };
-        eprintln!("{}", cell.row());
-        Ok(cell)
+        Figures::new(&counted, window, cpu_ns)
     }
 
     fn cpu_ns(&self) -> Result<[u64; 3]> {
@@ -211,12 +251,13 @@ impl Field {
 impl Cell {
     /// How far the turns were from the limit of those names that somebody waits for.
     fn share(&self) -> f64 {
-        self.figures.per_second / (limit() * self.waiters.min(self.names) as f64)
+        let limit = self.waiters.min(self.names) as f64 / self.turn.as_secs_f64();
+        self.figures.per_second / limit
     }
 
     /// The 99th percentile of the waits, as a multiple of a turn for every waiter.
     fn rounds_waited(&self) -> f64 {
-        let round = (HOLD + ROUND_TRIP) * u32::try_from(self.waiters).unwrap_or(u32::MAX);
+        let round = self.turn * u32::try_from(self.waiters).unwrap_or(u32::MAX);
         self.figures.wait_p99_ms / 1_000.0 / round.as_secs_f64()
     }
 
@@ -229,6 +270,7 @@ impl Cell {
             jain,
             held_ms,
             cpu_ms: [node, bridge, redis],
+            ..
         } = &self.figures;
         let (kind, names, waiters) = (self.kind.name(), self.names, self.waiters);
         let (share, rounds) = (self.share(), self.rounds_waited());

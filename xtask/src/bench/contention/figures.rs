@@ -12,6 +12,8 @@ pub(super) struct Figures {
     pub(super) wait_p99_ms: f64,
     /// Of the waiters' turns.
     pub(super) jain: f64,
+    /// The turns of whoever had fewest, and most.
+    pub(super) turns: [f64; 2],
     pub(super) held_ms: f64,
     /// Of a turn: Node, bridge, Redis.
     pub(super) cpu_ms: [f64; 3],
@@ -32,6 +34,10 @@ impl Figures {
             wait_p50_ms: percentile(&waits, 0.5),
             wait_p99_ms: percentile(&waits, 0.99),
             jain: jain(&turns),
+            turns: [
+                turns.iter().copied().fold(f64::INFINITY, f64::min),
+                turns.iter().copied().fold(0.0, f64::max),
+            ],
             held_ms: number(counted, "held_ms")? / all_turns,
             cpu_ms: cpu_ns.map(|ns| ns as f64 / 1e6 / all_turns),
         })

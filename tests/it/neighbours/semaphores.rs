@@ -1,0 +1,113 @@
+//! redis-semaphore's semaphores under the name of ours: a sorted set too, but of since when each permit is held, not until when. Ours
+//! tells them apart, and refuses. Theirs counts what it finds.
+
+use edgelock::Error;
+
+use super::program::Program;
+use crate::support::{Stack, TestLock, code, ms, run};
+
+const KINDS: [&str; 4] = [
+    "Semaphore",
+    "MultiSemaphore",
+    "RedlockSemaphore",
+    "RedlockMultiSemaphore",
+];
+
+impl Program {
+    fn permits(stack: &Stack) -> Self {
+        Self::start("redis_semaphore_permits.mjs", &[&stack.bridge])
+    }
+
+    /// One permit of so many.
+    async fn permit(&mut self, kind: &str, permits: u32) -> bool {
+        let acquired = self.ask(&format!("acquire {kind} a {permits} 20000")).await;
+        acquired.expect("it says whether it acquired")
+    }
+}
+
+impl Stack {
+    fn beside_theirs(&self, permits: u32) -> TestLock {
+        self.client().prefix("semaphore:").semaphore("a", permits)
+    }
+
+    /// Members and scores.
+    fn stored(&mut self) -> Vec<(String, u64)> {
+        self.redis("ZRANGE semaphore:a 0 -1 WITHSCORES")
+    }
+}
+
+#[test]
+fn theirs_is_refused_and_keeps_its_permits() {
+    run(async {
+        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+            let mut theirs = Program::permits(&stack);
+            for kind in KINDS {
+                assert!(theirs.permit(kind, 2).await);
+                let before = stack.stored();
+                let ours = stack.beside_theirs(2);
+                assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind}");
+                let waiting = ours.clone().wait(ms(60_000));
+                assert_eq!(code(waiting.acquire().await), "wrong_type");
+                assert_eq!(code(ours.inspect().await), "wrong_type");
+                let client = stack.client().prefix("semaphore:");
+                for other in [
+                    client.lock("a"),
+                    client.lock_all(["b", "a"]),
+                    client.read_write("a").read(),
+                    client.read_write("a").write(),
+                    client.reentrant("a", "owner"),
+                ] {
+                    assert_eq!(code(other.try_acquire().await), "wrong_type");
+                }
+                assert_eq!(stack.stored(), before);
+                assert!((15_000..=20_000).contains(&stack.redis::<u64>("PTTL semaphore:a")));
+                assert_eq!(
+                    stack.redis::<u64>("EXISTS {semaphore:a}:queue {semaphore:a}:fence"),
+                    0
+                );
+                theirs.ask("release").await;
+                assert_eq!(stack.stored(), []);
+            }
+            let lease = stack.beside_theirs(2).try_acquire().await;
+            lease.unwrap().release().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn ours_counts_for_theirs_and_takes_none_of_what_it_adds() {
+    run(async {
+        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+            let mut theirs = Program::permits(&stack);
+            for kind in KINDS {
+                let lease = stack.beside_theirs(1).try_acquire().await.unwrap();
+                assert!(!theirs.permit(kind, 1).await, "{kind}");
+                assert!(theirs.permit(kind, 2).await, "{kind}");
+                let [added, _] = stack.stored().try_into().expect("theirs and ours");
+                assert_eq!(
+                    code(stack.beside_theirs(9).try_acquire().await),
+                    "wrong_type"
+                );
+                lease.renew().await.unwrap();
+                lease.release().await.unwrap();
+                assert_eq!(stack.stored(), [added]);
+                theirs.ask("release").await;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_permit_of_ours_that_ran_out_hides_none_of_theirs() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let mut theirs = Program::permits(&stack);
+        let short = stack.beside_theirs(1).ttl(ms(50)).try_acquire().await;
+        short.unwrap().into_token();
+        assert!(theirs.permit("Semaphore", 2).await);
+        let waiting = stack.beside_theirs(1).wait(ms(60_000));
+        let refused: Error = waiting.acquire().await.unwrap_err();
+        assert_eq!(refused.code(), "wrong_type");
+        assert!(!stack.stored().is_empty());
+    });
+}
