@@ -103,6 +103,29 @@ const runs: Suite = {
     equal((await tool.ended).code, 0);
   },
 
+  async in_the_background_of_a_terminal_the_signals_of_its_keys_are_passed_on_as_others(stack) {
+    const count = 'process.on("SIGINT", () => process.exit(console.log("told"))); console.log("ready " + process.ppid); setInterval(() => {}, 1000)';
+    const tool = Tool.onTerminal(["run", `${stack.mark}a`, "--", process.execPath, "--eval", count], true);
+    await tool.wrote("ready");
+    process.kill(Number(/ready (\d+)/.exec(tool.out)![1]), "SIGINT");
+    await tool.wrote("told");
+    await tool.ended;
+    check(await isFree(stack), "it was given back");
+  },
+
+  async a_name_that_begins_with_a_dash_stands_behind_two(stack) {
+    const name = `-${stack.mark}a`;
+    const command = ["sh", "-c", 'echo "$1"', "sh", "--"];
+    equal(await edgelock(["run", "--ttl", "60s", "--", name, "--", ...command]), { code: 0, out: "--\n", err: "" });
+    const { out } = await edgelock(["inspect", "--", name]);
+    check(out.startsWith(`lock ${JSON.stringify(name)}: free; fence `), out);
+    equal((await edgelock(["inspect", "--", `-token:${stack.mark}`])).code, 0);
+    for (const args of [["run", name, "--", "echo"], ["inspect", name]]) {
+      refused(await edgelock(args), 64, /Put -- before a name that begins with -/);
+    }
+    refused(await edgelock(["run", "--", name, "--"]), 64, /run what/);
+  },
+
   async a_loss_that_shows_when_the_command_has_ended_is_told(stack) {
     const tool = await ready(stack, "echo ready; read line", ["--ttl", "60s"]);
     await stack.lock("a").forceRelease();

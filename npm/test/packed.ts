@@ -104,7 +104,8 @@ const tests = {
 
   the_examples_compile_with_the_oldest_typescript_that_is_promised_and_with_the_newest() {
     const examples = join(installed, "../../examples");
-    const files = readdirSync(examples).map((name) => join(examples, name));
+    const names = readdirSync(examples, { encoding: "utf8", recursive: true }).filter((name) => name.endsWith(".ts"));
+    const files = [...names, "../test/frameworks.d.ts"].map((name) => join(examples, name));
     const host = ["--lib", "es2022,esnext.disposable,dom", "--types", "node", "--skipLibCheck"];
     for (const compiler of COMPILERS) compile(compiler, [...host, "--noUncheckedIndexedAccess", ...files]);
     const { peerDependencies } = JSON.parse(read("package.json")) as { peerDependencies: Record<string, string> };

@@ -47,9 +47,10 @@ export class Tool {
   }
 
   /** On a terminal, which `script` makes. */
-  static onTerminal(args: readonly string[]): Tool {
+  static onTerminal(args: readonly string[], isInBackground = false): Tool {
+    const tool = [program, ...args].map((arg) => `'${arg}'`).join(" ");
     // `script` runs it in a shell. One that stayed, as Debian's `sh` does, would end by the keys of the terminal as well.
-    const command = ["exec", ...[program, ...args].map((arg) => `'${arg}'`)].join(" ");
+    const command = isInBackground ? `set -m; ${tool} & wait` : `exec ${tool}`;
     return new Tool(["--quiet", "--return", "--command", command, "/dev/null"], {}, "script");
   }
 

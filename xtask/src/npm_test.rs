@@ -16,11 +16,13 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 20] = [
+const BUNDLES: [(&str, &str, &str); 22] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("cli", "cli.ts", NODE),
     ("telemetry", "telemetry.ts", NODE),
+    ("recipes", "recipes.ts", FRAMEWORKS),
+    ("recipes-deno", "recipes_deno.ts", NODE),
     (
         "cjs",
         "node.ts",
@@ -43,6 +45,8 @@ const BUNDLES: [(&str, &str, &str); 20] = [
     ("chromium", "chromium.ts", NODE),
 ];
 const NODE: &str = "--platform=node --format=esm --packages=external";
+/// These have modules that only they make.
+const FRAMEWORKS: &str = "--platform=node --format=esm --packages=external --alias:$env/dynamic/private=./framework_env.ts --alias:astro:env/server=./framework_env.ts";
 const WORKERD: &str = "--format=esm --conditions=workerd --loader:.wasm=copy --asset-names=[name]";
 const EDGE_LIGHT: &str =
     "--format=cjs --conditions=edge-light --loader:.wasm=copy --asset-names=[name]";
@@ -170,17 +174,15 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
         .args(["test", "config.capnp"])
         .current_dir(project().join("workerd"));
     let deno_program = program("@deno/linux-x64-glibc", "deno");
+    let deno = |name: &str| {
+        let mut command = Command::new(&deno_program);
+        let permissions = "--no-prompt --allow-net=127.0.0.1 --allow-env --allow-read";
+        command.arg("run").args(permissions.split(' '));
+        command.arg(bundle(name)).current_dir(paths::root());
+        command
+    };
     let mut deno_narrow = script("node".into(), "deno-permissions");
     deno_narrow.arg(&deno_program).arg(bundle("deno"));
-    let mut deno = Command::new(deno_program);
-    deno.args([
-        "run",
-        "--no-prompt",
-        "--allow-net=127.0.0.1",
-        "--allow-env",
-        "--allow-read",
-    ]);
-    deno.arg(bundle("esm")).current_dir(paths::root());
     let mut edge = script("node".into(), "edge-runtime");
     edge.arg(project().join("edge-light"));
     let chromium = |folder: &str| {
@@ -200,6 +202,7 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
             "npm: events as OpenTelemetry has them",
             script("node".into(), "telemetry"),
         ),
+        ("npm: the recipes", script("node".into(), "recipes")),
         ("npm: in Node, by require", script("node".into(), "cjs")),
         ("npm: in Node, over webdis", script("node".into(), "webdis")),
         (
@@ -232,7 +235,8 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
             "npm: in Bun",
             script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
         ),
-        ("npm: in Deno", deno),
+        ("npm: in Deno", deno("esm")),
+        ("npm: the recipe for Deno Deploy", deno("recipes-deno")),
         ("npm: in Deno, with few permissions", deno_narrow),
     ];
     Ok([node, node_22, others])
@@ -285,7 +289,12 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
     }
     Ok(())
 }
@@ -342,6 +351,31 @@ mod tests {
             let (example, _) = example.split_once("```").expect("an end");
             assert!(examples.contains(example), "{example}");
         }
+    }
+
+    #[test]
+    fn the_page_of_recipes_shows_the_recipes_that_are_run() {
+        let page = text("docs/recipes.md");
+        let tests = [
+            "recipe.ts",
+            "recipes.ts",
+            "recipes_deno.ts",
+            "edge_light.ts",
+        ];
+        let tests = tests.map(|file| text(&format!("npm/test/{file}"))).concat();
+        let recipes = fs::read_dir(paths::root().join("npm/examples/recipes")).expect("recipes");
+        let mut shown = 0;
+        for recipe in recipes {
+            let path = recipe.expect("a recipe").path();
+            let name = path.file_stem().expect("a name").to_string_lossy();
+            let recipe = fs::read_to_string(&path).expect("a recipe");
+            assert!(page.contains(&format!("```ts\n{recipe}```")), "{name}");
+            let is_run = tests.contains(&format!("recipes/{name}.js\""));
+            // What recipes share is run with them.
+            assert!(is_run || name == "hung_up", "{name}");
+            shown += 1;
+        }
+        assert_eq!(page.matches("```ts\n").count(), shown);
     }
 
     #[test]

@@ -208,7 +208,7 @@ fn npm(needs: Needs) -> Result<()> {
         }
         Needs::Everything => {
             say(
-                "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, other lock clients, OpenTelemetry's SDK, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
+                "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, other lock clients, OpenTelemetry's SDK, Express, Fastify, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
             );
             &[]
         }

@@ -14,16 +14,26 @@ export const COMMON = {
 
 export const JSON_OPTION = { json: { type: "boolean" } } as const;
 
+/** What stands before the first `--`, and behind it. Behind it there are no options. */
+export function split(args: readonly string[]): readonly [before: readonly string[], behind: readonly string[]] {
+  const end = args.indexOf("--");
+  return end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
+}
+
 /** The options and the other arguments. No message repeats an option's value, which may be a secret. */
 export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
-  const secret = args.find((arg) => /^--?(credential|token|password)\b/.test(arg));
+  const secret = split(args)[0].find((arg) => /^--?(credential|token|password)\b/.test(arg));
   if (secret !== undefined) throw new UsageError("a credential is no argument, since `ps` would show it: set EDGELOCK_BRIDGE_CREDENTIAL");
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     const [what = "these arguments are not understood"] = error instanceof Error ? error.message.split(". ") : [];
-    throw new UsageError(what);
+    throw new UsageError(isUnknown(error) ? `${what}. Put -- before a name that begins with -` : what);
   }
+}
+
+function isUnknown(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === "ERR_PARSE_ARGS_UNKNOWN_OPTION";
 }
 
 /** The name of the lock, which is the one argument that is no option. */

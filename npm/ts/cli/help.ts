@@ -42,6 +42,7 @@ const RUN = `usage: edgelock run [OPTIONS] NAME -- COMMAND [ARGUMENTS]
 Takes the lock, runs the command, and gives the lock back once the command has
 ended. The lease is renewed meanwhile, however long that takes. The command gets
 the lease's fence as EDGELOCK_FENCE, and the signals that edgelock gets.
+A NAME that begins with - needs a -- before it: edgelock run -- NAME -- COMMAND
 
 If the lease is lost, the command gets SIGTERM, and the exit code is 79.
 

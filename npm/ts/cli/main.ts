@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command-line tool: which command is asked for, and how it ends.
 import { readFile } from "node:fs/promises";
+import { split } from "./args.js";
 import { settled } from "./bridge.js";
 import { doctor } from "./doctor.js";
 import { exitCode, explained, OK, ofSignal, say, USAGE } from "./exit.js";
@@ -44,8 +45,7 @@ async function version(): Promise<string> {
 
 /** Behind `--` it is asked of another program. */
 function wantsHelp(args: readonly string[]): boolean {
-  const end = args.indexOf("--");
-  return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
+  return split(args)[0].some((arg) => arg === "--help" || arg === "-h");
 }
 
 // Whoever read the output has gone, as `head` does.

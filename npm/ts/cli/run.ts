@@ -2,7 +2,7 @@
 import { type Lease, LostError } from "edgelock";
 import { hostname } from "node:os";
 import { quoted } from "../quoted.js";
-import { COMMON, duration, oneName, parse } from "./args.js";
+import { COMMON, duration, oneName, parse, split } from "./args.js";
 import { connect } from "./bridge.js";
 import { type Running, start } from "./command.js";
 import { explained, LOST, say, UsageError } from "./exit.js";
@@ -38,13 +38,15 @@ export async function run(args: readonly string[]): Promise<number> {
   return underLease(lease, command, signals, killAfter);
 }
 
-/** What stands behind the first `--` is the command, options included. */
+/** What stands behind `--` is the command, options included. A name that begins with `-` has a `--` before it, too. */
 function parseRun(args: readonly string[]) {
-  const end = args.indexOf("--");
-  const command = end < 0 ? [] : args.slice(end + 1);
-  const parsed = parse(end < 0 ? args : args.slice(0, end), OPTIONS);
+  const [before, behind] = split(args);
+  const parsed = parse(before, OPTIONS);
+  const isNameBehind = parsed.positionals.length === 0 && behind[1] === "--";
+  const positionals = isNameBehind ? behind.slice(0, 1) : parsed.positionals;
+  const command = isNameBehind ? behind.slice(2) : behind;
   if (command.length === 0 || command[0] === "") throw new UsageError("run what? Put the command behind the name: edgelock run NAME -- COMMAND");
-  return { ...parsed, command };
+  return { values: parsed.values, positionals, command };
 }
 
 /** Runs the command, and gives the lock back; the exit code. */

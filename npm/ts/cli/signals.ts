@@ -1,9 +1,9 @@
 // The signals that this process gets: the command's as soon as it runs, and the end of the wait before.
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { Interrupted } from "./exit.js";
 
 const PASSED_ON: readonly NodeJS.Signals[] = ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT"];
-/** A terminal sends these to all that it runs, the command included. Many programs take a second one for "at once". */
+/** A terminal sends these to all in its foreground, the command included. Many programs take a second one for "at once". */
 const OF_KEYS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 /** Hears the signals of this process. */
@@ -12,11 +12,10 @@ export class Signals {
   #pass: ((signal: NodeJS.Signals) => void) | undefined;
 
   constructor() {
-    const isOnTerminal = hasTerminal();
     for (const signal of PASSED_ON) {
       process.on(signal, () => {
         if (this.#pass === undefined) this.#waiting.abort(new Interrupted(signal));
-        else if (!(isOnTerminal && OF_KEYS.includes(signal))) this.#pass(signal);
+        else if (!(OF_KEYS.includes(signal) && isInForeground())) this.#pass(signal);
       });
     }
   }
@@ -29,6 +28,18 @@ export class Signals {
   /** From now on signals are passed on. */
   passTo(pass: (signal: NodeJS.Signals) => void): void {
     this.#pass = pass;
+  }
+}
+
+/** Whether the keys of a terminal reach this process. What it is sent then may be of a key. */
+function isInForeground(): boolean {
+  try {
+    // proc(5): behind the program's name, which may hold anything, the third is its group, the sixth the terminal's.
+    const [, , group, , , foreground] = readFileSync("/proc/self/stat", "latin1").split(") ").at(-1)!.split(" ");
+    return group === foreground;
+  } catch {
+    // Only Linux has that.
+    return hasTerminal();
   }
 }
 

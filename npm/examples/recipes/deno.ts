@@ -1,0 +1,18 @@
+// main.ts
+import { Client } from "edgelock";
+import { refusal } from "./refusal.js";
+import { shop } from "./shop.js";
+
+const client = Client.fromEnv();
+
+Deno.serve(async (request) => {
+  const [, , id = ""] = new URL(request.url).pathname.split("/");
+  const lock = client.lock(`order:${id}`, { wait: 3_000 });
+  const { signal } = request;
+  try {
+    const shipped = await lock.run((lease) => shop.ship(id, lease.signal), { signal });
+    return Response.json(shipped);
+  } catch (error) {
+    return refusal(error);
+  }
+});

@@ -1,0 +1,126 @@
+// The recipes in Node: as their frameworks call them, or served by these.
+import { serve } from "@hono/node-server";
+import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from "aws-lambda";
+import type { AddressInfo } from "node:net";
+import * as astro from "../examples/recipes/astro.js";
+import { daily } from "../examples/recipes/daily.js";
+import { app as express } from "../examples/recipes/express.js";
+import { app as fastify } from "../examples/recipes/fastify.js";
+import { app as hono } from "../examples/recipes/hono.js";
+import { handler as lambda } from "../examples/recipes/lambda.js";
+import netlify from "../examples/recipes/netlify.js";
+import * as nextNode from "../examples/recipes/next_node.js";
+import { refusal } from "../examples/recipes/refusal.js";
+import { action as remix } from "../examples/recipes/remix.js";
+import * as sveltekit from "../examples/recipes/sveltekit.js";
+import { equal, eventually, run, type Suite, thrown } from "./harness.js";
+import { type Call, clerks, hangsUp, recipe } from "./recipe.js";
+
+const post = (order: string, signal: AbortSignal) => new Request(`https://shop.example/orders/${order}`, { method: "POST", body: "{}", signal });
+
+/** Called in the way of their frameworks. */
+const called: Record<string, Call> = {
+  next_node: (id, signal) => nextNode.POST(post(id, signal), { params: Promise.resolve({ id }) }),
+  sveltekit: (id, signal) => sveltekit.POST({ params: { id }, request: post(id, signal) }),
+  remix: (id, signal) => remix({ params: { id }, request: post(id, signal) }),
+  astro: (id, signal) => astro.POST({ params: { id }, request: post(id, signal) }),
+  netlify: (id, signal) => netlify(post(id, signal), { params: { id } }),
+};
+
+/** What Lambda tells of a request to a function's URL. */
+function event(id: string): LambdaFunctionURLEvent {
+  const http = { method: "POST", path: `/orders/${id}`, protocol: "HTTP/1.1", sourceIp: "192.0.2.1", userAgent: "test" };
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: `/orders/${id}`,
+    rawQueryString: "",
+    headers: { "content-type": "application/json" },
+    requestContext: {
+      accountId: "anonymous",
+      apiId: "url-id",
+      domainName: "url-id.lambda-url.eu-central-1.on.aws",
+      domainPrefix: "url-id",
+      http,
+      requestId: crypto.randomUUID(),
+      routeKey: "$default",
+      stage: "$default",
+      time: "23/Nov/2026:06:00:00 +0000",
+      timeEpoch: 1_795_413_600_000,
+    },
+    body: "{}",
+    isBase64Encoded: false,
+  };
+}
+
+/** Has Lambda run the function; its limit is so many milliseconds away. */
+async function invoke(id: string, remaining = 60_000): Promise<Response> {
+  const context = { getRemainingTimeInMillis: () => remaining } as Parameters<typeof lambda>[1];
+  const result = (await lambda(event(id), context, () => {})) as Exclude<LambdaFunctionURLResult, string>;
+  return new Response(result.body ?? null, { status: result.statusCode ?? 200, headers: result.headers as Record<string, string> });
+}
+
+/** Served on ports of the system's choice. */
+async function served(): Promise<Record<string, Call>> {
+  const honos = await new Promise<AddressInfo>((listening) => void serve({ fetch: hono.fetch, port: 0, hostname: "127.0.0.1" }, listening));
+  const expresses = await new Promise<AddressInfo>((listening) => {
+    const server = express.listen(0, "127.0.0.1", () => listening(server.address() as AddressInfo));
+  });
+  await fastify.listen({ port: 0, host: "127.0.0.1" });
+  const over = (port: number): Call => (id, signal) => {
+    const headers = { "content-type": "application/json" };
+    return fetch(`http://127.0.0.1:${port}/orders/${id}`, { method: "POST", headers, body: "{}", signal });
+  };
+  const fastifies = fastify.server.address() as AddressInfo;
+  return { hono: over(honos.port), express: over(expresses.port), fastify: over(fastifies.port) };
+}
+
+const DAY_MS = 86_400_000;
+
+/** A day that no other test has. Dates have four digits for the year until 9999. */
+const dayOf = (mark: string): Date => new Date((Number.parseInt(mark, 16) % 2_900_000) * DAY_MS);
+
+const others: Suite = {
+  async a_function_that_comes_to_its_limit_stops_and_gives_the_lock_back({ mark }) {
+    const order = `${mark}late`;
+    clerks.set(order, (signal) => new Promise((stopped) => signal.addEventListener("abort", () => stopped())));
+    const { name } = (await thrown(invoke(order, 600))) as Error;
+    equal(name, "TimeoutError");
+    clerks.delete(order);
+    equal((await invoke(order)).status, 200);
+  },
+
+  async what_is_no_refusal_is_thrown_on() {
+    const fault = new Error("a fault");
+    equal((await thrown(() => refusal(fault))) === fault, true);
+  },
+
+  async daily_work_is_done_once_for_each_date_however_many_clocks_strike({ mark }) {
+    const day = dayOf(mark);
+    let [begun, isOpen] = [0, false];
+    const work = async () => {
+      begun++;
+      await eventually(() => isOpen);
+    };
+    const clocks = Array.from({ length: 4 }, () => daily(work, day));
+    await eventually(() => begun === 1);
+    isOpen = true;
+    equal((await Promise.all(clocks)).filter(Boolean).length, 1);
+    equal([await daily(work, day), begun], [false, 1]);
+    equal([await daily(work, new Date(day.getTime() + DAY_MS)), begun], [true, 2]);
+  },
+
+  async daily_work_that_fails_is_done_by_the_next_call({ mark }) {
+    const day = dayOf(mark);
+    equal(await thrown(daily(() => Promise.reject("no power"), day)), "no power");
+    equal(await daily(async () => {}, day), true);
+  },
+};
+
+const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
+const hosts = Object.entries({ ...called, ...(await served()) });
+const promises = [...hosts, ["lambda", (id: string) => invoke(id)] as const].map(([name, call]) => recipe(name, call));
+const stops = hosts.map(([name, call]) => hangsUp(name, call));
+// Most of them wait for another holder.
+const waiting: Suite = Object.assign({}, ...promises);
+run({ url, credential }, [...stops, others], console.log, waiting).then((passed) => process.exit(passed ? 0 : 1));
