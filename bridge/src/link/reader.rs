@@ -10,6 +10,8 @@
 //! large together with the others to the same request.
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use redis::{Value, parse_redis_value};
