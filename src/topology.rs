@@ -76,6 +76,12 @@ impl Topology {
         &self.shared.nodes[node]
     }
 
+    /// `text` from outside as part of a message, without the credential of any bridge.
+    pub(crate) fn quote(&self, text: &str) -> String {
+        let clean = |text: String, node: &Node| node.bridge.quote(&text);
+        self.nodes().iter().fold(text.to_owned(), clean)
+    }
+
     /// A number that no other request has.
     pub(crate) fn count_request(&self) -> u64 {
         self.shared.requests.fetch_add(1, Ordering::Relaxed)

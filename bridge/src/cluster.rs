@@ -197,7 +197,7 @@ impl Cluster {
 
 /// The slot of the key by which the command is most likely routed. If this is wrong, a node says
 /// so.
-fn slot(command: &Cmd) -> Option<Slot> {
+pub(crate) fn slot(command: &Cmd) -> Option<Slot> {
     let key = match name(command).as_slice() {
         b"EVAL" | b"EVAL_RO" | b"EVALSHA" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" => {
             word(command, 2).filter(|count| *count != b"0")?;

@@ -1,5 +1,8 @@
 //! From HTTP to commands.
 
+#[cfg(test)]
+mod fuzz;
+
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;

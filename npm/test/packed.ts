@@ -1,7 +1,8 @@
 // What npm packs, looked at as registries and type checkers do.
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { check, equal, runTests } from "./harness.js";
 
 /** As publint and attw say it; their own types ask for a newer resolution of modules than ours. */
@@ -24,6 +25,16 @@ const tsc = (compiler: string) => join("node_modules", compiler, "bin/tsc");
 function compile(compiler: string, options: readonly string[]): void {
   const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--module", "nodenext"];
   execFileSync("node", [tsc(compiler), ...strict, ...options], { stdio: "inherit" });
+}
+
+/** In a folder of its own. */
+function beside(work: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), "packed-"));
+  try {
+    work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const tests = {
@@ -49,6 +60,21 @@ const tests = {
       "workerd.js",
       "workerd.js.map",
     ]);
+  },
+
+  it_is_packed_the_same_each_time() {
+    beside((folder) => {
+      execFileSync("npm", ["pack", "--silent", "--pack-destination", folder, join(process.cwd(), "npm/dist")]);
+      check(readFileSync(join(folder, basename(tarball))).equals(readFileSync(tarball)), "byte by byte");
+    });
+  },
+
+  npm_would_change_nothing_of_it_when_it_is_published() {
+    beside((folder) => {
+      copyFileSync(join(installed, "package.json"), join(folder, "package.json"));
+      execFileSync("npm", ["pkg", "fix"], { cwd: folder });
+      equal(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), JSON.parse(read("package.json")));
+    });
   },
 
   every_file_that_package_json_names_is_there() {

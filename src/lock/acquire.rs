@@ -234,7 +234,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<Acquire, Error> {
         self.check_reads(reads)?;
-        let patience = self.patience_of(wait)?;
+        let patience = self.patience_of(wait);
         Ok(Acquire::reading(self.new_claim()?, patience, reads))
     }
 
@@ -242,14 +242,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.check_reads(reads)?;
         let patience = AcquireOptions {
             reads_in_any_case: true,
-            ..self.patience_of(None)?
+            ..self.patience_of(None)
         };
         Ok(TryAcquire::reading(self.new_claim()?, patience, reads))
     }
 
     pub(crate) fn acquiring_as(&self, acquisition: &Acquisition) -> Result<Acquire, Error> {
         self.check()?;
-        let patience = self.patience_of(Some(self.wait))?;
+        let patience = self.patience_of(Some(self.wait));
         let runtime = self.runtime();
         // Over several bridges each try has a new token.
         let claim = if self.kind.is_voted() {
@@ -265,16 +265,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(Acquire::inquiring(claim, patience))
     }
 
-    fn patience_of(&self, wait: Option<Duration>) -> Result<AcquireOptions, Error> {
-        if self.fair {
-            self.kind.check_fair()?;
-        }
-        Ok(AcquireOptions {
+    fn patience_of(&self, wait: Option<Duration>) -> AcquireOptions {
+        AcquireOptions {
             wait: wait.filter(|wait| !wait.is_zero()),
             max_requests: self.max_requests,
             fair: self.fair,
             reads_in_any_case: false,
-        })
+        }
     }
 
     fn new_claim(&self) -> Result<Claim, Error> {

@@ -104,10 +104,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// For [readers](crate::ReadWrite::read) it is on by default, and means: not ahead of a writer
     /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if a reentrant lock
+    /// is to be fair, or a lock behind several bridges: those have no queue.
     #[must_use]
-    pub const fn fair(mut self, on: bool) -> Self {
-        self.fair = on;
-        self
+    pub fn fair(self, on: bool) -> Self {
+        self.with(|lock| {
+            if on {
+                lock.kind.check_fair()?;
+            }
+            lock.fair = on;
+            Ok(())
+        })
     }
 
     /// For how long [`Lock::run`] renews the lock at most, so that stuck work does not keep others

@@ -67,6 +67,10 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             (client.reentrant("", ""), "an owner has 1 to 512 bytes"),
             (client.reentrant("a", "me").label("x").ttl(ms(0)), "label"),
             (
+                client.reentrant("a", "me").fair(true).ttl(ms(0)),
+                "a reentrant lock cannot be fair",
+            ),
+            (
                 client.semaphore("a", 0).ttl(ms(0)),
                 "a semaphore has 1 permit or more",
             ),

@@ -36,6 +36,7 @@ mod retry_after;
 mod semaphore;
 mod sharding;
 mod slots;
+mod supply;
 mod support;
 mod threads;
 mod throttle;

@@ -12,5 +12,6 @@ pub(crate) fn now_ms(time: &Reply) -> Option<u64> {
     let [seconds, micros] = time.as_array()? else {
         return None;
     };
-    Some(whole(seconds)?.saturating_mul(1000) + whole(micros)? / 1000)
+    let ms = whole(seconds)?.checked_mul(1000)?;
+    ms.checked_add(whole(micros)? / 1000)
 }

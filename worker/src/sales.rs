@@ -84,7 +84,8 @@ fn open(
             "there is a sale of this sku on other terms",
         ));
     }
-    if !(now_ms + 1..=now_ms + LONGEST_SALE_MS).contains(&wanted.ends_at_ms) {
+    let lasts_ms = wanted.ends_at_ms.saturating_sub(now_ms);
+    if !(1..=LONGEST_SALE_MS).contains(&lasts_ms) {
         return Err(Problem::invalid(
             "ends_at_ms",
             "a sale ends in the future, and within 365 days",

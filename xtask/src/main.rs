@@ -8,6 +8,7 @@ mod demo;
 mod dev;
 mod explore;
 mod faulty;
+mod fuzz;
 mod group;
 mod interrupt;
 mod limits;
@@ -50,6 +51,9 @@ enum Task {
     /// Look at every history of a small world: some clients, one lock, and a few faults, in every order; a history that breaks a
     /// promise is told, with how to see it again
     Explore(explore::Options),
+    /// Give the client, the bridge and the Worker inputs that are almost valid, as `test` does in short; a failure prints its input and
+    /// its seed
+    Fuzz(fuzz::Options),
     /// Attack the bridge and the Worker, as `test` does in short, and show what a client beside each attack got
     Attack {
         /// How heavy, as a multiple of what `test` does
@@ -124,6 +128,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Test => return test::run(),
         Task::Sim { seeds, from } => return sim::run(seeds, from),
         Task::Explore(options) => return explore::run(&options),
+        Task::Fuzz(options) => return fuzz::run(&options),
         Task::Attack { times } => return attack::run(times),
         Task::Chaos(options) => return chaos::run(&options),
         Task::TestNpm => return test::run_npm(),

@@ -16,10 +16,11 @@ use crate::npm_build;
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
-const BUNDLES: [(&str, &str, &str); 22] = [
+const BUNDLES: [(&str, &str, &str); 23] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("cli", "cli.ts", NODE),
+    ("fuzz", "fuzz.ts", NODE),
     ("telemetry", "telemetry.ts", NODE),
     ("recipes", "recipes.ts", FRAMEWORKS),
     ("recipes-deno", "recipes_deno.ts", NODE),
@@ -198,6 +199,10 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
         ("npm: what is packed", packed),
         ("npm: in Node", script("node".into(), "esm")),
         ("npm: the command-line tool", cli),
+        (
+            "npm: whatever callers pass and bridges answer",
+            script("node".into(), "fuzz"),
+        ),
         (
             "npm: events as OpenTelemetry has them",
             script("node".into(), "telemetry"),

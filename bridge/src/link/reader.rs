@@ -10,6 +10,8 @@
 //! large together with the others to the same request.
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use redis::{Value, parse_redis_value};
@@ -151,12 +153,16 @@ impl Reader {
         }
         let said = said.strip_suffix(b"\r\n").ok_or(Malformed)?;
         if is_text {
-            self.charge(said.len(), cost);
+            // Longer than what arrived, if that is not UTF-8.
+            let text = lossy(said);
+            self.charge(text.len(), cost);
+            return Ok(Some(match kind {
+                b'-' => error(&text),
+                _ if text == "OK" => Value::Okay,
+                _ => Value::SimpleString(text),
+            }));
         }
         Ok(match kind {
-            b'+' if said == b"OK" => Some(Value::Okay),
-            b'+' => Some(Value::SimpleString(lossy(said))),
-            b'-' => Some(error(&lossy(said))),
             b':' => Some(Value::Int(number(said).ok_or(Malformed)?)),
             b'$' => match number(said).ok_or(Malformed)? {
                 -1 => Some(Value::Nil),

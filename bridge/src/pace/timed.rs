@@ -76,7 +76,7 @@ fn time(reply: &Value) -> Option<Duration> {
         return None;
     };
     let number = |text: &[u8]| str::from_utf8(text).ok()?.parse().ok();
-    Some(Duration::from_secs(number(seconds)?) + Duration::from_micros(number(micros)?))
+    Duration::from_secs(number(seconds)?).checked_add(Duration::from_micros(number(micros)?))
 }
 
 #[cfg(test)]
@@ -106,5 +106,17 @@ mod tests {
         );
         let lasted: Vec<_> = lasted.into_iter().flatten().collect();
         assert_eq!(lasted, [2, 5].map(Duration::from_micros));
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_is_none() {
+        let at = |parts: [&str; 2]| {
+            let parts = parts.map(|part| Value::BulkString(part.into()));
+            time(&Value::Array(parts.into()))
+        };
+        assert_eq!(at(["7", "1000000"]), Some(Duration::from_secs(8)));
+        for impossible in [["18446744073709551615", "1000000"], ["-1", "0"], ["7", ""]] {
+            assert_eq!(at(impossible), None);
+        }
     }
 }

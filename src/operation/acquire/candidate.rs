@@ -113,11 +113,12 @@ impl Candidate {
         let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
         // Of several names the one that is held.
         let name = found.at.and_then(|at| self.claim.name.at(at));
+        let quote = |label: String| self.claim.topology.quote(&self.call.redact(&label));
         Error::Held {
             lock: name.map_or_else(|| self.claim.lock(), |name| name.key().to_owned()),
             remaining: found.remaining,
             ahead: found.ahead,
-            label: found.label,
+            label: found.label.map(quote),
             retry_after: estimate.unwrap_or(at_expiry),
             requests: self.requests.saturating_add(self.needs_cleanup.into()),
         }

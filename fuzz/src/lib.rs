@@ -1,0 +1,18 @@
+//! What all fuzzers here have in common: their inputs.
+//!
+//! A parser refuses most random bytes at the first one. So each input begins as a text of a
+//! [corpus](corpus::parse), which is valid or interesting, and [`Mutants`] changes it in a few
+//! places. `bolero` draws, repeats and shrinks the inputs.
+
+mod corpus;
+mod edit;
+mod mutants;
+mod text;
+
+pub use bolero::{check, produce};
+
+pub use mutants::{Mutants, Several};
+pub use text::Text;
+
+/// How many inputs each target takes in a run of the tests. `cargo xtask fuzz` takes more.
+pub const INPUTS: usize = 20_000;

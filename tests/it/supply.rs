@@ -1,0 +1,178 @@
+//! What others wrote comes under licences that let everybody use it, and as the lock files name it.
+//! What we publish is the same each time.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use spdx::{Expression, ParseMode};
+use xtask::paths;
+
+/// They ask for no more than their own text beside the code.
+const ALLOWED: [&str; 11] = [
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "BlueOak-1.0.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Zlib",
+];
+
+/// Of tools that run here and are in nothing that we publish: Vite's lightningcss, and miniflare's
+/// sharp.
+const ALLOWED_OF_TOOLS: [&str; 2] = ["LGPL-3.0-or-later", "MPL-2.0"];
+
+fn is_allowed(license: &str, allowed: &[&str]) -> bool {
+    let expression = Expression::parse_mode(license, ParseMode::LAX);
+    expression.is_ok_and(|expression| {
+        expression.evaluate(|needed| {
+            let id = needed.license.id();
+            id.is_some_and(|id| allowed.contains(&id.name))
+        })
+    })
+}
+
+/// The packages with which `manifest` is built for `platform`.
+fn crates(manifest: &str, platform: &str) -> Vec<Value> {
+    let output = paths::cargo()
+        .args(["metadata", "--format-version=1", "--locked"])
+        .args(["--filter-platform", platform])
+        .arg("--manifest-path")
+        .arg(paths::root().join(manifest))
+        .output()
+        .expect("cargo metadata");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+#[test]
+fn every_crate_has_a_licence_that_is_allowed_and_comes_from_the_registry() {
+    for (manifest, platform) in [
+        ("Cargo.toml", "x86_64-unknown-linux-gnu"),
+        ("Cargo.toml", "wasm32-unknown-unknown"),
+        ("xtask/tools/Cargo.toml", "x86_64-unknown-linux-gnu"),
+    ] {
+        let crates = crates(manifest, platform);
+        assert!(crates.len() > 20, "{}", crates.len());
+        for package in crates {
+            let Some(source) = package["source"].as_str() else {
+                let path = package["manifest_path"].as_str().expect("a path");
+                assert!(Path::new(path).starts_with(paths::root()), "{path}");
+                continue;
+            };
+            let (name, license) = (&package["name"], package["license"].as_str());
+            assert!(source.starts_with("registry+https://"), "{name}: {source}");
+            let license = license.unwrap_or("none");
+            assert!(is_allowed(license, &ALLOWED), "{name} has {license}");
+        }
+    }
+}
+
+#[test]
+fn every_npm_package_has_a_licence_that_is_allowed_and_the_hash_of_what_it_holds() {
+    let all = [&ALLOWED[..], &ALLOWED_OF_TOOLS].concat();
+    let text = fs::read_to_string(paths::root().join("package-lock.json")).expect("a lock file");
+    let lock: Value = serde_json::from_str(&text).expect("JSON");
+    let packages = lock["packages"].as_object().expect("packages");
+    let others = packages.iter().filter(|(place, package)| {
+        place.contains("node_modules/") && package["link"].as_bool() != Some(true)
+    });
+    let mut count = 0;
+    for (place, package) in others {
+        count += 1;
+        let license = package["license"].as_str().unwrap_or("none");
+        assert!(is_allowed(license, &all), "{place} has {license}");
+        let hash = package["integrity"].as_str().unwrap_or("none");
+        assert!(hash.starts_with("sha512-"), "{place} has {hash}");
+    }
+    assert!(count > 100, "{count}");
+}
+
+/// So what its users get of others' code is nothing.
+#[test]
+fn the_npm_package_depends_on_nothing_when_it_runs() {
+    let text = fs::read_to_string(paths::root().join("npm/package.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_str(&text).expect("JSON");
+    for kind in [
+        "dependencies",
+        "optionalDependencies",
+        "bundleDependencies",
+        "scripts",
+    ] {
+        assert!(manifest[kind].is_null(), "{kind}");
+    }
+}
+
+/// The compiler holds each crate to it; `forbid` cannot be taken back in a file.
+#[test]
+fn no_crate_of_ours_may_be_unsafe() {
+    let read = |path: &Path| fs::read_to_string(path).expect("a file");
+    let root = read(&paths::root().join("Cargo.toml"));
+    let (_, lints) = root.split_once("[workspace.lints.rust]\n").expect("lints");
+    assert!(lints.starts_with("unsafe_code = \"forbid\"\n"));
+    let ours: Vec<_> = crates("Cargo.toml", "x86_64-unknown-linux-gnu")
+        .into_iter()
+        .filter(|package| package["source"].is_null())
+        .collect();
+    assert!(ours.len() > 6, "{}", ours.len());
+    for package in ours {
+        let manifest = package["manifest_path"].as_str().expect("a path");
+        let text = read(Path::new(manifest));
+        assert!(text.contains("[lints]\nworkspace = true\n"), "{manifest}");
+    }
+    // A workspace of its own, which no lint of ours reaches.
+    for tool in fs::read_dir(paths::root().join("xtask/tools/src/bin")).expect("tools") {
+        let path = tool.expect("a tool").path();
+        assert!(!read(&path).contains("unsafe"), "{}", path.display());
+    }
+}
+
+/// Byte by byte. Nothing of the machine, the user or the time is in it.
+#[test]
+fn the_crate_is_packed_the_same_each_time() {
+    let folder = paths::target().join("tmp/packed");
+    let packed = ["one", "two"].map(|name| {
+        let target = folder.join(name);
+        let output = Command::new(env!("CARGO"))
+            .args(["package", "--package", "edgelock", "--no-verify"])
+            .args(["--allow-dirty", "--offline", "--locked", "--target-dir"])
+            .arg(&target)
+            .current_dir(paths::root())
+            .output()
+            .expect("cargo package");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        fs::read(target.join("package/edgelock-0.1.0.crate")).expect("a crate")
+    });
+    assert!(packed[0].len() > 100_000 && packed[0] == packed[1]);
+}
+
+#[test]
+fn a_licence_that_asks_for_more_is_refused() {
+    for license in [
+        "MIT",
+        "MIT/Apache-2.0",
+        "GPL-3.0 OR MIT",
+        "(MIT OR Apache-2.0) AND Unicode-3.0",
+    ] {
+        assert!(is_allowed(license, &ALLOWED), "{license}");
+    }
+    for license in [
+        "none",
+        "",
+        "GPL-3.0",
+        "MIT AND AGPL-3.0",
+        "MPL-2.0",
+        "Proprietary",
+    ] {
+        assert!(!is_allowed(license, &ALLOWED), "{license}");
+    }
+}
