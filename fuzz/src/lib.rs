@@ -1,8 +1,8 @@
 //! What all fuzzers here have in common: their inputs.
 //!
 //! A parser refuses most random bytes at the first one. So each input begins as a text of a
-//! [corpus](corpus::parse), which is valid or interesting, and [`Mutants`] changes it in a few
-//! places. `bolero` draws, repeats and shrinks the inputs.
+//! corpus, which is valid or interesting, and [`Mutants`] changes it in a few places. `bolero`
+//! draws, repeats and shrinks the inputs.
 
 mod corpus;
 mod edit;
