@@ -14,6 +14,7 @@ mod interrupt;
 mod limits;
 mod npm_build;
 mod npm_test;
+mod reference;
 mod sim;
 mod test;
 mod workerd_tests;
@@ -81,6 +82,8 @@ enum Task {
     Dev,
     /// Install what the other commands need (they do so themselves)
     Setup,
+    /// Build the reference of the crates and of the npm package, as static pages
+    Reference,
     /// Build the Worker into worker/build
     BuildWorker,
     /// Build the npm package into npm/dist
@@ -151,6 +154,7 @@ fn run(task: Task) -> Result<bool> {
         } => bench::sale::run(&sales)?,
         Task::Dev => dev::run()?,
         Task::Setup => setup::run(setup::Needs::Everything)?,
+        Task::Reference => reference::build()?,
         Task::BuildWorker => worker_build::build()?,
         Task::BuildNpm => npm_build::build()?,
         Task::PrepareNpm => npm_test::prepare()?,

@@ -78,7 +78,7 @@ async fn steps(xtask: &Path) -> Report {
     // One core is busy with link-time optimisation of the Worker while the other one checks.
     let mut meanwhile = Report::default();
     let worker = ours("the Worker, built", 12, xtask, "build-worker").quiet();
-    tokio::join!(meanwhile.run(worker), checks(&mut report));
+    tokio::join!(meanwhile.run(worker), checks(xtask, &mut report));
     report.append(meanwhile);
 
     const BUILT: &str = "native tests, built";
@@ -166,7 +166,7 @@ fn native_tests(
     Step::of(name, minutes, commands.collect()).counts(Counts::Tests)
 }
 
-async fn checks(report: &mut Report) {
+async fn checks(xtask: &Path, report: &mut Report) {
     let deny = "-- -D warnings";
     report
         .run(check(
@@ -182,10 +182,10 @@ async fn checks(report: &mut Report) {
             &format!("clippy {WASM} --lib --test wasm {deny}"),
         ))
         .await;
-    report.run(docs("docs", "doc --workspace --no-deps")).await;
     report
-        .run(docs("docs for wasm", &format!("doc --no-deps {WASM}")))
+        .run(ours("docs of both languages", 10, xtask, "reference"))
         .await;
+    report.run(docs_for_wasm()).await;
 }
 
 /// The client's wasm tests, in Node and in `workerd`, against one bridge.
@@ -333,10 +333,10 @@ fn check(name: &'static str, minutes: u64, arguments: &str) -> Step {
     Step::new(name, minutes, cargo(arguments))
 }
 
-fn docs(name: &'static str, arguments: &str) -> Step {
-    let mut command = cargo(arguments);
+fn docs_for_wasm() -> Step {
+    let mut command = cargo(&format!("doc --no-deps {WASM}"));
     command.env("RUSTDOCFLAGS", "-D warnings");
-    Step::new(name, 10, command)
+    Step::new("docs for wasm", 10, command)
 }
 
 fn tests(name: &'static str, minutes: u64, command: Command) -> Step {
