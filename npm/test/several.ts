@@ -54,7 +54,7 @@ const tests: Record<string, () => Promise<void>> = {
     const client = new Client({ quorum: bridges, prefix: mark() });
     const read: Command[] = [["GET", { key: "x" }]];
     await fails("invalid_argument", client.read(read));
-    await fails("invalid_argument", client.lock("a", { fair: true }).acquire());
+    await fails("invalid_argument", () => client.lock("a", { fair: true }));
     await fails("invalid_argument", client.lock("a").acquireAndRead(read));
     await fails("invalid_argument", client.lock("a").tryAcquireAndRead(read));
     await fails("invalid_argument", async () => client.reentrant("a", "owner").acquire());
