@@ -38,7 +38,8 @@ pub(crate) struct Sale {
 }
 
 /// An order in its stored form: what was sold to whom, under which fence, and what remained after
-/// it. A cart has such a record in each of its sales, with the number of its `items`.
+/// it. A cart has such a record in each of its sales, with the number of its `items`
+/// behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sold {
     pub(crate) quantity: u64,
@@ -235,7 +236,11 @@ impl Sold {
             remaining,
             items,
         } = self;
-        format!("{quantity} {buyer} {fence} {remaining} {items}")
+        let order = format!("{quantity} {buyer} {fence} {remaining}");
+        match items {
+            1 => order,
+            _ => format!("{order} {items}"),
+        }
     }
 
     fn parse(record: &str) -> Option<Self> {
@@ -245,7 +250,7 @@ impl Sold {
             buyer: words.next()?.to_owned(),
             fence: words.next()?.parse().ok()?,
             remaining: words.next()?.parse().ok()?,
-            items: words.next()?.parse().ok()?,
+            items: words.next().map_or(Some(1), |items| items.parse().ok())?,
         };
         words.next().is_none().then_some(sold)
     }
@@ -283,7 +288,7 @@ mod tests {
         let ledger = Ledger::of(&Id::parse("a.b").unwrap());
         let order = br#"{"order_id":"o1","buyer":"ann","quantity":1}"#;
         let order: Order = input::parse(order).unwrap();
-        let sold = Sold::parse("1 ann 7 9 1").unwrap();
+        let sold = Sold::parse("1 ann 7 9").unwrap();
         let mut commands = ledger.read_order(&order);
         assert_eq!(commands.len(), READS_OF_ORDER);
         commands.extend(ledger.sell(&order, &sold, 1));
@@ -296,18 +301,24 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let sold = Sold {
-            quantity: 2,
-            buyer: "ann".to_owned(),
-            fence: 1_700_000_000_000_000,
-            remaining: 7,
-            items: 3,
-        };
-        assert_eq!(sold.record(), "2 ann 1700000000000000 7 3");
-        assert_eq!(Sold::parse(&sold.record()), Some(sold));
+        for (items, record) in [
+            (1, "2 ann 1700000000000000 7"),
+            (3, "2 ann 1700000000000000 7 3"),
+        ] {
+            let sold = Sold {
+                quantity: 2,
+                buyer: "ann".to_owned(),
+                fence: 1_700_000_000_000_000,
+                remaining: 7,
+                items,
+            };
+            assert_eq!(sold.record(), record);
+            assert_eq!(Sold::parse(record), Some(sold));
+        }
         for nonsense in [
             "",
-            "2 ann 7 1",
+            "2 ann 7",
+            "2 ann 7 1 x",
             "2 ann 7 1 1 x",
             "2  ann 7 1 1",
             "-2 ann 7 1 1",
