@@ -96,9 +96,9 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         }
     }
 
-    /// How long a call waits at most, however many come after it: from the wait to 24 hours, in whole
-    /// milliseconds. Default ten times the wait, and 24 hours at most. That of the first call of a
-    /// burst counts for all.
+    /// How long a call waits at most, however many come after it: from the wait to 24 hours, in
+    /// whole milliseconds. Default ten times the wait, and 24 hours at most. That of the first call
+    /// of a burst counts for all.
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         let is_longer = max_wait <= LONGEST && ttl::is_from(self.wait, max_wait);
@@ -131,15 +131,15 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the name or a wait is invalid, or for a
-    /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of the
-    /// bridge: the work was not begun. If the [outcome is unknown](Error::is_outcome_unknown), this
-    /// call may have overtaken others, so nobody does their work: call again. That is also so if the
-    /// process stood still for a minute longer than it should wait, or if Redis lost its data
-    /// ([`Error::Refused`]). Those of the work.
+    /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of
+    /// the bridge: the work was not begun. If the [outcome is unknown](Error::is_outcome_unknown),
+    /// this call may have overtaken others, so nobody does their work: call again. That is also so
+    /// if the process stood still for a minute longer than it should wait, or if Redis lost its
+    /// data ([`Error::Refused`]). Those of the work.
     ///
     /// # Cancel safety
-    /// Dropping the future while it waits, or while the work runs, gives the work up. The calls that
-    /// it overtook do not do it either.
+    /// Dropping the future while it waits, or while the work runs, gives the work up. The calls
+    /// that it overtook do not do it either.
     pub async fn run<V, E: From<Error>>(
         &self,
         work: impl AsyncFnOnce() -> Result<V, E>,

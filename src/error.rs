@@ -20,8 +20,9 @@ pub use bad_response::BadResponse;
 /// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
 /// or Redis said, with both cut out. A field `lock` is the lock's whole Redis key, with the
 /// client's prefix; of [several names at once](crate::Client::lock_all) it is all keys, with commas
-/// between them, but for [`Error::Held`] the one that is held. Messages show up to 100 characters of
-/// it, without control characters. If `lock` is an `Option`, it is `None` for a read without a lock.
+/// between them, but for [`Error::Held`] the one that is held. Messages show up to 100 characters
+/// of it, without control characters. If `lock` is an `Option`, it is `None` for a read without a
+/// lock.
 ///
 /// If the transport failed, the [source](std::error::Error::source) is what it said.
 #[non_exhaustive]

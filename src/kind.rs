@@ -1,7 +1,9 @@
-//! The kinds of locks, as data: how each is stored, what it can be asked for, and how who waits for it is woken.
+//! The kinds of locks, as data: how each is stored, what it can be asked for, and how who waits for
+//! it is woken.
 //!
-//! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common is in `shared`. Where a lock lives,
-//! and what else a lock may be told to do, are not kinds, but a kind says which of it it can.
+//! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common
+//! is in `shared`. Where a lock lives, and what else a lock may be told to do, are not kinds, but a
+//! kind says which of it it can.
 
 mod debounce;
 mod lua;

@@ -1,4 +1,5 @@
-//! Each operation as a Redis command, each Redis reply as an outcome. Only this room and the kinds of locks know Redis.
+//! Each operation as a Redis command, each Redis reply as an outcome. Only this room and the kinds
+//! of locks know Redis.
 
 mod call;
 mod debounce;

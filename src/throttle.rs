@@ -88,8 +88,8 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
         }
     }
 
-    /// Whether the name and the window are valid. [`Throttle::try_pass`] checks that before it sends
-    /// anything; this is for callers that want to know earlier. Sends nothing.
+    /// Whether the name and the window are valid. [`Throttle::try_pass`] checks that before it
+    /// sends anything; this is for callers that want to know earlier. Sends nothing.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
@@ -105,10 +105,11 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the name or the window is invalid, or for a
-    /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of the
-    /// bridge: the call did not go through. If the [outcome is unknown](Error::is_outcome_unknown),
-    /// what Redis may have of it is given back in the background, so that another call may pass. If
-    /// that fails too, nobody passes until the window is over.
+    /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of
+    /// the bridge: the call did not go through. If the [outcome is
+    /// unknown](Error::is_outcome_unknown), what Redis may have of it is given back in the
+    /// background, so that another call may pass. If that fails too, nobody passes until the window
+    /// is over.
     ///
     /// # Cancel safety
     /// Dropping the future gives the call back in the background, as above.

@@ -1,5 +1,5 @@
-//! The client on the real hosts of the edge: the same tests run in Node and inside workerd, against a real bridge, and a
-//! server that misbehaves. The environment has their addresses.
+//! The client on the real hosts of the edge: the same tests run in Node and inside workerd, against
+//! a real bridge, and a server that misbehaves. The environment has their addresses.
 #![cfg(target_family = "wasm")]
 
 use std::arch::wasm32::memory_size;
@@ -19,7 +19,8 @@ use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A ttl that a test waits for, and that a host which is kept from working for a second or two does not miss.
+/// A ttl that a test waits for, and that a host which is kept from working for a second or two does
+/// not miss.
 const SHORT: Duration = Duration::from_secs(3);
 
 fn variable(name: &str) -> String {
@@ -211,7 +212,8 @@ async fn a_dropped_lease_is_released_by_the_host() {
 
 #[test]
 async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
-    // A subscription is an answer that never ends; that the bridge drops it shows that the fetch was aborted.
+    // A subscription is an answer that never ends; that the bridge drops it shows that the fetch
+    // was aborted.
     let channel = random_name();
     let url = format!("{}/subscribe/{channel}", variable("EDGELOCK_BRIDGE_URL"));
     let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_CREDENTIAL")).unwrap();

@@ -1,7 +1,8 @@
 //! A first lock, natively: takes one unit from a stock that many could want at once.
 //!
-//! Run `cargo xtask dev` in another terminal, then, with the address and the credential that it prints:
-//! `EDGELOCK_BRIDGE_URL=… EDGELOCK_BRIDGE_CREDENTIAL=… cargo run --features native --example first_lock`
+//! Run `cargo xtask dev` in another terminal, then, with the address and the credential that it
+//! prints: `EDGELOCK_BRIDGE_URL=… EDGELOCK_BRIDGE_CREDENTIAL=… cargo run --features native
+//! --example first_lock`
 
 use std::env;
 use std::error::Error;

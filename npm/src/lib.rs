@@ -1,7 +1,9 @@
-//! The client as JavaScript can hold it: seven classes over those of the library, and plain data across the border.
+//! The client as JavaScript can hold it: seven classes over those of the library, and plain data
+//! across the border.
 //!
-//! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it passes. Nothing here panics on
-//! what a caller passes, and no method keeps its object borrowed while it waits, so that calls may overlap.
+//! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it
+//! passes. Nothing here panics on what a caller passes, and no method keeps its object borrowed
+//! while it waits, so that calls may overlap.
 
 #![cfg(target_family = "wasm")]
 
@@ -200,7 +202,8 @@ impl Client {
         Throttle::new(&self.0, name, window_ms)
     }
 
-    /// Lets the last of the calls through that come less than so many milliseconds after each other.
+    /// Lets the last of the calls through that come less than so many milliseconds after each
+    /// other.
     ///
     /// # Errors
     /// `invalid_argument` for a name or a wait out of range.
@@ -213,7 +216,8 @@ impl Client {
         Debounce::new(&self.0, name, wait_ms, max_wait_ms)
     }
 
-    /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives, if that is not one place for all.
+    /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives,
+    /// if that is not one place for all.
     pub fn read(&self, reads: &Array, shard_of: Option<String>) -> Steps {
         let client = match shard_of {
             Some(name) => self.0.shard_of(&name),

@@ -1,4 +1,5 @@
-// The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs, by the same names.
+// The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs,
+// by the same names.
 import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type Lock, type LockOptions, type Reply } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 
@@ -134,7 +135,8 @@ export const contract: Suite = {
     const lease = await take(stack.lock("a"));
     await fails("held", stack.lock("a", { wait: 300 }).acquire());
     await lease.release();
-    // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the background.
+    // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the
+    // background.
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0 && (await stack.redis("EXISTS {~a}:queue")) === 0);
   },
 

@@ -1,5 +1,6 @@
-// What happens when time has passed: leases that are kept, that run out, and that are over. Each test waits for most of its time, so all are run side
-// by side; none changes what the others have in common.
+// What happens when time has passed: leases that are kept, that run out, and that are over. Each
+// test waits for most of its time, so all are run side by side; none changes what the others have
+// in common.
 import { type ErrorCode, type Lease, LostError, RefusedError, ReleasedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 

@@ -1,4 +1,5 @@
-// In Deno, with no permission but to talk to the bridge, and, where that is given, to read some variables.
+// In Deno, with no permission but to talk to the bridge, and, where that is given, to read some
+// variables.
 import { Client, GroupCommit } from "edgelock";
 import { check, equal, fails, runTests } from "./harness.js";
 

@@ -86,7 +86,8 @@ export const fetches: Suite = {
   },
 
   async a_body_is_read_by_iterator_by_reader_and_as_text(stack) {
-    // Safari's streams have no iterator, and other implementations of `fetch` have bodies of their own.
+    // Safari's streams have no iterator, and other implementations of `fetch` have bodies of their
+    // own.
     const parts = async (url: string, init: FetchInit) => {
       const response = await fetch(url, init);
       return { response, bytes: new Uint8Array(await response.clone().arrayBuffer()) };

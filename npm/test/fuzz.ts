@@ -1,4 +1,5 @@
-// Whatever a caller passes, and whatever a bridge answers: an error of ours, which tells no secret. The wasm never traps.
+// Whatever a caller passes, and whatever a bridge answers: an error of ours, which tells no secret.
+// The wasm never traps.
 import fc from "fast-check";
 import { Client, type ClientOptions, type Command, EdgelockError, type FetchResponse, type Lease, type Lock, type LockOptions } from "edgelock";
 import { check, run, type Suite } from "./harness.js";

@@ -1,11 +1,13 @@
-// What calls leave behind in Node, which must run with `--expose-gc`, and as on a host without finalizers.
+// What calls leave behind in Node, which must run with `--expose-gc`, and as on a host without
+// finalizers.
 import { wasmBytes } from "./memory.js";
 import { Client } from "edgelock";
 import { FINALIZED, KINDS, prepare } from "./calls.js";
 import { runAll } from "./growth.js";
 import { sleep } from "./harness.js";
 
-// Workers of before 2025-05-05 have none. Node itself wants one, so it is missing only while the module is made ready.
+// Workers of before 2025-05-05 have none. Node itself wants one, so it is missing only while the
+// module is made ready.
 const { FinalizationRegistry: registry } = globalThis;
 Reflect.deleteProperty(globalThis, "FinalizationRegistry");
 new Client({ url: "https://bridge.example", credential: "credential" });

@@ -1,5 +1,5 @@
-// What calls leave behind in workerd, as its inspector tells: the host's own `process.memoryUsage` is of zeros. Node must have a
-// `WebSocket`, by `--experimental-websocket` up to 20.
+// What calls leave behind in workerd, as its inspector tells: the host's own `process.memoryUsage`
+// is of zeros. Node must have a `WebSocket`, by `--experimental-websocket` up to 20.
 import { KINDS } from "./calls.js";
 import { runAll } from "./growth.js";
 import { sleep } from "./harness.js";

@@ -1,4 +1,5 @@
-// Handlers that are executed once for each key, and signals: what only JavaScript has of work that is executed once.
+// Handlers that are executed once for each key, and signals: what only JavaScript has of work that
+// is executed once.
 import { idempotent, type IdempotentOptions, type ResultError } from "edgelock";
 import { equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
 

@@ -1,4 +1,5 @@
-// What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of any type, and traps.
+// What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of
+// any type, and traps.
 import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, type ReentrantOptions, ReleasedError, type UnavailableError, NotReplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown, unhandled } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
@@ -151,7 +152,8 @@ export const javascript: Suite = {
     const lock = client.lock("a");
     const before = await lock.acquire();
     const { now } = performance;
-    // No clock of any host throws, and so the module does not expect it: it is left in the middle, as by a panic.
+    // No clock of any host throws, and so the module does not expect it: it is left in the middle,
+    // as by a panic.
     performance.now = () => {
       throw new Error("no clock");
     };

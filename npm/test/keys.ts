@@ -1,4 +1,5 @@
-// Which words of a command are keys: what the package knows of it, compared with what Redis itself says.
+// Which words of a command are keys: what the package knows of it, compared with what Redis itself
+// says.
 import { type Command, GroupCommit, type Word } from "edgelock";
 import { check, equal, fails, type Stack, type Suite } from "./harness.js";
 

@@ -1,4 +1,5 @@
-// Numbers and text at the limits of what can be meant: a clear error, or what the documentation says, and never a module that fails.
+// Numbers and text at the limits of what can be meant: a clear error, or what the documentation
+// says, and never a module that fails.
 import { Client, type ClientOptions, type Command, GroupCommit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
 

@@ -1,4 +1,5 @@
-// The memory of the wasm module, which the package does not show: it is taken where the package gets it from.
+// The memory of the wasm module, which the package does not show: it is taken where the package
+// gets it from.
 const memories: WebAssembly.Memory[] = [];
 const { Instance } = WebAssembly;
 

@@ -1,4 +1,5 @@
-// The recipe for Deno Deploy in Deno, served as it serves itself, but on a port of the system's choice.
+// The recipe for Deno Deploy in Deno, served as it serves itself, but on a port of the system's
+// choice.
 import { run } from "./harness.js";
 import { hangsUp, recipe } from "./recipe.js";
 

@@ -49,7 +49,8 @@ export class Tool {
   /** On a terminal, which `script` makes. */
   static onTerminal(args: readonly string[], isInBackground = false): Tool {
     const tool = [program, ...args].map((arg) => `'${arg}'`).join(" ");
-    // `script` runs it in a shell. One that stayed, as Debian's `sh` does, would end by the keys of the terminal as well.
+    // `script` runs it in a shell. One that stayed, as Debian's `sh` does, would end by the keys of
+    // the terminal as well.
     const command = isInBackground ? `set -m; ${tool} & wait` : `exec ${tool}`;
     return new Tool(["--quiet", "--return", "--command", command, "/dev/null"], {}, "script");
   }

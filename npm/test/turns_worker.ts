@@ -1,4 +1,5 @@
-// A Worker whose requests share turns: `POST /<order>` with where the bridge is, `GET /` for how many have come.
+// A Worker whose requests share turns: `POST /<order>` with where the bridge is, `GET /` for how
+// many have come.
 import { Client, EdgelockError, GroupCommit, type Reply } from "edgelock";
 
 /** What the other side of the test says with each order. */
@@ -36,7 +37,8 @@ export default {
     if (request.method === "GET") return new Response(`${arrived}`);
     const { url, credential, prefix, background, heeds } = (await request.json()) as Asked;
     const waitUntil = background ? { waitUntil: (promise: Promise<unknown>) => context.waitUntil(promise) } : {};
-    // Who is gone is found out by it, and nobody else. Where turns go on, nobody is to be found out by it.
+    // Who is gone is found out by it, and nobody else. Where turns go on, nobody is to be found out
+    // by it.
     const requestTimeout = background ? 600_000 : 3_000;
     const client = new Client({ url, credential, prefix, push: false, requestTimeout, ...waitUntil });
     const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix }, heeds ? { signal: request.signal } : {});

@@ -1,4 +1,5 @@
-// Turns that requests to a Worker share, in workerd, where each goes on only by what is its own, and is gone when its caller hangs up.
+// Turns that requests to a Worker share, in workerd, where each goes on only by what is its own,
+// and is gone when its caller hangs up.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { check, equal, eventually, runTests, Stack } from "./harness.js";

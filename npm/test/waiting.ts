@@ -1,4 +1,5 @@
-// What a wait promises to callers in JavaScript: when what they were told is true, and which numbers they may choose.
+// What a wait promises to callers in JavaScript: when what they were told is true, and which
+// numbers they may choose.
 import { Client, type FetchInit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, Network, type Suite, take, thrown } from "./harness.js";
 

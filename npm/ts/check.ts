@@ -1,4 +1,5 @@
-// What TypeScript checks for some callers, for all callers: wasm would make something of whatever it gets.
+// What TypeScript checks for some callers, for all callers: wasm would make something of whatever
+// it gets.
 import { invalidArgument } from "./errors.js";
 import { quoted } from "./quoted.js";
 

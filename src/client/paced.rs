@@ -18,8 +18,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// What it stores is beside the name, in `{name}:throttle`. So it does not meet a
     /// [lock](Client::lock) or a [debounce](Client::debounce) of the same name.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is invalid.
-    /// It also is if the window is out of range, or if this is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is
+    /// invalid. It also is if the window is out of range, or if this is a [quorum](Client::quorum).
     pub fn throttle(&self, name: &str, window: Duration) -> Throttle<T, R> {
         let refusal = "a throttle lives behind one bridge, not several: they would have to agree on which call comes first";
         Throttle::new(self.paced(name, refusal), window)
@@ -31,8 +31,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// What it stores is beside the name, in `{name}:debounce`. So it does not meet a
     /// [lock](Client::lock) or a [throttle](Client::throttle) of the same name.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is invalid.
-    /// It also is if the wait is out of range, or if this is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is
+    /// invalid. It also is if the wait is out of range, or if this is a [quorum](Client::quorum).
     pub fn debounce(&self, name: &str, wait: Duration) -> Debounce<T, R> {
         let refusal = "a debounce lives behind one bridge, not several: they would have to agree on which call comes last";
         Debounce::new(self.paced(name, refusal), wait)

@@ -99,8 +99,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// A waiter that dies delays the others for as long as it counts as alive. That is its ttl, but
     /// at least 1 s and at most 10 s. The order holds only among callers that set this option.
     ///
-    /// For [several names at once](crate::Client::lock_all) it is on by default. Otherwise names that
-    /// others keep busy might never be free at the same time.
+    /// For [several names at once](crate::Client::lock_all) it is on by default. Otherwise names
+    /// that others keep busy might never be free at the same time.
     ///
     /// For [readers](crate::ReadWrite::read) it is on by default, and means: not ahead of a writer
     /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
@@ -139,8 +139,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the key is
     /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). They
-    /// also do for a reentrant lock, a semaphore, a read/write lock, several names at once, and a lock
-    /// behind several bridges.
+    /// also do for a reentrant lock, a semaphore, a read/write lock, several names at once, and a
+    /// lock behind several bridges.
     #[must_use]
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();

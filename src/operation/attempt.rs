@@ -44,7 +44,8 @@ impl Attempt {
     }
 }
 
-/// Gives up what may have been executed, or may be yet, and was not told to its caller. Nobody is left to be told what came of it.
+/// Gives up what may have been executed, or may be yet, and was not told to its caller. Nobody is
+/// left to be told what came of it.
 struct GiveUp(Ask<bool>);
 
 impl Operation for GiveUp {

@@ -34,7 +34,8 @@ impl Call {
         Self::new(&READ).commands(reads)
     }
 
-    /// About one call that holds nothing: with where what is of its `name` is stored, its receipt, and its token.
+    /// About one call that holds nothing: with where what is of its `name` is stored, its receipt,
+    /// and its token.
     pub(super) fn of_call(
         script: &'static Script,
         name: &Name,

@@ -27,7 +27,8 @@ pub(crate) enum Settled {
 }
 
 impl Call {
-    /// `wait` is how long it is to be quiet; `max_wait` how long the first call of a burst waits at most.
+    /// `wait` is how long it is to be quiet; `max_wait` how long the first call of a burst waits at
+    /// most.
     pub(crate) fn arrive(name: &Name, token: &Token, wait: Duration, max_wait: Duration) -> Self {
         let call = Self::of_call(&ARRIVE, name, STORED, token);
         call.args([millis(wait), millis(max_wait)]).commands(&[])

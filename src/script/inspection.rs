@@ -15,8 +15,8 @@ pub struct Inspection {
     /// The holder, if the lock is held. If several hold it, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
     /// All holders. For a semaphore, and for a read/write lock that is read, in the order in which
-    /// they end; for several names at once, each one that has any of them; for any other lock, one at
-    /// most.
+    /// they end; for several names at once, each one that has any of them; for any other lock, one
+    /// at most.
     pub holders: Vec<Holder>,
     /// For a semaphore: how many permits are free, out of as many as this `Lock` counts. `None` for
     /// any other lock.

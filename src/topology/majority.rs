@@ -46,7 +46,8 @@ impl Count {
 
 /// An answer that several bridges give, and that is worth something once a majority agrees.
 pub(crate) trait Judged: Outcome {
-    /// What `answers` amount to; `None` as long as those that are missing could change it, and always for what only one is asked for.
+    /// What `answers` amount to; `None` as long as those that are missing could change it, and
+    /// always for what only one is asked for.
     fn judge(_answers: &[Self], _count: Count) -> Option<Self> {
         None
     }
@@ -125,7 +126,8 @@ impl Judged for Option<Vec<Reply>> {
     }
 }
 
-// What only one server is asked for: reads without a lock, and calls of which no majority could tell the first or the last.
+// What only one server is asked for: reads without a lock, and calls of which no majority could
+// tell the first or the last.
 impl Judged for Vec<Reply> {}
 impl Judged for Passage {}
 impl Judged for Arrived {}

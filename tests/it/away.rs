@@ -13,7 +13,8 @@ use crate::support::watched::watch;
 use crate::support::{Stack, client, client_of, eventually, ms, run};
 use crate::waiting::{LONG, acquire, meanwhile};
 
-/// A bridge that answers the first requests so, and grants the lock from then on. Its address, and when it was asked.
+/// A bridge that answers the first requests so, and grants the lock from then on. Its address, and
+/// when it was asked.
 async fn sheds(status: u16, retry_after: u64, times: usize) -> (String, Rc<RefCell<Vec<Instant>>>) {
     let asked: Rc<RefCell<Vec<Instant>>> = Rc::default();
     let notes = asked.clone();

@@ -1,4 +1,5 @@
-//! What bridges cannot do, and what they do wrong: no answer that is not one, and no wait that depends on more than asking.
+//! What bridges cannot do, and what they do wrong: no answer that is not one, and no wait that
+//! depends on more than asking.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

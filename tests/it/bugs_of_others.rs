@@ -1,4 +1,5 @@
-//! Bugs that other locks had. `docs/bugs.md` says where each was seen, and which of the other tests show the rest of them.
+//! Bugs that other locks had. `docs/bugs.md` says where each was seen, and which of the other tests
+//! show the rest of them.
 
 use std::future::pending;
 use std::time::{Duration, Instant};

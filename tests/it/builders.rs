@@ -1,4 +1,5 @@
-//! Nothing of how a lock is asked for fails half-way: the first that cannot work is what every call says, before anything is sent.
+//! Nothing of how a lock is asked for fails half-way: the first that cannot work is what every call
+//! says, before anything is sent.
 
 use edgelock::{Acquisition, Client, Command, Decision, Error, GroupCommit, Reply, Section, Token};
 

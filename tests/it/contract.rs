@@ -230,7 +230,8 @@ fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(spawn: Spawn) {
         // Far below the lock's default wait and ttl.
         assert!(began.elapsed() < ms(2_000));
         lease.release().await.unwrap();
-        // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the background.
+        // A lock that was handed to it in its last moment is handed on when it leaves the queue, in
+        // the background.
         eventually(|| !stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("EXISTS {a}:queue"))
             .await;
     });
@@ -885,7 +886,8 @@ fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(spawn: Spawn
         assert!(lease.remaining() > ms(50_000) && lease.remaining() < ms(60_000));
         lease.renew().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 50_000 && lease.remaining() > ms(50_000));
-        // Whoever resumes it does not take what it asked for once for what the lock was acquired for.
+        // Whoever resumes it does not take what it asked for once for what the lock was acquired
+        // for.
         let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
         let _: () = stack.redis("PEXPIRE a 1000");
         resumed.renew_for(ms(5_000)).await.unwrap();

@@ -1,6 +1,7 @@
 //! The last of the calls that come close together, and what the others are told.
 //!
-//! Bursts here are quiet for an hour: the clients' long timers end when the test says so, and Redis is told that the hour is over.
+//! Bursts here are quiet for an hour: the clients' long timers end when the test says so, and Redis
+//! is told that the hour is over.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -362,7 +363,8 @@ fn it_meets_no_lock_and_no_throttle_of_its_name(spawn: Spawn) {
     });
 }
 
-/// Theirs counts calls under the name itself, and looks behind the wait whether its own is still the last.
+/// Theirs counts calls under the name itself, and looks behind the wait whether its own is still
+/// the last.
 #[test]
 fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
     run(async {

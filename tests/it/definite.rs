@@ -1,4 +1,5 @@
-//! What is known not to have been executed, and what only sounds so: unknown is not no, and words of a gateway are not Redis's.
+//! What is known not to have been executed, and what only sounds so: unknown is not no, and words
+//! of a gateway are not Redis's.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -251,7 +252,8 @@ fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
         let lease = client.lock("a").try_acquire().await.unwrap();
         redis.kill();
         let mut errors = Vec::new();
-        // What was under way when it died may have been executed; then the bridge knows that it is gone.
+        // What was under way when it died may have been executed; then the bridge knows that it is
+        // gone.
         for _ in 0..2 {
             errors.push(client.lock("b").try_acquire().await.unwrap_err());
         }

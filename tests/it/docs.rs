@@ -10,7 +10,8 @@ fn text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The tests that a page names: `[…](../file)`, and behind it the names in backticks, to the end of the cell.
+/// The tests that a page names: `[…](../file)`, and behind it the names in backticks, to the end of
+/// the cell.
 fn tests_named_in(page: &str) -> Vec<(String, String)> {
     let mut named = Vec::new();
     for link in text(page).split("](../").skip(1) {

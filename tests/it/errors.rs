@@ -1,4 +1,5 @@
-//! What an error says besides its kind: which lock it is about, and what the transport said, without secrets.
+//! What an error says besides its kind: which lock it is about, and what the transport said,
+//! without secrets.
 
 use std::error::Error as _;
 

@@ -147,8 +147,8 @@ fn operations_have_no_clock_and_no_futures() {
     }
 }
 
-/// By the names of modules at the top: whoever uses another is not used by it, however far around. What reads JSON in JavaScript is a
-/// room of its own in `web`.
+/// By the names of modules at the top: whoever uses another is not used by it, however far around.
+/// What reads JSON in JavaScript is a room of its own in `web`.
 #[test]
 fn no_modules_go_round_in_circles() {
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

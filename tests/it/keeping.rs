@@ -1,4 +1,5 @@
-//! Keeping a lease that was not acquired for it: one that is over, resumed, kept already, or handed on.
+//! Keeping a lease that was not acquired for it: one that is over, resumed, kept already, or handed
+//! on.
 
 use std::cell::Cell;
 use std::future::pending;

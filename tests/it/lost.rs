@@ -375,7 +375,8 @@ fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
         };
         let client = Client::new(bridge, Http::default(), host);
         let lock = client.lock("a").ttl(ms(60_000));
-        // Polled behind the acquisition, whose request has left by then. What is left of the ttl is less than the drift.
+        // Polled behind the acquisition, whose request has left by then. What is left of the ttl is
+        // less than the drift.
         let leap = async { *paused.lock().expect("how far") = ms(59_500) };
         let (outcome, ()) = tokio::join!(biased; lock.try_acquire(), leap);
         assert_eq!(code(outcome), "expired");

@@ -672,7 +672,8 @@ fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(spawn: Spawn) {
         stack.has_listeners(2).await;
         eventually(|| seen.waits_quietly(2)).await;
         first.release().await.unwrap();
-        // The first in the queue cannot have it, since it cannot have the other; the next is handed it, without asking.
+        // The first in the queue cannot have it, since it cannot have the other; the next is handed
+        // it, without asking.
         let lease = single.await.unwrap().unwrap();
         assert_eq!(seen.requests_of_grants(), [2]);
         eventually(|| stack.waiters_of("b") == 1).await;

@@ -1,5 +1,5 @@
-//! Other libraries' locks on the same key: they exclude ours and are excluded by ours. The real packages, on the Redis that
-//! is installed and on 6.2.
+//! Other libraries' locks on the same key: they exclude ours and are excluded by ours. The real
+//! packages, on the Redis that is installed and on 6.2.
 
 mod program;
 mod promises;

@@ -563,7 +563,8 @@ fn requests_have_the_one_shape_that_every_bridge_takes() {
 #[test]
 fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
     run(async {
-        // Messages are cut at some length; a secret that lies across the cut must not be left in part.
+        // Messages are cut at some length; a secret that lies across the cut must not be left in
+        // part.
         let paddings = (0..=200).step_by(8);
         let cases =
             paddings.flat_map(|padding| [400, 401, 429, 503].map(|status| (padding, status)));

@@ -1,4 +1,5 @@
-//! A lock over several Redis servers that know nothing of each other: held by a majority of bridges, or not at all.
+//! A lock over several Redis servers that know nothing of each other: held by a majority of
+//! bridges, or not at all.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -45,7 +46,8 @@ impl Bridges {
         eventually(|| self.votes() == 0).await;
     }
 
-    /// Lets each of them live as long as it takes to have a say: a ttl, and the first second may be short.
+    /// Lets each of them live as long as it takes to have a say: a ttl, and the first second may be
+    /// short.
     async fn grow_up(&self) {
         let is_grown = |bridge| {
             let info = redis::from_redis_value::<String>(self.say(bridge, "INFO server"));

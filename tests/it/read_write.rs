@@ -768,7 +768,8 @@ fn the_release_of_a_lock_wakes_readers_that_wait_for_it(spawn: Spawn) {
         let lock = stack.lock("a").try_acquire().await.unwrap();
         let (one, _) = listens(&mut stack, 1, true).await;
         let (other, _) = listens(&mut stack, 2, true).await;
-        // It knows nothing of readers: it hands the first the lock, which makes a reader of itself and tells the next.
+        // It knows nothing of readers: it hands the first the lock, which makes a reader of itself
+        // and tells the next.
         lock.release().await.unwrap();
         let (one, other) = (one.await.unwrap(), other.await.unwrap());
         assert_eq!(stack.readers(), 2);

@@ -1,6 +1,7 @@
 //! Locks that their owner may enter again, stored as Redisson stores its `RLock`.
 //!
-//! What Redisson does is done here by single commands; `neighbours/redisson.rs` does all of it, by scripts as it has them.
+//! What Redisson does is done here by single commands; `neighbours/redisson.rs` does all of it, by
+//! scripts as it has them.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -278,7 +279,8 @@ fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
 fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        // Redisson's thread of the same owner may have it too: it counts for as long as its hash says.
+        // Redisson's thread of the same owner may have it too: it counts for as long as its hash
+        // says.
         for theirs in [0, 1] {
             let dead = stack.entry_that_dies().await;
             let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));

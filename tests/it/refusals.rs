@@ -1,4 +1,5 @@
-//! States in which a real Redis refuses to write: each is told as what it is, and nothing was executed.
+//! States in which a real Redis refuses to write: each is told as what it is, and nothing was
+//! executed.
 
 use edgelock::{Command, Error};
 use tokio::task::spawn_blocking;
@@ -118,7 +119,8 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
     });
 }
 
-/// Without that, the first command would be refused, and those behind one that needs no memory would run.
+/// Without that, the first command would be refused, and those behind one that needs no memory
+/// would run.
 #[test]
 fn a_redis_that_is_full_runs_the_commands_of_a_holder_as_a_whole() {
     run(async {

@@ -1,4 +1,5 @@
-//! A real primary and a real replica: what a lock is worth when the one dies and the other takes over.
+//! A real primary and a real replica: what a lock is worth when the one dies and the other takes
+//! over.
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Longer than a replica that is there ever needs, and no longer than the bridge allows.
 const AMPLE: Duration = Duration::from_secs(4);
-/// Soon over where no replica is. A busy machine's replica may need longer, so nothing is granted by it.
+/// Soon over where no replica is. A busy machine's replica may need longer, so nothing is granted
+/// by it.
 const BRIEF: Duration = Duration::from_millis(800);
 
 /// Each with a bridge before it, as if the one address had moved from the first to the second.
@@ -177,7 +179,8 @@ fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
     });
 }
 
-/// `WAIT` counts what its own connection wrote: a repeat that only read would find that all is replicated.
+/// `WAIT` counts what its own connection wrote: a repeat that only read would find that all is
+/// replicated.
 #[test]
 fn a_repeat_waits_for_what_the_first_request_wrote() {
     run(async {

@@ -1,4 +1,5 @@
-//! A native server of several threads, as most are: handlers that end early give back what they had.
+//! A native server of several threads, as most are: handlers that end early give back what they
+//! had.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ async fn a_customer_that_hangs_up_costs_no_ttl() {
     let (address, shop) = open(&stack).await;
     let first = customer(address);
     shop.has_lease.notified().await;
-    // The second waits for the lock, and hangs up in the middle of that; then the first, which has it.
+    // The second waits for the lock, and hangs up in the middle of that; then the first, which has
+    // it.
     let second = customer(address);
     eventually(|| stack.redis::<u64>("ZCARD {a}:queue") == 1).await;
     second.abort();

@@ -1,5 +1,5 @@
-//! Sells from several sales at once, all or none. It holds the locks of all these sales, so it never
-//! meets another cart or an order of one of them.
+//! Sells from several sales at once, all or none. It holds the locks of all these sales, so it
+//! never meets another cart or an order of one of them.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use crate::shop::Shop;
 const TTL: Duration = Duration::from_secs(3);
 
 /// Of the wait for the locks. If all requests get lost, there are up to three for the look before
-/// it, and six for what comes behind: the commit, and what gives the locks back; or the look at what
-/// is sold out. Together they stay below 40, and a handler may have 50.
+/// it, and six for what comes behind: the commit, and what gives the locks back; or the look at
+/// what is sold out. Together they stay below 40, and a handler may have 50.
 const MAX_REQUESTS: u32 = 28;
 
 impl<T: Transport, R: Runtime> Shop<T, R> {

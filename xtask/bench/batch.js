@@ -5,8 +5,9 @@ export const TTL_MS = 10_000;
 
 let names = 0;
 
-// Acquires `size` locks one after another, then releases them; the milliseconds of both parts, and the requests of all. Each
-// acquisition has a name of its own, so that a batch of them can be timed without the releases.
+// Acquires `size` locks one after another, then releases them; the milliseconds of both parts, and
+// the requests of all. Each acquisition has a name of its own, so that a batch of them can be timed
+// without the releases.
 export async function batch(turn, size) {
   const releases = [];
   let requests = 0;

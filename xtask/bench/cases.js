@@ -65,7 +65,8 @@ async function peerSection(redis) {
   return requests;
 }
 
-// `GET /<case>?<size>` runs one batch of that case; `GET /` lists the cases; `GET /section` counts the peer's requests.
+// `GET /<case>?<size>` runs one batch of that case; `GET /` lists the cases; `GET /section` counts
+// the peer's requests.
 export async function answer({ cases, redis }, target) {
   const [path, size] = target.slice(1).split("?");
   const name = decodeURIComponent(path);

@@ -20,7 +20,8 @@ const redis = REDIS_ADDRESS && (await connect(REDIS_ADDRESS));
 // Of a read/write lock's turns, one in so many writes.
 const WRITES_IN = 10;
 
-// Each gives, for a name and a waiter, a function that acquires it and returns the one that releases.
+// Each gives, for a name and a waiter, a function that acquires it and returns the one that
+// releases.
 const kinds = {
   push: edgelock((name) => listening.lock(name, options)),
   fair: edgelock((name) => listening.lock(name, { ...options, fair: true })),
@@ -36,7 +37,8 @@ const kinds = {
       return () => lease.release();
     };
   },
-  // As each Worker would have it, every waiter has a client of its own: a shared one gathers the commands of all in one request.
+  // As each Worker would have it, every waiter has a client of its own: a shared one gathers the
+  // commands of all in one request.
   peer: (name, { delay }) => {
     const redis = new Redis({ url, token });
     const lock = new Lock({ id: name, redis, lease: TTL_MS, retry: { attempts: Infinity, delay } });
@@ -59,7 +61,8 @@ function edgelock(make) {
   };
 }
 
-// Timers are late by up to a millisecond, which is a fifth of a hold: the last one is waited for awake.
+// Timers are late by up to a millisecond, which is a fifth of a hold: the last one is waited for
+// awake.
 async function hold() {
   const until = performance.now() + HOLD_MS;
   await new Promise((resolve) => setTimeout(resolve, HOLD_MS - 1));
@@ -69,7 +72,8 @@ async function hold() {
 
 let runs = 0;
 
-// Turns and requests count within the window, waits if they begin in it; everyone goes on until the last of those is over.
+// Turns and requests count within the window, waits if they begin in it; everyone goes on until the
+// last of those is over.
 async function contend({ kind, waiters, names, rampMs, windowMs, ...of }) {
   const run = runs++;
   const start = performance.now() + rampMs;
@@ -93,7 +97,8 @@ async function contend({ kind, waiters, names, rampMs, windowMs, ...of }) {
       figures.held_ms += held;
       await release();
       figures.all_turns++;
-      // As each request of a server does, a turn begins when what has arrived meanwhile was dealt with.
+      // As each request of a server does, a turn begins when what has arrived meanwhile was dealt
+      // with.
       await new Promise(setImmediate);
     }
   };

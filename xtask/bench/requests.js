@@ -1,4 +1,5 @@
-// Tells of the requests that a script sends: each `fetch`, and each command that a client of Redis sends by TCP.
+// Tells of the requests that a script sends: each `fetch`, and each command that a client of Redis
+// sends by TCP.
 let listener = () => {};
 
 /** Calls `next` for each request from now on, in place of the one before. */

@@ -1,11 +1,13 @@
-// Peers that reach Redis by TCP, as their users call them: each acquires, and returns what releases.
+// Peers that reach Redis by TCP, as their users call them: each acquires, and returns what
+// releases.
 import Redis from "ioredis";
 import Redlock from "redlock-5";
 import { MultiSemaphore, Semaphore } from "redis-semaphore";
 import { TTL_MS } from "./batch.js";
 import { sent } from "./requests.js";
 
-// One connection to the Redis at `address`, whose commands count as requests. Resolves when it can be used.
+// One connection to the Redis at `address`, whose commands count as requests. Resolves when it can
+// be used.
 export async function connect(address) {
   const [host, port] = address.split(":");
   const redis = new Redis({ host, port: Number(port), lazyConnect: true });

@@ -1,10 +1,11 @@
-//! `cargo xtask attack`: what the bridge and the Worker are attacked by, and what a client beside the attack gets.
+//! `cargo xtask attack`: what the bridge and the Worker are attacked by, and what a client beside
+//! the attack gets.
 
 use anyhow::{Context, Result};
 use xtask::paths;
 
-/// Runs the attacks of the bridge's and the Worker's tests on the built programs, each `times` as heavy as in `cargo xtask test`. Whether the
-/// clients beside them got what they must.
+/// Runs the attacks of the bridge's and the Worker's tests on the built programs, each `times` as
+/// heavy as in `cargo xtask test`. Whether the clients beside them got what they must.
 pub(crate) fn run(times: u32) -> Result<bool> {
     let mut holds = true;
     for (package, profile) in [("edgelock-bridge", "server"), ("edgelock-worker", "dev")] {

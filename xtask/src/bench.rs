@@ -1,7 +1,9 @@
-//! `cargo xtask bench`: what a lock costs over the request that carries it, in Node and in `workerd`.
+//! `cargo xtask bench`: what a lock costs over the request that carries it, in Node and in
+//! `workerd`.
 //!
-//! All cases take turns against one bridge, round by round, and each figure is the median over the rounds of the ratio to the
-//! bare POST of the same round: so a machine that is busy for a while slows all of them.
+//! All cases take turns against one bridge, round by round, and each figure is the median over the
+//! rounds of the ratio to the bare POST of the same round: so a machine that is busy for a while
+//! slows all of them.
 
 pub(crate) mod bridges;
 pub(crate) mod contention;
@@ -78,8 +80,8 @@ struct Host {
     id: u32,
 }
 
-/// What one batch took, for each turn: microseconds of wall clock to acquire, and for acquire and release; requests and microseconds of
-/// CPU for both.
+/// What one batch took, for each turn: microseconds of wall clock to acquire, and for acquire and
+/// release; requests and microseconds of CPU for both.
 struct Sample {
     acquire_us: f64,
     turn_us: f64,
@@ -94,7 +96,8 @@ impl Host {
         let mut rounds = Vec::new();
         for round in 0..WARM_UP_ROUNDS + count {
             let mut samples = Vec::new();
-            // Whoever comes first in a round may pay for the last one's garbage, so they take turns in that, too.
+            // Whoever comes first in a round may pay for the last one's garbage, so they take turns
+            // in that, too.
             for place in 0..cases.len() {
                 let case = (round + place) % cases.len();
                 samples.push((case, self.sample(&cases[case], batch).await?));
@@ -143,7 +146,8 @@ async fn get(url: &str, target: &str) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// What all threads of a process have run so far, to the nanosecond, as the scheduler of Linux counts.
+/// What all threads of a process have run so far, to the nanosecond, as the scheduler of Linux
+/// counts.
 fn cpu_ns(id: u32) -> Result<u64> {
     let tasks = Path::new("/proc").join(id.to_string()).join("task");
     let mut sum = 0;

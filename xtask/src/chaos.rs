@@ -1,4 +1,5 @@
-//! `cargo xtask chaos`: sales while everything under it is killed, stopped, cut off and filled up, and what its ledger says afterwards.
+//! `cargo xtask chaos`: sales while everything under it is killed, stopped, cut off and filled up,
+//! and what its ledger says afterwards.
 
 mod havoc;
 mod way;
@@ -148,7 +149,8 @@ fn sale() -> Result<Value> {
     Ok(sale)
 }
 
-/// One sale after the other, until so many orders are answered and all has gone wrong. What the customers of each saw, and how long all took.
+/// One sale after the other, until so many orders are answered and all has gone wrong. What the
+/// customers of each saw, and how long all took.
 async fn hold_all(
     load: &Load,
     skus: &[String],
@@ -190,7 +192,8 @@ impl Use {
         })
     }
 
-    /// Prints what is open and in memory once all is quiet; whether that is little more than before.
+    /// Prints what is open and in memory once all is quiet; whether that is little more than
+    /// before.
     async fn left_over(&self, parts: &Parts) -> Result<bool> {
         let until = Instant::now() + QUIET;
         loop {

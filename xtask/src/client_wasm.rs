@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use xtask::paths;
 use xtask::setup::tool;
 
-/// Binds what cargo built with `profile` to JavaScript and optimises it by `level`: `edgelock_js_bg.js` and `edgelock.wasm` in
-/// `folder`.
+/// Binds what cargo built with `profile` to JavaScript and optimises it by `level`:
+/// `edgelock_js_bg.js` and `edgelock.wasm` in `folder`.
 pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
     let built = paths::target().join("wasm32-unknown-unknown").join(profile);
     run(Command::new(tool("bind"))

@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: two flash sales over two Workers that are far from their bridge, what the ledger in Redis says afterwards, and
-//! what a lock would cost that each order takes for itself.
+//! `cargo xtask demo`: two flash sales over two Workers that are far from their bridge, what the
+//! ledger in Redis says afterwards, and what a lock would cost that each order takes for itself.
 
 pub(crate) mod ledger;
 pub(crate) mod load;

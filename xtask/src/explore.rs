@@ -1,4 +1,5 @@
-//! `cargo xtask explore`: every history of small worlds, by the simulation's own model and promises.
+//! `cargo xtask explore`: every history of small worlds, by the simulation's own model and
+//! promises.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -18,10 +19,12 @@ pub(crate) struct Options {
     /// How many of them may be of one sort; by default all
     #[arg(long)]
     each: Option<u8>,
-    /// Only these, each as often as it is named, as in `late,expiry,expiry`; an unknown one lists those that there are
+    /// Only these, each as often as it is named, as in `late,expiry,expiry`; an unknown one lists
+    /// those that there are
     #[arg(long, conflicts_with = "faults")]
     only: Option<String>,
-    /// Break a script, and see the shortest history that breaks a promise. An unknown name lists those that there are
+    /// Break a script, and see the shortest history that breaks a promise. An unknown name lists
+    /// those that there are
     #[arg(long)]
     sabotage: Option<String>,
     /// Tell this one history, as it was printed

@@ -1,6 +1,7 @@
 //! The development commands of edgelock, and the parts of them that tests use too.
 //!
-//! Tests take [`stack`] as a dev-dependency: a real bridge with a real Redis behind it, and the Worker in the real `workerd`.
+//! Tests take [`stack`] as a dev-dependency: a real bridge with a real Redis behind it, and the
+//! Worker in the real `workerd`.
 
 pub mod paths;
 pub mod setup;

@@ -36,11 +36,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Hold two flash sales over two Workers in workerd, check the ledger in Redis, and compare with a lock that each order takes for itself
+    /// Hold two flash sales over two Workers in workerd, check the ledger in Redis, and compare
+    /// with a lock that each order takes for itself
     Demo(demo::Sales),
     /// Run every check and test; ends with `N passed, N failed`
     Test,
-    /// Simulate the lock in worlds where much goes wrong, each from a seed; a failure prints the seed and how to see it again
+    /// Simulate the lock in worlds where much goes wrong, each from a seed; a failure prints the
+    /// seed and how to see it again
     Sim {
         /// How many worlds
         #[arg(long, default_value_t = 20_000)]
@@ -49,25 +51,26 @@ enum Task {
         #[arg(long)]
         from: Option<u64>,
     },
-    /// Look at every history of a small world: some clients, one lock, and a few faults, in every order; a history that breaks a
-    /// promise is told, with how to see it again
+    /// Look at every history of a small world: some clients, one lock, and a few faults, in every
+    /// order; a history that breaks a promise is told, with how to see it again
     Explore(explore::Options),
-    /// Give the client, the bridge and the Worker inputs that are almost valid, as `test` does in short; a failure prints its input and
-    /// its seed
+    /// Give the client, the bridge and the Worker inputs that are almost valid, as `test` does in
+    /// short; a failure prints its input and its seed
     Fuzz(fuzz::Options),
-    /// Attack the bridge and the Worker, as `test` does in short, and show what a client beside each attack got
+    /// Attack the bridge and the Worker, as `test` does in short, and show what a client beside
+    /// each attack got
     Attack {
         /// How heavy, as a multiple of what `test` does
         #[arg(long, default_value_t = 5)]
         times: u32,
     },
-    /// Hold a sale while everything under it is killed, stopped, cut off and filled up, and check the ledger in Redis; `test` does so with
-    /// fewer orders
+    /// Hold a sale while everything under it is killed, stopped, cut off and filled up, and check
+    /// the ledger in Redis; `test` does so with fewer orders
     Chaos(chaos::Chaos),
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,
-    /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the memory in use before and after; `test`
-    /// does so with fewer
+    /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the
+    /// memory in use before and after; `test` does so with fewer
     Heap {
         /// How many of each kind
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(2..))]
@@ -101,13 +104,17 @@ enum Task {
 
 #[derive(Subcommand)]
 enum Benchmark {
-    /// Measure what bridges take to serve a request of a lock: ours, webdis, and others of Upstash's dialect
+    /// Measure what bridges take to serve a request of a lock: ours, webdis, and others of
+    /// Upstash's dialect
     Bridges(bench::bridges::Bridges),
-    /// Measure locks, semaphores and read/write locks that many wait for, against the limit and against peers
+    /// Measure locks, semaphores and read/write locks that many wait for, against the limit and
+    /// against peers
     Contention(bench::contention::Contention),
-    /// Count the requests, and measure the time, of a turn of each kind of lock that nobody waits for, beside the peers of that kind
+    /// Count the requests, and measure the time, of a turn of each kind of lock that nobody waits
+    /// for, beside the peers of that kind
     Kinds(bench::kinds::Kinds),
-    /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take instead
+    /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take
+    /// instead
     Sale(bench::sale::Sales),
     /// Measure what the npm package takes to download, to start and to run, against @upstash/lock
     Js,

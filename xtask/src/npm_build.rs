@@ -1,4 +1,5 @@
-//! Builds the npm package into `npm/dist`: the wasm by cargo, its glue by wasm-bindgen, and the rest by `npm/build.js`.
+//! Builds the npm package into `npm/dist`: the wasm by cargo, its glue by wasm-bindgen, and the
+//! rest by `npm/build.js`.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The npm package as its users have it: packed, installed into a project, bundled, and run on each of its hosts.
+//! The npm package as its users have it: packed, installed into a project, bundled, and run on each
+//! of its hosts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use crate::npm_build;
 /// What the tests are told of the bridge.
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
-/// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in `test`.
+/// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in
+/// `test`.
 const BUNDLES: [(&str, &str, &str); 23] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
@@ -157,7 +159,8 @@ async fn get(worker: &Worker) -> Result<String> {
     Ok(request.send().await?.text().await?)
 }
 
-/// What is run, under its name: two lists that take about as long. All but the first need to be told of a bridge.
+/// What is run, under its name: two lists that take about as long. All but the first need to be
+/// told of a bridge.
 pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
     let script = |program: PathBuf, name: &str| {
         let mut command = Command::new(program);
@@ -273,7 +276,8 @@ fn bundle(name: &str) -> PathBuf {
     project().join(name).join("index.js")
 }
 
-/// The program in an npm package that is for Linux on x86-64 only, as CI is; elsewhere the one on `PATH`.
+/// The program in an npm package that is for Linux on x86-64 only, as CI is; elsewhere the one on
+/// `PATH`.
 fn program(package: &str, path: &str) -> PathBuf {
     let program = paths::root().join("node_modules").join(package).join(path);
     if program.exists() {

@@ -21,8 +21,9 @@ pub fn cargo() -> Command {
     command
 }
 
-/// A program that may run cargo. What the cargo that runs us told us about ourselves is kept from it: `ring` would take
-/// the difference for a change, and would be compiled anew each time, with everything that depends on it.
+/// A program that may run cargo. What the cargo that runs us told us about ourselves is kept from
+/// it: `ring` would take the difference for a change, and would be compiled anew each time, with
+/// everything that depends on it.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     let ours = [
@@ -59,12 +60,14 @@ pub fn target() -> &'static Path {
     })
 }
 
-/// Where `setup` puts the command-line tools: nothing of this project lands in the user's own `~/.cargo/bin`.
+/// Where `setup` puts the command-line tools: nothing of this project lands in the user's own
+/// `~/.cargo/bin`.
 pub fn tools() -> PathBuf {
     target().join("tools")
 }
 
-/// A program of the Python that `setup` makes: the interpreter, and a `redis-server` 6.2 that a package brings.
+/// A program of the Python that `setup` makes: the interpreter, and a `redis-server` 6.2 that a
+/// package brings.
 pub fn python(program: &str) -> PathBuf {
     tools().join("python/bin").join(program)
 }
@@ -95,12 +98,14 @@ pub fn npm_bin(name: &str) -> PathBuf {
     root().join("node_modules/.bin").join(name)
 }
 
-/// The TypeScript compiler that makes the package. Not by npm's `.bin`: the others, which are there to try the package, have a `tsc` too.
+/// The TypeScript compiler that makes the package. Not by npm's `.bin`: the others, which are there
+/// to try the package, have a `tsc` too.
 pub fn tsc() -> PathBuf {
     root().join("node_modules/typescript/bin/tsc")
 }
 
-/// The `workerd` executable itself. npm's `.bin/workerd` may be a Node script around it, which a SIGKILL would not reach through.
+/// The `workerd` executable itself. npm's `.bin/workerd` may be a Node script around it, which a
+/// SIGKILL would not reach through.
 pub fn workerd() -> PathBuf {
     let system = match env::consts::OS {
         "macos" => "darwin",

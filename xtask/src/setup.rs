@@ -1,7 +1,8 @@
 //! Everything that the other commands need and that a fresh machine lacks.
 //!
-//! Each part looks first whether it is there already, says what it installs and why, and on failure what to install by hand.
-//! What is not the system's goes into the target folder and `node_modules`.
+//! Each part looks first whether it is there already, says what it installs and why, and on failure
+//! what to install by hand. What is not the system's goes into the target folder and
+//! `node_modules`.
 
 mod shell;
 
@@ -161,7 +162,8 @@ fn debian(packages: &[(&str, &str)]) -> Result<()> {
     run_or_say(apt_get_install.args(names), &by_hand)
 }
 
-/// The package would start it, for everybody on the network and with no password, now and whenever the machine starts.
+/// The package would start it, for everybody on the network and with no password, now and whenever
+/// the machine starts.
 const NO_SERVICE_OF_WEBDIS: [&str; 2] = [
     "--option=Dpkg::Options::=--path-exclude=/etc/init.d/webdis",
     "--option=Dpkg::Options::=--path-exclude=*/webdis.service",
@@ -188,7 +190,8 @@ fn apt_get() -> Command {
     command
 }
 
-/// The runtime and the bundler; for tests also what they run against and in. As package-lock.json names them.
+/// The runtime and the bundler; for tests also what they run against and in. As package-lock.json
+/// names them.
 fn npm(needs: Needs) -> Result<()> {
     let lock = fs::read_to_string(paths::root().join("package-lock.json"))?;
     let stamp = paths::root().join("node_modules/.edgelock-setup");
@@ -285,8 +288,8 @@ fn cargo_install(what: &[&str]) -> Result<()> {
     )
 }
 
-/// A Python with the clients that tests run against the bridge and beside our locks, the redis-server 6.2 that one of them brings, and a
-/// Valkey.
+/// A Python with the clients that tests run against the bridge and beside our locks, the
+/// redis-server 6.2 that one of them brings, and a Valkey.
 fn python(needs: Needs) -> Result<()> {
     if needs == Needs::Stack {
         return Ok(());

@@ -3,8 +3,9 @@
 use anyhow::{Context, Result};
 use xtask::paths;
 
-/// Runs `seeds` of them, from one that is drawn unless `from` says it, of each kind of world: a lock behind one bridge, the same where
-/// nobody is overtaken, one over several bridges, and turns that callers share. Whether every promise held.
+/// Runs `seeds` of them, from one that is drawn unless `from` says it, of each kind of world: a
+/// lock behind one bridge, the same where nobody is overtaken, one over several bridges, and turns
+/// that callers share. Whether every promise held.
 pub(crate) fn run(seeds: u64, from: Option<u64>) -> Result<bool> {
     let mut tests = paths::cargo();
     tests

@@ -1,7 +1,9 @@
-//! The real parts that a test or a demo runs against, as child processes that end with their handle.
+//! The real parts that a test or a demo runs against, as child processes that end with their
+//! handle.
 //!
-//! Everything is synchronous, so that plain tests and tests inside an async runtime use it alike; every wait has a limit.
-//! Keep the handles in local variables: a handle in a `static` is never dropped, and its processes outlive the test.
+//! Everything is synchronous, so that plain tests and tests inside an async runtime use it alike;
+//! every wait has a limit. Keep the handles in local variables: a handle in a `static` is never
+//! dropped, and its processes outlive the test.
 
 mod bridge;
 mod cluster;

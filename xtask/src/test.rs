@@ -109,7 +109,8 @@ async fn steps(xtask: &Path) -> Report {
 }
 
 async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &mut Report) {
-    // One after the other, and beside no other test, so that what a client beside gets is due to one attack.
+    // One after the other, and beside no other test, so that what a client beside gets is due to
+    // one attack.
     let arguments = ["--test-threads=1", "attack::"];
     let name = "attacks on the bridge and the Worker, in short";
     report
@@ -254,7 +255,8 @@ async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
     match started.and_then(|servers: [_; 3]| Ok((servers, npm_test::hosts()?))) {
         Ok(([here, there, yonder], [node, node_22, others])) => {
             report.done(FIRST_LOCK, npm_test::first_lock(&here.bridge).await);
-            // Each host waits for most of its time, so three of them share the machine. They share no Redis, since a test flushes its scripts.
+            // Each host waits for most of its time, so three of them share the machine. They share
+            // no Redis, since a test flushes its scripts.
             let [mut second, mut third] = [Report::default(), Report::default()];
             tokio::join!(
                 second.run_all(there.steps(node_22).map(Step::quiet)),
@@ -313,7 +315,8 @@ struct Servers {
     faulty: SocketAddr,
 }
 
-/// Tells a command where the servers are, and to look into `folder` first for the programs that it runs.
+/// Tells a command where the servers are, and to look into `folder` first for the programs that it
+/// runs.
 fn with_servers(command: &mut Command, servers: &Servers, folder: &Path) {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = [folder.to_owned()]

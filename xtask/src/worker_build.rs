@@ -31,7 +31,8 @@ const FEATURES: [&str; 7] = [
     "sign-ext",
 ];
 
-/// Builds the Worker as it is deployed, into `worker/build`: the wasm and its glue, bundled with the entry.
+/// Builds the Worker as it is deployed, into `worker/build`: the wasm and its glue, bundled with
+/// the entry.
 ///
 /// # Errors
 ///
@@ -49,7 +50,8 @@ pub fn build() -> Result<()> {
     bundle(&glue, "optimised.wasm", &folder)
 }
 
-/// Builds the Worker in a fifth of the time, larger and slower, and returns its folder; that of [`build`] if that is up to date.
+/// Builds the Worker in a fifth of the time, larger and slower, and returns its folder; that of
+/// [`build`] if that is up to date.
 ///
 /// # Errors
 ///
@@ -82,7 +84,8 @@ fn bind(profile: &str) -> Result<PathBuf> {
     Ok(glue)
 }
 
-/// The entry with the glue, in one file that imports the wasm beside it as hosts of Workers have it.
+/// The entry with the glue, in one file that imports the wasm beside it as hosts of Workers have
+/// it.
 fn bundle(glue: &Path, module: &str, folder: &Path) -> Result<()> {
     let index = glue.join("index.js");
     let text = fs::read_to_string(&index)?.replace("import source ", "import ");

@@ -1,8 +1,10 @@
-//! Stands in for `node` under `wasm-bindgen-test-runner`, and runs the tests inside `workerd` in its place.
+//! Stands in for `node` under `wasm-bindgen-test-runner`, and runs the tests inside `workerd` in
+//! its place.
 //!
-//! The runner writes a folder with the glue, the wasm and a `run.mjs`, and calls `node run.mjs`. `workerd` differs from Node in
-//! three ways: it takes wasm only as a module that it compiled itself, it has no I/O and no clock before a handler runs, and it
-//! ends when its `test` handler does. So the wasm is imported, `run.mjs` moves into a handler, and a failure throws.
+//! The runner writes a folder with the glue, the wasm and a `run.mjs`, and calls `node run.mjs`.
+//! `workerd` differs from Node in three ways: it takes wasm only as a module that it compiled
+//! itself, it has no I/O and no clock before a handler runs, and it ends when its `test` handler
+//! does. So the wasm is imported, `run.mjs` moves into a handler, and a failure throws.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,7 +27,8 @@ export default {
 };
 "#;
 
-/// What the tests find in Node and not in `workerd`. wasm-bindgen-test takes it for a browser's worker and prints by this hook.
+/// What the tests find in Node and not in `workerd`. wasm-bindgen-test takes it for a browser's
+/// worker and prints by this hook.
 const BEFORE: &str = r#"
 globalThis.global ??= globalThis;
 for (const method of ["debug", "log", "info", "warn", "error"]) console[method] = console[method].bind(console);

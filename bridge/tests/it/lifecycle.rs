@@ -83,7 +83,8 @@ async fn a_request_under_way_is_answered_before_the_end() {
     assert!(bridge.exit().await.success());
 }
 
-/// A client that keeps its connection open, or never finishes its request, does not keep the bridge.
+/// A client that keeps its connection open, or never finishes its request, does not keep the
+/// bridge.
 #[tokio::test]
 async fn an_idle_connection_does_not_delay_the_end() {
     use tokio::io::AsyncWriteExt as _;

@@ -66,7 +66,8 @@ async fn a_bridge_starts_without_redis_and_finds_it_later() {
     .await;
 }
 
-/// The outcome is unknown: not "nothing happened", and no second try, which would run in the new Redis.
+/// The outcome is unknown: not "nothing happened", and no second try, which would run in the new
+/// Redis.
 #[tokio::test]
 async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
     let mut redis =
@@ -115,8 +116,8 @@ async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
     .await;
 }
 
-/// Redis quotes 128 bytes of the arguments of a command that it does not know: here half an `é`. Scripts may say
-/// anything.
+/// Redis quotes 128 bytes of the arguments of a command that it does not know: here half an `é`.
+/// Scripts may say anything.
 #[tokio::test]
 async fn one_clients_unreadable_error_costs_no_other_its_answer() {
     let bridge = Bridge::spawn().await;

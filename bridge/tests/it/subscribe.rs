@@ -118,7 +118,8 @@ async fn messages_keep_their_content_and_order() {
     assert_eq!(events.next().await.unwrap(), "data: message,c,\u{fffd}");
 }
 
-/// Each message is sent when the one before was heard: a delay anywhere on the way would add up beyond the limit.
+/// Each message is sent when the one before was heard: a delay anywhere on the way would add up
+/// beyond the limit.
 #[tokio::test]
 async fn a_message_does_not_wait_for_others() {
     let bridge = Bridge::spawn().await;
@@ -139,7 +140,8 @@ async fn a_message_does_not_wait_for_others() {
         .expect("a thousand messages one by one");
 }
 
-/// Waiters for a lock have a channel each: `PUBSUB NUMSUB`, and what `PUBLISH` returns, is whether that one listens.
+/// Waiters for a lock have a channel each: `PUBSUB NUMSUB`, and what `PUBLISH` returns, is whether
+/// that one listens.
 #[tokio::test]
 async fn redis_knows_who_listens_and_who_went() {
     let bridge = Bridge::spawn().await;

@@ -1,4 +1,5 @@
-// The signals that this process gets: the command's as soon as it runs, and the end of the wait before.
+// The signals that this process gets: the command's as soon as it runs, and the end of the wait
+// before.
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { Interrupted } from "./exit.js";
 
@@ -34,7 +35,8 @@ export class Signals {
 /** Whether the keys of a terminal reach this process. What it is sent then may be of a key. */
 function isInForeground(): boolean {
   try {
-    // proc(5): behind the program's name, which may hold anything, the third is its group, the sixth the terminal's.
+    // proc(5): behind the program's name, which may hold anything, the third is its group, the
+    // sixth the terminal's.
     const [, , group, , , foreground] = readFileSync("/proc/self/stat", "latin1").split(") ").at(-1)!.split(" ");
     return group === foreground;
   } catch {

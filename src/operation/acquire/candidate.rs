@@ -108,7 +108,8 @@ impl Candidate {
         self.waiter.is_some()
     }
 
-    /// What to say when the wait was in vain, with an estimate of when to come back, or without: then when the holder's time is up.
+    /// What to say when the wait was in vain, with an estimate of when to come back, or without:
+    /// then when the holder's time is up.
     pub(super) fn held(&self, found: Contended, estimate: Option<Duration>) -> Error {
         let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
         // Of several names the one that is held.

@@ -1,5 +1,6 @@
-//! Redisson's `RLock` on the same key as our reentrant lock. The jar is not at hand: what its scripts do to the hash, and say on
-//! its channel, is done here by scripts of our own. What only its client and Redis share, such as its unlock latch, is left out.
+//! Redisson's `RLock` on the same key as our reentrant lock. The jar is not at hand: what its
+//! scripts do to the hash, and say on its channel, is done here by scripts of our own. What only
+//! its client and Redis share, such as its unlock latch, is left out.
 
 use edgelock::{Command, Error, Token};
 use redis::{Connection, FromRedisValue};
@@ -22,7 +23,8 @@ const LOCK: &str = "
     end
     return redis.call('PTTL', KEYS[1])";
 
-/// 1 if the lock is free now, 0 if its owner has to leave again, nil if it is another's: Redisson throws then.
+/// 1 if the lock is free now, 0 if its owner has to leave again, nil if it is another's: Redisson
+/// throws then.
 const UNLOCK: &str = "
     if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return nil end
     if redis.call('HINCRBY', KEYS[1], ARGV[2], -1) > 0 then

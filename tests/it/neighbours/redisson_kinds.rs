@@ -1,5 +1,6 @@
-//! Redisson's read/write lock and its semaphore with permits that expire, under the name of a lock of ours. Nothing is shared: who comes
-//! second is refused, and takes and destroys nothing. As for its `RLock`, what its scripts do to the keys is done by scripts of our own.
+//! Redisson's read/write lock and its semaphore with permits that expire, under the name of a lock
+//! of ours. Nothing is shared: who comes second is refused, and takes and destroys nothing. As for
+//! its `RLock`, what its scripts do to the keys is done by scripts of our own.
 
 use edgelock::Error;
 use redis::{FromRedisValue, RedisResult};
@@ -8,7 +9,8 @@ use crate::support::{Stack, TestClient, TestLock, code, ms, run};
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
-/// `mode` says how the hash is held, and the other fields how often by whom. Each entry of a reader has a key of its own.
+/// `mode` says how the hash is held, and the other fields how often by whom. Each entry of a reader
+/// has a key of its own.
 const READ_LOCK: &str = "
     local mode = redis.call('HGET', KEYS[1], 'mode')
     if mode == 'write' and redis.call('HEXISTS', KEYS[1], ARGV[1] .. ':write') == 0 then

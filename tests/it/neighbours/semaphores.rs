@@ -1,5 +1,5 @@
-//! redis-semaphore's semaphores under the name of ours: a sorted set too, but of since when each permit is held, not until when. Ours
-//! tells them apart, and refuses. Theirs counts what it finds.
+//! redis-semaphore's semaphores under the name of ours: a sorted set too, but of since when each
+//! permit is held, not until when. Ours tells them apart, and refuses. Theirs counts what it finds.
 
 use edgelock::Error;
 

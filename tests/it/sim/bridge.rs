@@ -71,7 +71,8 @@ impl Dialect {
         (yes.iter()).any(|yes| response.body.starts_with(yes))
     }
 
-    /// What the bridge says when it could not reach Redis. Webdis does not say that nothing was executed.
+    /// What the bridge says when it could not reach Redis. Webdis does not say that nothing was
+    /// executed.
     pub(crate) fn unreachable(self) -> Response {
         match self {
             Self::Upstash => upstash::unreachable(),
@@ -79,7 +80,8 @@ impl Dialect {
         }
     }
 
-    /// What stands before the bridge says when it lost the answer: about itself, in words that Redis has too.
+    /// What stands before the bridge says when it lost the answer: about itself, in words that
+    /// Redis has too.
     pub(crate) fn unavailable(self, rng: &Rng) -> Response {
         let text = rng.pick(&[
             "redis is not available",
@@ -122,7 +124,8 @@ impl Dialect {
         }
     }
 
-    /// Whether those who listen are told that Redis is gone; if not, their stream stays open in silence.
+    /// Whether those who listen are told that Redis is gone; if not, their stream stays open in
+    /// silence.
     pub(crate) const fn ends_streams(self) -> bool {
         matches!(self, Self::Upstash)
     }

@@ -48,7 +48,8 @@ pub(crate) struct Case {
 
 pub(crate) type Ran = Box<dyn Fn(&Run<'_>, &Reply, &Db)>;
 
-/// Receipts, and the marks of what was abandoned, end within calls and leases that last as many times longer.
+/// Receipts, and the marks of what was abandoned, end within calls and leases that last as many
+/// times longer.
 const SLOW: u64 = 20;
 
 /// Redis's clock at the beginning, in microseconds.
@@ -136,7 +137,8 @@ impl Case {
         time * self.pace.get() as u32
     }
 
-    /// Lets time pass until `is_done`, `limit` is over, or something was found. Whether it was done.
+    /// Lets time pass until `is_done`, `limit` is over, or something was found. Whether it was
+    /// done.
     pub(crate) fn pass(&self, limit: Time, is_done: impl Fn() -> bool) -> bool {
         let is_done = || is_done() || self.check.violation().is_some();
         let check = || self.check.step(self.world.now());

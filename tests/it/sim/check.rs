@@ -1,4 +1,5 @@
-//! What must hold after every step. Smaller than what it checks: it knows the order in which Redis ran things, and compares.
+//! What must hold after every step. Smaller than what it checks: it knows the order in which Redis
+//! ran things, and compares.
 
 mod found;
 mod grants;
@@ -25,9 +26,11 @@ use super::world::{Machine, Time};
 /// The promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invariant {
-    /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it has permits; readers only beside readers.
+    /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it
+    /// has permits; readers only beside readers.
     OneHolder,
-    /// Whoever is inside its deadline has the lock, unless it was freed by force or lost with the data.
+    /// Whoever is inside its deadline has the lock, unless it was freed by force or lost with the
+    /// data.
     HolderHolds,
     /// The fences of a name grow with every grant, and a lease has that of its grant.
     FencesGrow,
@@ -49,17 +52,20 @@ pub(crate) enum Invariant {
     HandedOver,
     /// Whoever was granted the lock learns it by its next request.
     GrantIsLearned,
-    /// Who gave a lock back or gave it up neither holds it again nor stands in its queue; nor does a holder.
+    /// Who gave a lock back or gave it up neither holds it again nor stands in its queue; nor does
+    /// a holder.
     NoGhost,
     /// What an acquisition read is what was there when it was granted or refused.
     ReadsAreTrue,
     /// While a result is kept, nobody may do the work again, and nobody's result takes its place.
     ExecutedOnce,
-    /// Every caller is told a result that was kept meanwhile; who is told that its own is not kept is told right.
+    /// Every caller is told a result that was kept meanwhile; who is told that its own is not kept
+    /// is told right.
     ToldWhatIsKept,
     /// Who asks for several names has all of them, or none.
     AllOrNone,
-    /// Nobody gets the result of something else, nor is told that a key was used for something else when it was not.
+    /// Nobody gets the result of something else, nor is told that a key was used for something else
+    /// when it was not.
     RightRequest,
 }
 

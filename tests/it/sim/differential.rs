@@ -1,4 +1,5 @@
-//! The model of Redis against a real one: the same commands and the same scripts, and the same answers.
+//! The model of Redis against a real one: the same commands and the same scripts, and the same
+//! answers.
 
 mod shipped;
 
@@ -111,7 +112,8 @@ fn reply(value: redis::Value) -> Reply {
     }
 }
 
-/// Without what depends on the time: numbers of many digits; and without where in a script an error was raised.
+/// Without what depends on the time: numbers of many digits; and without where in a script an error
+/// was raised.
 fn normal(reply: &Reply) -> String {
     let text = reply.to_string();
     let text = text.split(" script: ").next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is 10 ms long.
+//! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is
+//! 10 ms long.
 
 mod again;
 mod away;
@@ -170,7 +171,8 @@ fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
         case.net.set(deaf);
         lease.release().await.expect("held");
         sleep(&case, 10_000).await;
-        // It asked last at 60 ms, when it had begun to listen; and asks three times while it counts as alive, which is 10 s.
+        // It asked last at 60 ms, when it had begun to listen; and asks three times while it counts
+        // as alive, which is 10 s.
         let next_ask = 80 + 10_000 / 3 + 20;
         assert!(
             in_ms(&held).is_some_and(|at| at.abs_diff(next_ask) <= 1),
@@ -233,7 +235,8 @@ fn a_wait_ends_in_time_when_nobody_answers() {
             ..STEADY
         });
         let lock = client(&case, &machine()).lock("a");
-        // As long as the three attempts that there are without a wait; as long as the wait, and a request.
+        // As long as the three attempts that there are without a wait; as long as the wait, and a
+        // request.
         for (wait, least, most) in [(1, 1_500, 1_650), (4, 4_000, 4_500)] {
             let begun = now(&case);
             let lock = lock.clone().wait(Duration::from_secs(wait));

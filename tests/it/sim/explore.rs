@@ -1,8 +1,10 @@
-//! Every history of a small world, not a sample: two or three clients, one lock, and a few faults, in every order.
+//! Every history of a small world, not a sample: two or three clients, one lock, and a few faults,
+//! in every order.
 //!
-//! The shipped client and the shipped scripts on the simulation's model of Redis, judged by the simulation's promises. Where the
-//! simulation draws, this looks at each ([`search`]). A world is its history, made anew each time ([`stage`]); of those that will
-//! go on alike, one is gone on from.
+//! The shipped client and the shipped scripts on the simulation's model of Redis, judged by the
+//! simulation's promises. Where the simulation draws, this looks at each ([`search`]). A world is
+//! its history, made anew each time ([`stage`]); of those that will go on alike, one is gone on
+//! from.
 
 mod asked;
 mod desk;
@@ -25,7 +27,8 @@ use step::Fault::{self, Expiry, Late, LostReply, LostRequest, Twice};
 use super::sabotage::Broken;
 use super::{once, read_write, sabotage, semaphore};
 
-/// The worlds that are looked at in every run of the tests: their names, how many clients there are, and how many faults.
+/// The worlds that are looked at in every run of the tests: their names, how many clients there
+/// are, and how many faults.
 const SMALL: [(&str, usize, u8); 15] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
@@ -137,7 +140,8 @@ const fn once_each(in_all: u8) -> plan::Asked {
     }
 }
 
-/// Broken scripts: in which world each breaks a promise, with how many clients, and by which faults.
+/// Broken scripts: in which world each breaks a promise, with how many clients, and by which
+/// faults.
 const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     (
         "a_release_without_owner_check",

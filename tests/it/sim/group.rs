@@ -1,8 +1,8 @@
 //! Turns that callers of one process share.
 //!
-//! The same time, network, Lua and model of Redis as for a single lock, and its promises are checked
-//! all the same. Here each machine is a request to one of several processes: it may stand still, for
-//! ever, or die, with a turn of others in its hands.
+//! The same time, network, Lua and model of Redis as for a single lock, and its promises are
+//! checked all the same. Here each machine is a request to one of several processes: it may stand
+//! still, for ever, or die, with a turn of others in its hands.
 
 mod books;
 mod prompt;

@@ -1,8 +1,9 @@
-//! The lock in a simulated world: virtual time, drifting clocks, and everything that can go wrong on the way to Redis.
+//! The lock in a simulated world: virtual time, drifting clocks, and everything that can go wrong
+//! on the way to Redis.
 //!
-//! The shipped client runs on a host that is made up ([`host`]), and the shipped scripts run in real Lua ([`lua`]) on a model of
-//! Redis ([`redis`]). All that happens follows from one number, the seed; what must hold is looked at after every step
-//! ([`check`]).
+//! The shipped client runs on a host that is made up ([`host`]), and the shipped scripts run in
+//! real Lua ([`lua`]) on a model of Redis ([`redis`]). All that happens follows from one number,
+//! the seed; what must hold is looked at after every step ([`check`]).
 #![cfg(not(target_family = "wasm"))]
 
 mod bridge;

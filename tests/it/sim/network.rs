@@ -87,7 +87,8 @@ impl Network {
 }
 
 impl Case {
-    /// Has `act` happen later; once faults have stopped, what is later than it should be does not arrive.
+    /// Has `act` happen later; once faults have stopped, what is later than it should be does not
+    /// arrive.
     fn carry(self: &Rc<Self>, after: Time, act: impl FnOnce() + 'static) {
         let (case, is_healed) = (self.clone(), self.healed.get().is_some());
         self.world.schedule(after, move || {

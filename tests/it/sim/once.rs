@@ -1,4 +1,5 @@
-//! Worlds of work that is executed once: what is kept is of one, and all are told of that; and broken variants that must be caught.
+//! Worlds of work that is executed once: what is kept is of one, and all are told of that; and
+//! broken variants that must be caught.
 
 use super::check::Invariant::*;
 use super::sabotage::{RELEASE, RENEW, broken};

@@ -1,6 +1,8 @@
-//! Throttles and debounces: calls that hold nothing, from machines that are late, repeat themselves, give up and die.
+//! Throttles and debounces: calls that hold nothing, from machines that are late, repeat
+//! themselves, give up and die.
 //!
-//! The same time, network, Lua and model of Redis as for locks. What must hold is looked at after each script, by a model of its own.
+//! The same time, network, Lua and model of Redis as for locks. What must hold is looked at after
+//! each script, by a model of its own.
 
 mod books;
 mod sabotage;
@@ -171,7 +173,8 @@ impl World {
         self.books.told_call(wait, &told);
     }
 
-    /// Once faults have stopped: a window opens, and calls that never cease let one through in time.
+    /// Once faults have stopped: a window opens, and calls that never cease let one through in
+    /// time.
     fn calm(self: &Rc<Self>) {
         let case = &self.case;
         case.pass(2 * Net::QUIET.latency, || false);

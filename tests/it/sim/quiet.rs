@@ -1,4 +1,5 @@
-//! After faults have stopped: nobody new comes but a few who wait, and they must get what they wait for in time.
+//! After faults have stopped: nobody new comes but a few who wait, and they must get what they wait
+//! for in time.
 
 pub(crate) mod once;
 pub(crate) mod sets;
@@ -34,8 +35,9 @@ const HOLD: Time = 150 * MS;
 /// From a release to who listens, with a request to be sure.
 const PUSHED: Time = 40 * MS;
 
-/// For how long a lock is kept for who polls and was overtaken for long, which is its liveness, and until others ask whether it is over:
-/// whoever it was kept for may have died. For several that died, those run side by side.
+/// For how long a lock is kept for who polls and was overtaken for long, which is its liveness, and
+/// until others ask whether it is over: whoever it was kept for may have died. For several that
+/// died, those run side by side.
 const KEPT: Time = TTL.as_nanos() as Time / 3 * 4;
 
 /// The most that Redis's clock was set back, which is how much longer a key lives.
@@ -96,7 +98,8 @@ impl Quiet {
         }
         case.pass(100 * MS, || false);
         for name in &crowd.names {
-            // A permit of somebody who died before may outlast those who had another; and so may a reader.
+            // A permit of somebody who died before may outlast those who had another; and so may a
+            // reader.
             let is_one_of_several = name.permits() > 1 || name.is_read_write();
             let is_of_before =
                 |who: &str| is_one_of_several && !self.asked.borrow().contains_key(who);

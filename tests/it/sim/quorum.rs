@@ -1,7 +1,8 @@
 //! A lock over several servers, each of which fails by itself.
 //!
-//! The same time, machines, Lua and model of Redis as for one server; a world of its own, since here nothing is handed over, nothing
-//! written and nobody queues. Any number of servers may die, go mute, or come back empty: then nobody gets the lock, but never two.
+//! The same time, machines, Lua and model of Redis as for one server; a world of its own, since
+//! here nothing is handed over, nothing written and nobody queues. Any number of servers may die,
+//! go mute, or come back empty: then nobody gets the lock, but never two.
 
 mod exact;
 mod place;

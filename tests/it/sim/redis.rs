@@ -1,7 +1,7 @@
 //! A model of Redis: the commands that the scripts and the workload use, by the simulation's clock.
 //!
-//! What it does not know it refuses, so that a script that uses more makes the model grow. `differential.rs` holds it to a real
-//! `redis-server`.
+//! What it does not know it refuses, so that a script that uses more makes the model grow.
+//! `differential.rs` holds it to a real `redis-server`.
 
 mod collections;
 
@@ -66,7 +66,8 @@ pub(crate) struct Db {
     pub(crate) listeners: BTreeMap<Vec<u8>, Vec<Listener>>,
     /// Those at another node of a cluster: they hear, and do not count.
     pub(crate) elsewhere: BTreeMap<Vec<u8>, Vec<Listener>>,
-    /// How many commands have written something: a connection that wrote nothing waits for no replica.
+    /// How many commands have written something: a connection that wrote nothing waits for no
+    /// replica.
     pub(crate) written: u64,
     /// What was published and not delivered yet.
     pub(crate) outbox: Vec<(Listener, Vec<u8>)>,

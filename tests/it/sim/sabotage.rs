@@ -1,6 +1,7 @@
 //! Broken variants of the lock, each of which must be caught, and by the promise that it breaks.
 //!
-//! `src/` needs no hook for that: a script's text is changed when it arrives at Redis, the clock and the messages on their way.
+//! `src/` needs no hook for that: a script's text is changed when it arrives at Redis, the clock
+//! and the messages on their way.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -39,8 +40,8 @@ pub(crate) enum Bent {
     Boastful,
     /// Requests arrive twice more often, and late.
     Doubled,
-    /// More of those who listen do so elsewhere, where they are not counted; and a release hands the lock to the first in the queue,
-    /// whether it is counted or not.
+    /// More of those who listen do so elsewhere, where they are not counted; and a release hands
+    /// the lock to the first in the queue, whether it is counted or not.
     Orderly,
     /// Not at all; but in every world everybody waits for all replicas.
     Replicated,
@@ -58,7 +59,8 @@ impl Bent {
         }
     }
 
-    /// How far the clocks of several servers are apart, at most; `allowed` is what the lock allows for.
+    /// How far the clocks of several servers are apart, at most; `allowed` is what the lock allows
+    /// for.
     pub(crate) fn apart(self, allowed: Duration) -> Duration {
         match self {
             Self::Apart => allowed * 10,
@@ -118,8 +120,8 @@ impl Bent {
 /// More than any of them needs.
 const SEEDS: u64 = 20_000;
 
-/// Where those were caught that few worlds catch. They are looked at first: as long as the worlds of these seeds stay as they are, nobody has to
-/// look through the thousands before.
+/// Where those were caught that few worlds catch. They are looked at first: as long as the worlds
+/// of these seeds stay as they are, nobody has to look through the thousands before.
 const RARE: [u64; 7] = [8_277, 3_558, 3_313, 1_894, 608, 607, 427];
 
 #[track_caller]
@@ -167,7 +169,8 @@ pub(crate) struct Broken {
     pub(crate) by: &'static str,
 }
 
-/// Broken scripts, each as `name: promise, part => by`. Each is a test: the simulation must catch it by that promise.
+/// Broken scripts, each as `name: promise, part => by`. Each is a test: the simulation must catch
+/// it by that promise.
 macro_rules! broken {
     ($locks:ident; $($name:ident: $invariant:ident, $part:expr => $by:expr;)*) => {
         pub(crate) const BROKEN: &[$crate::sabotage::Broken] = &[$($crate::sabotage::Broken {

@@ -68,7 +68,8 @@ static ENDINGS: LazyLock<[(Script, String); 24]> = LazyLock::new(|| {
     .map(|(script, source)| (script, stripped(source)))
 });
 
-/// Without what `src/kind/lua.rs` leaves out: comments, line ends, and blanks beside what Lua tells apart without.
+/// Without what `src/kind/lua.rs` leaves out: comments, line ends, and blanks beside what Lua tells
+/// apart without.
 fn stripped(source: &str) -> String {
     let code = (source.lines().map(str::trim_start))
         .filter(|line| !line.is_empty() && !line.starts_with("--"))

@@ -1,4 +1,5 @@
-//! Worlds of semaphores: never more than there are permits, and broken variants that must be caught.
+//! Worlds of semaphores: never more than there are permits, and broken variants that must be
+//! caught.
 
 use super::check::Invariant::*;
 use super::sabotage::{RELEASE, RENEW, broken};

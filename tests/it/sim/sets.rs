@@ -1,5 +1,5 @@
-//! Worlds of crossing sets of names, and of plain locks on each of those: never two holders of one name, never part of a set. And broken variants that
-//! must be caught.
+//! Worlds of crossing sets of names, and of plain locks on each of those: never two holders of one
+//! name, never part of a set. And broken variants that must be caught.
 
 use super::check::Invariant::*;
 use super::sabotage::script_among;

@@ -1,5 +1,6 @@
-//! The worlds of the seeds once more, and a release hands the lock to the first in the queue though it does not listen. The shipped
-//! script does that only once the first was overtaken for two seconds, which few of these worlds last for.
+//! The worlds of the seeds once more, and a release hands the lock to the first in the queue though
+//! it does not listen. The shipped script does that only once the first was overtaken for two
+//! seconds, which few of these worlds last for.
 
 use std::cell::Cell;
 use std::rc::Rc;

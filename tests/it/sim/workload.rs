@@ -1,5 +1,5 @@
-//! What the clients do: as hostile as a caller may be. They work until the last millisecond, oversleep and then renew or commit,
-//! drop what they wait for, and hand their leases on.
+//! What the clients do: as hostile as a caller may be. They work until the last millisecond,
+//! oversleep and then renew or commit, drop what they wait for, and hand their leases on.
 
 mod client;
 mod ending;

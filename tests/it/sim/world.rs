@@ -1,4 +1,5 @@
-//! Virtual time, and machines on which tasks run: nothing happens but what was scheduled, in one order for each seed.
+//! Virtual time, and machines on which tasks run: nothing happens but what was scheduled, in one
+//! order for each seed.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -176,7 +177,8 @@ impl World {
         drop(self.events.take());
     }
 
-    /// Lets time pass until `is_done`, or `limit` is over, with `check` after each step. Whether it was done.
+    /// Lets time pass until `is_done`, or `limit` is over, with `check` after each step. Whether it
+    /// was done.
     pub(crate) fn run(&self, limit: Time, is_done: impl Fn() -> bool, check: impl Fn()) -> bool {
         let limit = self.now.get() + limit;
         loop {

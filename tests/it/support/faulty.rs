@@ -1,4 +1,5 @@
-//! A server that misbehaves on purpose: it answers with given bytes, or stands before a real bridge and loses messages.
+//! A server that misbehaves on purpose: it answers with given bytes, or stands before a real bridge
+//! and loses messages.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,7 +21,8 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The words of the command that was posted, in either dialect; of the first, if they are several.
+    /// The words of the command that was posted, in either dialect; of the first, if they are
+    /// several.
     pub(crate) fn words(&self) -> Vec<String> {
         if let Ok(several) = serde_json::from_str::<Vec<Vec<String>>>(&self.body) {
             return several.into_iter().next().expect("a command");
@@ -50,7 +52,8 @@ impl Asked {
     }
 }
 
-/// Serves on a port that the system picks; `answer` gives the bytes of a response, or `None` to hang up. The address.
+/// Serves on a port that the system picks; `answer` gives the bytes of a response, or `None` to
+/// hang up. The address.
 pub(crate) async fn serve<F, A>(answer: A) -> String
 where
     F: Future<Output = Option<Vec<u8>>> + 'static,
@@ -118,11 +121,13 @@ pub(crate) enum Fault {
     Duplicate,
     /// It arrives once the caller of [`Proxy::deliver`] says so; the sender is kept waiting.
     Delay,
-    /// It is executed, and the sender is kept waiting until the caller of [`Proxy::deliver`] says so.
+    /// It is executed, and the sender is kept waiting until the caller of [`Proxy::deliver`] says
+    /// so.
     Withhold,
 }
 
-/// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well. It has no subscriptions.
+/// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well. It
+/// has no subscriptions.
 pub(crate) struct Proxy {
     pub(crate) client: TestClient,
     pub(crate) url: String,
@@ -174,7 +179,8 @@ impl Proxy {
         self.state.seen.lock().expect("seen").clone()
     }
 
-    /// Lets the first request that was delayed arrive, or its answer that was withheld, and returns when it was executed.
+    /// Lets the first request that was delayed arrive, or its answer that was withheld, and returns
+    /// when it was executed.
     pub(crate) async fn deliver(&self) {
         self.state.deliver.notify_one();
         self.state.delivered.notified().await;

@@ -55,7 +55,8 @@ pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Waits until `done`, as something that happens in the background will make it, and fails where it does not.
+/// Waits until `done`, as something that happens in the background will make it, and fails where it
+/// does not.
 #[track_caller]
 pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();

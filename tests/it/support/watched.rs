@@ -1,4 +1,5 @@
-//! A runtime and a transport that tell what a client does: its events, its timers and its requests under way.
+//! A runtime and a transport that tell what a client does: its events, its timers and its requests
+//! under way.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -142,7 +142,8 @@ async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
     let (honest, mut refusals) = (many(10), 0);
     for n in 0..honest {
         let began = Instant::now();
-        // Refused, it comes again, as Workers ask and the machine that is attacked may make necessary.
+        // Refused, it comes again, as Workers ask and the machine that is attacked may make
+        // necessary.
         while !shop.is_placed("42", &format!("h{n}")).await {
             refusals += 1;
         }

@@ -1,4 +1,5 @@
-//! At noon every instance fires. One draws ten of the entrants, the others give up at once, and a draw is never drawn again.
+//! At noon every instance fires. One draws ten of the entrants, the others give up at once, and a
+//! draw is never drawn again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -100,7 +101,8 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
     let late = count(&draws, "drawn_before");
     assert_eq!(count(&draws, "drawn"), 1, "{draws:?}");
     assert_eq!(count(&draws, "left_to_another"), 39 - late, "{draws:?}");
-    // Each asked once. One read who won, and recorded it; only those who came late got the lock too, and gave it back.
+    // Each asked once. One read who won, and recorded it; only those who came late got the lock
+    // too, and gave it back.
     until("the lock is given back", || {
         let requests = redis.scripts_run() - before;
         async move { requests == (40 + 2 + late) as u64 }

@@ -1,4 +1,5 @@
-//! What happens to locks is told: in the log to those who run the Worker, in a header to those who call it.
+//! What happens to locks is told: in the log to those who run the Worker, in a header to those who
+//! call it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
 impl Answer {
-    /// Each metric of `Server-Timing` with the value of its only parameter, read as the header's grammar has it.
+    /// Each metric of `Server-Timing` with the value of its only parameter, read as the header's
+    /// grammar has it.
     fn timing(&self) -> BTreeMap<String, String> {
         let metrics = self.header("server-timing").split(", ");
         metrics

@@ -50,7 +50,8 @@ async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
     assert!(turns.iter().any(|orders| *orders > 5), "{turns:?}");
 }
 
-/// workerd takes an answer for broken that is made in another's request, and optimised code must not lead there: so thousands.
+/// workerd takes an answer for broken that is made in another's request, and optimised code must
+/// not lead there: so thousands.
 #[tokio::test]
 async fn each_is_answered_in_its_own_request_however_many_have_been_before() {
     let stack = Stack::start();
@@ -105,8 +106,8 @@ async fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
     assert_eq!(redis.run::<u64>("HLEN sale:{42}:buyers"), sold);
 }
 
-/// Whatever is left of the other's request, it works in its own. What began in the other's would end with it, and workerd would
-/// take it for hung, 500.
+/// Whatever is left of the other's request, it works in its own. What began in the other's would
+/// end with it, and workerd would take it for hung, 500.
 #[tokio::test]
 async fn an_order_behind_one_that_hung_up_in_its_turn_goes_on_in_its_own_request() {
     let mut stack = Stack::start();
@@ -156,7 +157,8 @@ async fn an_order_that_cannot_succeed_waits_for_nobody() {
     refused.refuses(404, "no_such_sale");
     let refused = shop.order("43", "o2", "bob", 1).await;
     refused.refuses(409, "sold_out");
-    // Each looked; where turns were taken lately, some wait for one meanwhile, and for what is remembered two are sent.
+    // Each looked; where turns were taken lately, some wait for one meanwhile, and for what is
+    // remembered two are sent.
     assert!(redis.scripts_run() - before <= 4 + 4 + 2);
 }
 

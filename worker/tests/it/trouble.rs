@@ -23,7 +23,8 @@ async fn an_order_whose_turn_does_not_come_is_503_and_told_how_long_to_stay_away
     let answer = shop.order("42", "o1", "ann", 1).await;
     let answer = answer.refuses(503, "lock_held").says_when_to_retry();
     assert_eq!(answer.number("ahead"), 0, "{answer:?}");
-    // It waited, and nobody gave the lock back: as long as the holder has left, and it does not renew.
+    // It waited, and nobody gave the lock back: as long as the holder has left, and it does not
+    // renew.
     let stay_ms = answer.number("retry_after_ms");
     assert!((1_000..20_000).contains(&stay_ms), "{answer:?}");
     let seconds = stay_ms.div_ceil(1000).to_string();

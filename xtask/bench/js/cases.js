@@ -22,7 +22,8 @@ async function start(name, bridge) {
   return { start_ms: sent - begun };
 }
 
-// `GET /` lists the cases; `GET /<case>?<size>` runs one batch of that case, and `GET /<case>?start` starts it, once in a process.
+// `GET /` lists the cases; `GET /<case>?<size>` runs one batch of that case, and `GET
+// /<case>?start` starts it, once in a process.
 export async function answer(bridge, target) {
   const [path, what] = target.slice(1).split("?");
   const name = decodeURIComponent(path);

@@ -1,4 +1,5 @@
-// The same script, with all orders of the moment in one request: what shared turns of a lock are measured against.
+// The same script, with all orders of the moment in one request: what shared turns of a lock are
+// measured against.
 import { execute } from "./order.js";
 import { shop } from "./shop.js";
 
@@ -21,7 +22,8 @@ export default shop(async (env, sku, order) => {
     await word;
     clearTimeout(timer);
   }
-  // Woken without an answer, it is the first who waits: it sends, since I/O belongs to the request that begins it.
+  // Woken without an answer, it is the first who waits: it sends, since I/O belongs to the request
+  // that begins it.
   if (place.answer === undefined && sale.waiting[0] === place) await send(env, sku, sale);
   return place.answer ?? LATE;
 });

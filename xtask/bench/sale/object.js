@@ -1,4 +1,5 @@
-// The flash sale as a Durable Object. `OBJECT_URL` is where the Workers reach the process that has it.
+// The flash sale as a Durable Object. `OBJECT_URL` is where the Workers reach the process that has
+// it.
 import { DurableObject } from "cloudflare:workers";
 import { refusal, shop } from "./shop.js";
 

@@ -1,7 +1,8 @@
 // An order as one Lua script: no lock, and no section of the user's own.
 import { keys } from "./shop.js";
 
-// ARGV: for each order its id, its buyer and its quantity. The reply: for each its status and what remains.
+// ARGV: for each order its id, its buyer and its quantity. The reply: for each its status and what
+// remains.
 const SCRIPT = `
 local terms = redis.call('HMGET', KEYS[1], 'remaining', 'limit_per_buyer', 'ends_at_ms')
 local time = redis.call('TIME')

@@ -1,8 +1,10 @@
-//! `cargo xtask bench bridges`: what a bridge takes to serve a request of a lock, ours beside others.
+//! `cargo xtask bench bridges`: what a bridge takes to serve a request of a lock, ours beside
+//! others.
 //!
-//! All bridges stand before one Redis, and are asked by turns, round by round: so a machine that is busy for a while slows all of
-//! them. A bridge has the second core to itself; Redis and the customers share the first. Where those two are the slower ones, as
-//! they may be on two cores, what a bridge can serve shows in the requests that it serves for each second of its CPU time.
+//! All bridges stand before one Redis, and are asked by turns, round by round: so a machine that is
+//! busy for a while slows all of them. A bridge has the second core to itself; Redis and the
+//! customers share the first. Where those two are the slower ones, as they may be on two cores,
+//! what a bridge can serve shows in the requests that it serves for each second of its CPU time.
 
 mod customers;
 

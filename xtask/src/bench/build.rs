@@ -19,7 +19,8 @@ pub(super) struct Built {
     folder: PathBuf,
 }
 
-/// Builds the npm package, and bundles the scripts with these names for their hosts: all for Node but `workerd`.
+/// Builds the npm package, and bundles the scripts with these names for their hosts: all for Node
+/// but `workerd`.
 pub(super) fn run(scripts: &[&str]) -> Result<Built> {
     npm_build::build()?;
     let folder = paths::target().join("bench");
@@ -65,7 +66,8 @@ impl Built {
     }
 }
 
-/// What an edge downloads of the flash-sale Worker, which is built for that. For the package, see [`super::js`].
+/// What an edge downloads of the flash-sale Worker, which is built for that. For the package, see
+/// [`super::js`].
 pub(super) fn worker_sizes() -> Result<String> {
     worker_build::build_if_stale()?;
     let worker = paths::worker_build();

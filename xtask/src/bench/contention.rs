@@ -1,8 +1,10 @@
-//! `cargo xtask bench contention`: what waiting for a lock costs, some way from it, and how fast it changes hands.
+//! `cargo xtask bench contention`: what waiting for a lock costs, some way from it, and how fast it
+//! changes hands.
 //!
-//! All waiters are in one process of Node, behind a [long way](super::delay) to the bridge. One name can be held by one at a time,
-//! and to change hands takes a release on its way there and word of it on its way back: so `1 / (hold + round trip)` turns per second
-//! are the limit. [`kinds`] has those that several hold at once.
+//! All waiters are in one process of Node, behind a [long way](super::delay) to the bridge. One
+//! name can be held by one at a time, and to change hands takes a release on its way there and word
+//! of it on its way back: so `1 / (hold + round trip)` turns per second are the limit. [`kinds`]
+//! has those that several hold at once.
 
 mod figures;
 mod kinds;
@@ -47,7 +49,8 @@ const CROWD: u64 = 32;
 const PEER_DELAYS_MS: [u64; 5] = [5, 10, 25, 50, 100];
 
 const SHORTEST_WINDOW: Duration = Duration::from_secs(2);
-/// With 7 for one half and 8 for the other, Jain's index is 0.9956: what is missing to 0.99 is not the window's fault.
+/// With 7 for one half and 8 for the other, Jain's index is 0.9956: what is missing to 0.99 is not
+/// the window's fault.
 const TURNS_EACH: u64 = 8;
 
 /// How a lock is waited for.
@@ -79,8 +82,9 @@ impl Kind {
     }
 }
 
-/// Of [`Cell::row`]. Waits are in milliseconds, their 99th percentile also in rounds: turns of all waiters. CPU is in milliseconds of a
-/// turn, and what Node spends awake at the end of a hold is in it.
+/// Of [`Cell::row`]. Waits are in milliseconds, their 99th percentile also in rounds: turns of all
+/// waiters. CPU is in milliseconds of a turn, and what Node spends awake at the end of a hold is in
+/// it.
 const HEAD: &str = "\
                       names waiters turns/s of limit requests wait p50 wait p99  rounds   Jain  hold  Node bridge Redis";
 

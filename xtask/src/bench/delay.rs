@@ -1,8 +1,9 @@
 //! A long way to the bridge: TCP passed on as it is, but later.
 //!
-//! Each way has one line for all connections. What enters it is stamped with when it is due, and since everything takes equally
-//! long, it comes out in the order in which it went in: nothing waits for anything else, and bandwidth is not limited. Threads
-//! rather than tasks, because tokio's timers are a millisecond coarse, and that would be a tenth of a way.
+//! Each way has one line for all connections. What enters it is stamped with when it is due, and
+//! since everything takes equally long, it comes out in the order in which it went in: nothing
+//! waits for anything else, and bandwidth is not limited. Threads rather than tasks, because
+//! tokio's timers are a millisecond coarse, and that would be a tenth of a way.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -33,7 +34,8 @@ impl LongWay {
         Self::to_address(address, round_trip)
     }
 
-    /// An exchange with the server at `address` takes `round_trip` longer than without it; so does the end of a connection.
+    /// An exchange with the server at `address` takes `round_trip` longer than without it; so does
+    /// the end of a connection.
     pub(crate) fn to_address(address: SocketAddr, round_trip: Duration) -> Result<Self> {
         // Threads are late to wake, and what they are late by is part of the way.
         let echo = echo()?;
@@ -43,7 +45,8 @@ impl LongWay {
         Self::open(address, (round_trip.saturating_sub(surplus)) / 2)
     }
 
-    /// Every byte to the server at `far`, and every byte back, is written `each_way` after it was read.
+    /// Every byte to the server at `far`, and every byte back, is written `each_way` after it was
+    /// read.
     fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
@@ -65,7 +68,8 @@ impl LongWay {
                     there.clone(),
                     each_way,
                     move |bytes| {
-                        // A request's head begins what is read of it: nobody sends a second before the answer to the first.
+                        // A request's head begins what is read of it: nobody sends a second before
+                        // the answer to the first.
                         if bytes.starts_with(b"POST ") {
                             count.fetch_add(1, Ordering::Relaxed);
                         }
@@ -105,7 +109,8 @@ fn echo() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// What it takes to say a byte to an echo and to hear it, after a pause in which everybody falls asleep: the median.
+/// What it takes to say a byte to an echo and to hear it, after a pause in which everybody falls
+/// asleep: the median.
 fn exchange(address: SocketAddr, pause: Duration) -> Result<Duration> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;

@@ -1,4 +1,5 @@
-//! `cargo xtask bench js`: what the npm package takes to download, to start and to run, against `@upstash/lock`.
+//! `cargo xtask bench js`: what the npm package takes to download, to start and to run, against
+//! `@upstash/lock`.
 //!
 //! Both take turns in one run, as in [`super`]; and each start is that of a process of its own.
 
@@ -160,7 +161,8 @@ impl Bundles {
         }
     }
 
-    /// Milliseconds from the import to the first request that is sent, each in a process of its own.
+    /// Milliseconds from the import to the first request that is sent, each in a process of its
+    /// own.
     async fn starts(&self) -> Result<String> {
         let mut table = format!(
             "{:24} {OURS:>10} {PEER:>15} {:>8}\n",

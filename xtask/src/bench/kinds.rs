@@ -1,8 +1,10 @@
-//! `cargo xtask bench kinds`: what a turn of each kind takes that nobody waits for, beside the peers of that kind.
+//! `cargo xtask bench kinds`: what a turn of each kind takes that nobody waits for, beside the
+//! peers of that kind.
 //!
-//! The cases are those of `xtask/bench/kinds.js`, in Node: a kind, then its peers as `kind / peer`. All take turns, as in [`super`].
-//! Peers that know no HTTP reach the Redis behind the bridge by TCP: their requests are commands, and their time has neither bridge nor
-//! HTTP in it. The same way may lie before both.
+//! The cases are those of `xtask/bench/kinds.js`, in Node: a kind, then its peers as `kind / peer`.
+//! All take turns, as in [`super`]. Peers that know no HTTP reach the Redis behind the bridge by
+//! TCP: their requests are commands, and their time has neither bridge nor HTTP in it. The same way
+//! may lie before both.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -31,7 +33,8 @@ pub(crate) struct Kinds {
     /// How many turns of each case a round has
     #[arg(long, default_value_t = BATCH as u64, value_parser = clap::value_parser!(u64).range(1..))]
     turns: u64,
-    /// How far the bridge and Redis are, in milliseconds there and back; far away, rather make few turns
+    /// How far the bridge and Redis are, in milliseconds there and back; far away, rather make few
+    /// turns
     #[arg(long, default_value_t = 0)]
     round_trip: u64,
 }
@@ -79,7 +82,8 @@ fn turn_us(sample: &Sample) -> f64 {
     sample.turn_us
 }
 
-/// Of each case, what a turn takes; of a kind, its ratio to the plain lock; of a peer, the kind's ratio to it.
+/// Of each case, what a turn takes; of a kind, its ratio to the plain lock; of a peer, the kind's
+/// ratio to it.
 fn table(rounds: &Rounds) -> String {
     let mut table = format!(
         "{:30} {:>8} {:>11} {:>8} {:>19}\n",

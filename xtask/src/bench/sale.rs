@@ -1,7 +1,9 @@
-//! `cargo xtask bench sale`: one flash sale, sold with shared turns of a lock, and in the ways that its users would take instead.
+//! `cargo xtask bench sale`: one flash sale, sold with shared turns of a lock, and in the ways that
+//! its users would take instead.
 //!
-//! Each cell starts processes of its own: two Workers in `workerd`, a bridge with its Redis, and a [long way](super::delay) between
-//! them. The customers are in this process, each with one order under way.
+//! Each cell starts processes of its own: two Workers in `workerd`, a bridge with its Redis, and a
+//! [long way](super::delay) between them. The customers are in this process, each with one order
+//! under way.
 
 mod crowd;
 mod shops;
@@ -122,7 +124,8 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
 }
 
 impl Sales {
-    /// Those that are to be compared there. A lock that is asked for again and again is measured where a figure needs it.
+    /// Those that are to be compared there. A lock that is asked for again and again is measured
+    /// where a figure needs it.
     fn shops(&self, round_trip_ms: u64, customers: usize) -> Vec<Shop> {
         let has_peers = round_trip_ms == 20 && customers <= 512;
         let peers = PEERS.into_iter().filter(|_| has_peers);

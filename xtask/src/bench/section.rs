@@ -9,7 +9,8 @@ use crate::demo::{orders, sale};
 
 const SECTIONS: usize = 20;
 
-/// Those of edgelock: an order of the Worker is such a section. Counted by Redis, which gets a script for each request.
+/// Those of edgelock: an order of the Worker is such a section. Counted by Redis, which gets a
+/// script for each request.
 pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
     let config = WorkerConfig::new(bridge);
     let worker = Worker::start(&config)?;

@@ -15,7 +15,8 @@ use super::way::Weather;
 /// How long fair weather lasts between two faults, in milliseconds.
 const FAIR: std::ops::Range<u64> = 100..900;
 
-/// How long a fault lasts that has an end, in milliseconds. Longer than the time-out of a request, at times.
+/// How long a fault lasts that has an end, in milliseconds. Longer than the time-out of a request,
+/// at times.
 const FOUL: std::ops::Range<u64> = 50..3_000;
 
 /// What a sale is held on.

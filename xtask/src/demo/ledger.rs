@@ -210,8 +210,8 @@ fn wrongly_charged<'a>(
         .count() as u64
 }
 
-/// Sorted by fence, and within a shared turn by what they left, each order must leave what the one before left less its own units.
-/// Two turns inside the lock at once would not.
+/// Sorted by fence, and within a shared turn by what they left, each order must leave what the one
+/// before left less its own units. Two turns inside the lock at once would not.
 fn out_of_turn(mut entries: Vec<&Entry>, stock: u64) -> u64 {
     entries.sort_by_key(|entry| (entry.fence, Reverse(entry.remaining)));
     let mut left = stock;

@@ -1,4 +1,5 @@
-//! Sends orders as customers would: many at once, to any Worker, and again when told to come back later.
+//! Sends orders as customers would: many at once, to any Worker, and again when told to come back
+//! later.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use tokio::task::JoinSet;
 use super::orders::Order;
 
 const REQUEST_LIMIT: Duration = Duration::from_secs(15);
-/// How long a customer goes on asking, by default. A lock whose holder was killed comes back by itself well before.
+/// How long a customer goes on asking, by default. A lock whose holder was killed comes back by
+/// itself well before.
 const ORDER_LIMIT: Duration = Duration::from_secs(60);
 /// Before asking again where nothing said when.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -88,7 +90,8 @@ impl Load {
         Ok(())
     }
 
-    /// Sends all orders, `at_once` at a time, the Workers in turn; `watch` sees the figures after each answer.
+    /// Sends all orders, `at_once` at a time, the Workers in turn; `watch` sees the figures after
+    /// each answer.
     pub(crate) async fn send(
         &self,
         orders: Vec<Order>,

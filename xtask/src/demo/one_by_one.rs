@@ -1,7 +1,7 @@
 //! A lock that each order takes for itself, as the Worker's lock service has it.
 //!
-//! A turn is an acquisition and a release. What an order reads and writes would ride along on these two, so this is the least that it
-//! can cost.
+//! A turn is an acquisition and a release. What an order reads and writes would ride along on these
+//! two, so this is the least that it can cost.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
-//! What the crowd sends: honest orders, the same orders again, and things that are no orders at all.
+//! What the crowd sends: honest orders, the same orders again, and things that are no orders at
+//! all.
 
 use reqwest::Method;
 use serde_json::json;
 
-/// Each buyer comes back now and then, so that limits are reached while something is left. Seven of ten buy, and may have a little more
-/// than there is.
+/// Each buyer comes back now and then, so that limits are reached while something is left. Seven of
+/// ten buy, and may have a little more than there is.
 const BUYERS: usize = 750;
 
 #[derive(Clone)]
@@ -30,7 +31,8 @@ pub(crate) fn fresh(sku: &str, count: usize) -> Vec<Order> {
         .collect()
 }
 
-/// Every fifth order is one of the last thirty again, and every tenth is hostile. The same every time.
+/// Every fifth order is one of the last thirty again, and every tenth is hostile. The same every
+/// time.
 pub(crate) fn mixed(sku: &str, count: usize) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::with_capacity(count);
     for index in 0..count {

@@ -85,7 +85,8 @@ impl Bridge {
         self.process.id()
     }
 
-    /// Stops it where it is: it accepts connections, and never answers, until it is [woken](Bridge::wake).
+    /// Stops it where it is: it accepts connections, and never answers, until it is
+    /// [woken](Bridge::wake).
     pub fn freeze(&self) {
         self.process.signal(Signal::STOP);
     }
@@ -140,7 +141,8 @@ impl Bridge {
         redis::Client::open(socket).expect("a socket is an address")
     }
 
-    /// Has the Redis that it spawned listen on a TCP port of this machine too, for clients that know no unix sockets: that address.
+    /// Has the Redis that it spawned listen on a TCP port of this machine too, for clients that
+    /// know no unix sockets: that address.
     ///
     /// # Errors
     ///
@@ -200,7 +202,8 @@ impl BridgeOptions {
         self.redis(url)
     }
 
-    /// Serves what can harm others, by a user of Redis that may: tests look at all there is, and have Redis forget its scripts.
+    /// Serves what can harm others, by a user of Redis that may: tests look at all there is, and
+    /// have Redis forget its scripts.
     #[must_use]
     pub fn dangerous_commands(mut self) -> Self {
         self.dangerous_commands = true;
@@ -211,7 +214,8 @@ impl BridgeOptions {
     ///
     /// # Errors
     ///
-    /// It cannot be built, does not start, or does not listen within 20 s; what it said is in the error.
+    /// It cannot be built, does not start, or does not listen within 20 s; what it said is in the
+    /// error.
     pub fn start(self) -> Result<Bridge> {
         let token = super::credential();
         let (process, url) = self.launch(&token)?;
@@ -287,7 +291,8 @@ fn binary() -> Result<PathBuf> {
     binary.clone().map_err(|error| anyhow!(error))
 }
 
-/// The bridge that `EDGELOCK_BRIDGE_BIN` names, or the workspace's own, built with one of its profiles.
+/// The bridge that `EDGELOCK_BRIDGE_BIN` names, or the workspace's own, built with one of its
+/// profiles.
 ///
 /// # Errors
 ///

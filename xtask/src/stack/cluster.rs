@@ -161,7 +161,8 @@ struct Myself {
     slots: Vec<(u16, u16)>,
 }
 
-/// What a server's own line in `CLUSTER NODES` says: its id, six more fields and the state of its link, then its slots.
+/// What a server's own line in `CLUSTER NODES` says: its id, six more fields and the state of its
+/// link, then its slots.
 fn myself(node: &RedisServer) -> Myself {
     let nodes: String = node.ask("CLUSTER NODES");
     let line = nodes.lines().find(|line| line.contains("myself"));

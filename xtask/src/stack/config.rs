@@ -7,10 +7,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::paths;
 
-/// The text of a `config.capnp` next to which every module of `modules` lies, for `workerd serve` and `workerd test`.
+/// The text of a `config.capnp` next to which every module of `modules` lies, for `workerd serve`
+/// and `workerd test`.
 ///
-/// Each of `bindings` gets its value from the environment variable of the same name: so no value needs quoting, and no
-/// credential is in a file or in a list of processes.
+/// Each of `bindings` gets its value from the environment variable of the same name: so no value
+/// needs quoting, and no credential is in a file or in a list of processes.
 ///
 /// # Errors
 ///
@@ -31,9 +32,10 @@ const config :Workerd.Config = (
     ))
 }
 
-/// As [`workerd_config`], with a second socket called `cron`, on which `GET` of [`CRON_PATH`] is the clock that calls the Worker's
-/// `scheduled`: with `time` in milliseconds since 1970. The answer is `ok` unless
-/// that throws. `object` is a class of the entry that is a Durable Object, kept in memory and bound under its own name.
+/// As [`workerd_config`], with a second socket called `cron`, on which `GET` of [`CRON_PATH`] is
+/// the clock that calls the Worker's `scheduled`: with `time` in milliseconds since 1970. The
+/// answer is `ok` unless that throws. `object` is a class of the entry that is a Durable Object,
+/// kept in memory and bound under its own name.
 pub(super) fn workerd_config_with_cron<'a>(
     entry: &str,
     modules: &[String],

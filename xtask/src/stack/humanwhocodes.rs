@@ -1,5 +1,5 @@
-//! npm's `@humanwhocodes/upstash-redis-server`, a bridge of Upstash's dialect that is not ours, before a Redis that another handle
-//! owns.
+//! npm's `@humanwhocodes/upstash-redis-server`, a bridge of Upstash's dialect that is not ours,
+//! before a Redis that another handle owns.
 
 use std::fmt;
 use std::path::Path;
@@ -20,7 +20,8 @@ impl HumanWhoCodes {
     ///
     /// # Errors
     ///
-    /// Node or the package is not installed, or it does not listen within 20 s; what it said is in the error.
+    /// Node or the package is not installed, or it does not listen within 20 s; what it said is in
+    /// the error.
     pub fn start(redis_socket: &Path) -> Result<Self> {
         let script = paths::root().join("xtask/src/stack/humanwhocodes.mjs");
         let socket = redis_socket.to_str().context("a socket in UTF-8")?;

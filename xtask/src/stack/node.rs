@@ -10,18 +10,21 @@ use super::process::Process;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// A running script that serves HTTP, and says where as `workerd` does: `{"event":"listen","port":…}`. Dropping it kills it.
+/// A running script that serves HTTP, and says where as `workerd` does:
+/// `{"event":"listen","port":…}`. Dropping it kills it.
 pub struct NodeScript {
     process: Process,
     port: u16,
 }
 
 impl NodeScript {
-    /// Starts a script with these environment variables besides our own, and waits until it listens.
+    /// Starts a script with these environment variables besides our own, and waits until it
+    /// listens.
     ///
     /// # Errors
     ///
-    /// Node is not installed, or the script does not listen within 20 s; what it said is in the error.
+    /// Node is not installed, or the script does not listen within 20 s; what it said is in the
+    /// error.
     pub fn start<'a>(
         script: &Path,
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -75,8 +75,9 @@ impl Process {
         }
     }
 
-    /// The port of a server that says `{"event":"listen","port":…}` when it listens, and with `"socket":…` on which one, if it has
-    /// several: to be asked for in the order in which they listen.
+    /// The port of a server that says `{"event":"listen","port":…}` when it listens, and with
+    /// `"socket":…` on which one, if it has several: to be asked for in the order in which they
+    /// listen.
     pub(super) fn wait_for_port(&self, socket: Option<&str>, limit: Duration) -> Result<u16> {
         self.wait_for("port", limit, |line| {
             let event: Value = serde_json::from_str(line).ok()?;

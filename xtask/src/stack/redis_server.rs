@@ -27,7 +27,8 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// On a port of the loopback interface, with these options besides; nothing is stored unless they say so.
+    /// On a port of the loopback interface, with these options besides; nothing is stored unless
+    /// they say so.
     ///
     /// # Panics
     ///
@@ -186,7 +187,8 @@ impl RedisServer {
         self.process.kill();
     }
 
-    /// It stands still: its connections are open, and nothing is answered, until it is [woken](RedisServer::wake).
+    /// It stands still: its connections are open, and nothing is answered, until it is
+    /// [woken](RedisServer::wake).
     pub fn freeze(&self) {
         self.process.signal(Signal::STOP);
     }

@@ -1,4 +1,5 @@
-//! SooditK's `serverless-redis`, a bridge of Upstash's dialect that is not ours, before a Redis that another handle owns.
+//! SooditK's `serverless-redis`, a bridge of Upstash's dialect that is not ours, before a Redis
+//! that another handle owns.
 //!
 //! No registry has it: who wants to see it beside ours builds it.
 
@@ -22,7 +23,8 @@ pub struct ServerlessRedis {
 }
 
 impl ServerlessRedis {
-    /// This program before the Redis at this unix socket, on a free port of all addresses of this machine: it knows no other way.
+    /// This program before the Redis at this unix socket, on a free port of all addresses of this
+    /// machine: it knows no other way.
     ///
     /// # Errors
     ///

@@ -18,7 +18,8 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// Between the choice of a port and its use another may take it.
 const ATTEMPTS: usize = 5;
 
-/// Long enough for a secret, and short enough for webdis, which breaks the line behind 53 bytes of user and password.
+/// Long enough for a secret, and short enough for webdis, which breaks the line behind 53 bytes of
+/// user and password.
 const USER: &str = "edgelock";
 
 /// A running webdis that lets nobody but its one user have anything. Dropping it kills it.
@@ -31,8 +32,8 @@ pub struct Webdis {
 }
 
 impl Webdis {
-    /// One before the Redis at this unix socket, on a free port, whose user may use these commands; and, as webdis has it, whatever
-    /// one of them begins with.
+    /// One before the Redis at this unix socket, on a free port, whose user may use these commands;
+    /// and, as webdis has it, whatever one of them begins with.
     ///
     /// # Errors
     ///

@@ -127,7 +127,8 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The project's Worker is older than its sources and cannot be built, `workerd` is not installed, or it does not listen within 20 s; what it said is in the error.
+    /// The project's Worker is older than its sources and cannot be built, `workerd` is not
+    /// installed, or it does not listen within 20 s; what it said is in the error.
     pub fn start(config: &WorkerConfig) -> Result<Self> {
         let build = match &config.build {
             Some(build) => build.clone(),
@@ -165,7 +166,8 @@ impl Worker {
         self.ports.http
     }
 
-    /// Where `GET` calls its handler of scheduled events, as the clock would, with `?time=` in milliseconds since 1970.
+    /// Where `GET` calls its handler of scheduled events, as the clock would, with `?time=` in
+    /// milliseconds since 1970.
     pub fn cron_url(&self) -> String {
         format!("http://127.0.0.1:{}{CRON_PATH}", self.ports.cron)
     }

@@ -1,4 +1,5 @@
-//! The workspace's native tests as cargo built them. Each executable is run by itself, so that what computes can run beside what waits.
+//! The workspace's native tests as cargo built them. Each executable is run by itself, so that what
+//! computes can run beside what waits.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,8 +8,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::paths;
 
-/// What `cargo test` takes to build them all. Always of the whole workspace: of fewer packages, what they depend on would be built anew, with
-/// other features.
+/// What `cargo test` takes to build them all. Always of the whole workspace: of fewer packages,
+/// what they depend on would be built anew, with other features.
 pub(super) const BUILD: &str = "test --workspace --no-run";
 
 /// The tests of one target.

@@ -73,8 +73,9 @@ impl Step {
         }
     }
 
-    /// Gives way to the steps beside it, so that those find a core when what they waited for has come. It still gets a tenth of what one of
-    /// them gets, so that the servers of its own start in time.
+    /// Gives way to the steps beside it, so that those find a core when what they waited for has
+    /// come. It still gets a tenth of what one of them gets, so that the servers of its own start
+    /// in time.
     pub(crate) fn giving_way(self) -> Self {
         self.through(&["nice", "-n", "10"])
     }
@@ -233,7 +234,8 @@ impl Outcome {
     }
 }
 
-/// A test that cannot run fails: those that were skipped count as failed, and so does a step that ran none.
+/// A test that cannot run fails: those that were skipped count as failed, and so does a step that
+/// ran none.
 fn strict(tally: Tally, error: Option<String>) -> (Tally, Option<String>) {
     let error = match error {
         None if tally.skipped > 0 => Some(format!("{} tests were skipped", tally.skipped)),
@@ -253,7 +255,8 @@ fn strict(tally: Tally, error: Option<String>) -> (Tally, Option<String>) {
 }
 
 impl Tally {
-    /// Adds what a line of a test runner says, as in `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
+    /// Adds what a line of a test runner says, as in `test result: ok. 5 passed; 0 failed; 1
+    /// ignored; …`.
     fn add(&mut self, line: &str) {
         let Some((_, counts)) = line
             .strip_prefix("test result: ")

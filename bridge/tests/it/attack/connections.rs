@@ -83,7 +83,8 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     .await;
 }
 
-/// Those whom the system keeps no place for would come again a second later, and a client beside them.
+/// Those whom the system keeps no place for would come again a second later, and a client beside
+/// them.
 #[tokio::test]
 async fn as_many_may_come_at_once_as_the_system_lets() {
     let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("Linux");

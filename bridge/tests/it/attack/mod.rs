@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 
 use crate::support::Bridge;
 
-/// A well-behaved client: it asks for one thing after the other, on a connection of its own, for as long as the attack lasts.
+/// A well-behaved client: it asks for one thing after the other, on a connection of its own, for as
+/// long as the attack lasts.
 pub(crate) struct Beside {
     over: Arc<AtomicBool>,
     asks: JoinHandle<Vec<Answered>>,

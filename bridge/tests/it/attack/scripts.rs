@@ -44,7 +44,8 @@ async fn a_script_without_an_end_is_ended_and_everybody_told() {
     assert_eq!(answer(bridge.request(Method::GET, "/health")).await.0, 200);
 }
 
-/// Only `SHUTDOWN NOSAVE` would end it, and throw away what was written since the last save: that is for people to decide.
+/// Only `SHUTDOWN NOSAVE` would end it, and throw away what was written since the last save: that
+/// is for people to decide.
 #[tokio::test]
 async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "3000"]).await;
@@ -136,7 +137,8 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     beside.got_all().await;
 }
 
-/// Or whoever sends another's script together with one that lasts would have it wait behind all that do.
+/// Or whoever sends another's script together with one that lasts would have it wait behind all
+/// that do.
 #[tokio::test]
 async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts() {
     let bridge = Bridge::spawn().await;

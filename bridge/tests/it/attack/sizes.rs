@@ -34,7 +34,8 @@ async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
     assert_eq!(done + refused, answers.len(), "{other:?}");
     assert!(done > 0);
     let grown = bridge.memory() - before;
-    // Half of all that was sent. The allocator gives large blocks back a moment after they were freed.
+    // Half of all that was sent. The allocator gives large blocks back a moment after they were
+    // freed.
     assert!(grown < 3 * HELD / 2, "{grown}");
 }
 

@@ -24,8 +24,8 @@ impl Redis {
         Self::with(|_, _| Vec::new()).await
     }
 
-    /// `args` makes the arguments from the folder, which is the server's own, and a free port, which nothing uses unless
-    /// they do.
+    /// `args` makes the arguments from the folder, which is the server's own, and a free port,
+    /// which nothing uses unless they do.
     pub(crate) async fn with(args: impl FnOnce(&TempDir, u16) -> Vec<String>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());

@@ -21,7 +21,8 @@ impl<'a> Asking<'a> {
 }
 
 impl Check {
-    /// The answer says what the log was at one moment since, and no less than whoever then got the lock could have changed.
+    /// The answer says what the log was at one moment since, and no less than whoever then got the
+    /// lock could have changed.
     pub(crate) fn found(
         &self,
         asking: &Asking<'_>,

@@ -27,7 +27,8 @@ pub(super) struct Record {
     pub(super) log_length: usize,
 }
 
-/// The longest that a key is kept: a week behind the lock's end, by a Redis whose clock may be set back meanwhile.
+/// The longest that a key is kept: a week behind the lock's end, by a Redis whose clock may be set
+/// back meanwhile.
 const LONGEST_MS: i64 = WEEK_MS + LONGEST_HOLD_MS + 1_250;
 
 /// Nobody asks for more.
@@ -38,7 +39,8 @@ const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 impl Check {
     /// After each command that Redis executed. The holders whose grant is news.
     ///
-    /// `before` is who held the lock `name`, one of those that the command was about, and under which fence.
+    /// `before` is who held the lock `name`, one of those that the command was about, and under
+    /// which fence.
     pub(crate) fn command(
         &self,
         run: &Run<'_>,
@@ -198,8 +200,8 @@ impl Check {
     }
 }
 
-/// Whether a hold with this fence may not be followed by one of the same holder in one step. That of a reentrant lock may once all its
-/// entries are over.
+/// Whether a hold with this fence may not be followed by one of the same holder in one step. That
+/// of a reentrant lock may once all its entries are over.
 fn goes_on(name: &str, fence: u64, db: &Db) -> bool {
     let (entry, fence) = (format!("{{{name}}}:entry:"), format!("{fence} "));
     let is_its = |key: &[u8], value: &Value| {
@@ -210,7 +212,8 @@ fn goes_on(name: &str, fence: u64, db: &Db) -> bool {
     !is_reentrant || db.all().any(|(key, value, _)| is_its(key, value))
 }
 
-/// Who holds a lock by what Redis has stored, and under which fence; of a semaphore and of readers, each of them.
+/// Who holds a lock by what Redis has stored, and under which fence; of a semaphore and of readers,
+/// each of them.
 pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
     match db.value(name) {
         Some(Value::Sorted(members)) => permits(name, members, db),
@@ -276,7 +279,8 @@ fn is_yes(reply: &Reply) -> bool {
     says(reply, 1)
 }
 
-/// Whether a write found the lock not held; and not that it was overtaken by another of the same lease.
+/// Whether a write found the lock not held; and not that it was overtaken by another of the same
+/// lease.
 fn is_lost(run: &Run<'_>, reply: &Reply, name: &str, db: &Db) -> bool {
     says(reply, 0) && holders(name, db).iter().all(|(who, _)| who != run.who())
 }

@@ -46,7 +46,8 @@ impl Check {
         all.entry(key.to_owned()).or_default().prints.insert(print);
     }
 
-    /// After each command: a result is neither replaced, nor is anybody granted the lock while it is kept.
+    /// After each command: a result is neither replaced, nor is anybody granted the lock while it
+    /// is kept.
     pub(super) fn keep(&self, key: &str, granted: &[String], now: Time, db: &Db) {
         let mut all = self.kept.borrow_mut();
         let Some(kept) = all.get_mut(key) else { return };

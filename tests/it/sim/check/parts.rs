@@ -19,7 +19,8 @@ impl Check {
             held > 0 && held < names.len()
         };
         let mut brought_back = self.brought_back.borrow_mut();
-        // A name that had run out, and that nobody has touched since, is there again. Another of the set may be somebody else's by now.
+        // A name that had run out, and that nobody has touched since, is there again. Another of
+        // the set may be somebody else's by now.
         if db.now_us < self.last_us.replace(db.now_us) {
             let parts = sets.iter().filter(|(token, names)| has_part(token, names));
             brought_back.extend(parts.map(|(token, _)| token.clone()));

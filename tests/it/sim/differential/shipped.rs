@@ -32,8 +32,9 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
     });
 }
 
-/// The texts that clients send: of each kind of lock all six, but those that lie at several servers share three, and what is executed
-/// once is renewed and inspected as a mutex is, and only forced as one. And those of throttles and debounces.
+/// The texts that clients send: of each kind of lock all six, but those that lie at several servers
+/// share three, and what is executed once is renewed and inspected as a mutex is, and only forced
+/// as one. And those of throttles and debounces.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
     for seed in 0..300 {

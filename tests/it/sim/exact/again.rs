@@ -1,4 +1,5 @@
-//! An acquire that arrives when its own hold is over takes the lock again: what becomes of writes of the first hold.
+//! An acquire that arrives when its own hold is over takes the lock again: what becomes of writes
+//! of the first hold.
 
 use super::*;
 use crate::fate::Fate;
@@ -16,8 +17,8 @@ fn appends(what: &str) -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(what)]
 }
 
-/// One has the lock, and its write is late; another has it meanwhile, and writes too. The first one's acquire comes again in between.
-/// What was written.
+/// One has the lock, and its write is late; another has it meanwhile, and writes too. The first
+/// one's acquire comes again in between. What was written.
 fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool) -> String {
     let found: Rc<Cell<Option<String>>> = Rc::default();
     let finds = found.clone();

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Somebody waits for the lock, whose bridge lets nobody listen for so long, saying `status`. How long after its release it is had,
-/// and how many subscriptions were asked for.
+/// Somebody waits for the lock, whose bridge lets nobody listen for so long, saying `status`. How
+/// long after its release it is had, and how many subscriptions were asked for.
 fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
     let outcome = Rc::new(Cell::new((0, 0)));
     let noted = outcome.clone();

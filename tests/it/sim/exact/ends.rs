@@ -23,8 +23,8 @@ fn max_hold_of_a_resumed_lease_counts_from_when_it_is_kept() {
     });
 }
 
-/// What a `run` of 500 ms says whose machine stands still until then, and when. Its deadline is at 1,978 ms, and Redis keeps the
-/// lock until 2,010 ms.
+/// What a `run` of 500 ms says whose machine stands still until then, and when. Its deadline is at
+/// 1,978 ms, and Redis keeps the lock until 2,010 ms.
 async fn run_until(case: &Rc<Case>, then: u64) -> (Result<u32, Error>, u64) {
     let machine = machine();
     let lock = client(case, &machine).lock("a");

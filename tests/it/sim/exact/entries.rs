@@ -11,7 +11,8 @@ fn reentrant(case: &Rc<Case>, owner: &str) -> SimLock {
         .wait(Duration::from_secs(60))
 }
 
-/// A handler of an owner dies at once. For 20 s others of that owner come, each second for half a second. When another owner has it.
+/// A handler of an owner dies at once. For 20 s others of that owner come, each second for half a
+/// second. When another owner has it.
 fn another_has_it_at(redis: &Rc<Redis>) -> u64 {
     let outcome = Rc::new(Cell::new(0));
     let noted = outcome.clone();
@@ -52,8 +53,8 @@ fn an_entry_that_counts_for_as_long_as_its_owner_comes_is_noticed() {
     assert!(at > 20_000, "{at}");
 }
 
-/// An entry runs out, another of its owner notes that, and the clock is set back, so that Redis has the key of the first again. Whether
-/// the release of the first lets another owner in.
+/// An entry runs out, another of its owner notes that, and the clock is set back, so that Redis has
+/// the key of the first again. Whether the release of the first lets another owner in.
 fn an_entry_leaves_twice(redis: &Rc<Redis>) -> bool {
     let outcome = Rc::new(Cell::new(false));
     let noted = outcome.clone();

@@ -22,7 +22,8 @@ fn a_free_lock_is_had_however_long_the_way_and_however_short_the_wait() {
     }
 }
 
-/// Waits for so long for a lock that is held, and released `after` so long. When it had it, or when the wait was in vain.
+/// Waits for so long for a lock that is held, and released `after` so long. When it had it, or when
+/// the wait was in vain.
 fn waits_for(wait: u64, after: u64, push: bool) -> Result<u64, u64> {
     let outcome = Rc::new(Cell::new(None));
     let noted = outcome.clone();
@@ -143,7 +144,8 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
     });
 }
 
-/// How many are before one that came first, with the usual 40 requests for 5 minutes, when it gives up; and how many requests that cost.
+/// How many are before one that came first, with the usual 40 requests for 5 minutes, when it gives
+/// up; and how many requests that cost.
 fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u64) {
     let told: Rc<Cell<(u64, u32, u64)>> = Rc::default();
     let tells = told.clone();
@@ -193,7 +195,8 @@ fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u6
     told.get()
 }
 
-/// "40 keep a place in the queue for 5 minutes": `Lock::max_requests`, docs/protocol.md, npm's `maxRequests`.
+/// "40 keep a place in the queue for 5 minutes": `Lock::max_requests`, docs/protocol.md, npm's
+/// `maxRequests`.
 #[test]
 fn forty_requests_keep_a_place_for_five_minutes() {
     for (push, ttl, renewed) in [
@@ -212,8 +215,8 @@ fn forty_requests_keep_a_place_for_five_minutes() {
     }
 }
 
-/// How many are before one that stood between two others, and paused for longer than its liveness, when it gives up. Only who came
-/// behind it waits by then.
+/// How many are before one that stood between two others, and paused for longer than its liveness,
+/// when it gives up. Only who came behind it waits by then.
 fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
     let told: Rc<Cell<Option<u64>>> = Rc::default();
     let noted = told.clone();

@@ -1,4 +1,5 @@
-//! Who polls among many who listen: all take turns, each holding the lock for 5 ms and asking again at once.
+//! Who polls among many who listen: all take turns, each holding the lock for 5 ms and asking again
+//! at once.
 
 use std::cell::RefCell;
 
@@ -66,7 +67,8 @@ fn longest_gap(turns: &[(Kind, u64)]) -> u64 {
 fn the_first_in_the_queue_is_overtaken_for_2_s_at_most_though_it_does_not_listen() {
     for (hold, listening) in [(5, 8), (100, 4)] {
         let turns = take_turns(Redis::default(), hold, listening, 1);
-        // Those before it overtake nobody; one may be inside at the beginning and one at the end of the time; and then it asks.
+        // Those before it overtake nobody; one may be inside at the beginning and one at the end of
+        // the time; and then it asks.
         let turn = hold + ROUND_TRIP;
         let longest = turn * listening as u64 + turn + 2_000 + turn + 500 + ROUND_TRIP;
         let gap = longest_gap(&turns);
@@ -93,7 +95,8 @@ fn it_costs_who_listens_a_tenth_of_the_turns_and_nothing_where_nobody_polls() {
     assert!(nobody > 0.99 && some > 0.85, "{nobody} {some}");
 }
 
-/// When each of `polling`, who have 40 requests for `wait_s`, had the lock, in milliseconds. Four others listen, and take turns.
+/// When each of `polling`, who have 40 requests for `wait_s`, had the lock, in milliseconds. Four
+/// others listen, and take turns.
 fn poll_seldom(redis: &Rc<Redis>, polling: usize, wait_s: u64) -> Vec<Option<u64>> {
     let got: Vec<Rc<Cell<Option<u64>>>> = (0..polling).map(|_| Rc::default()).collect();
     let noted = got.clone();
@@ -143,8 +146,8 @@ fn a_lock_that_is_kept_for_less_time_than_between_two_polls_is_noticed() {
 /// For how long each that polled counts as alive after it died.
 const LIVENESS: u64 = 10_000;
 
-/// Six poll and die, one every `apart` milliseconds from the first second on, and four listen and take turns: when the last died, and
-/// the turns' beginnings.
+/// Six poll and die, one every `apart` milliseconds from the first second on, and four listen and
+/// take turns: when the last died, and the turns' beginnings.
 fn poll_and_die(redis: &Rc<Redis>, apart: u64) -> (u64, Vec<u64>) {
     const DYING: u64 = 6;
     let turns: Rc<RefCell<Vec<u64>>> = Rc::default();
@@ -203,7 +206,8 @@ fn lock_of(case: &Rc<Case>, machine: &Rc<Machine>, kind: Kind) -> host::SimLock 
     host::client(case, machine, settings).lock("a")
 }
 
-/// One more listens and takes turns of 50 ms, until it has waited for `wait_ms` in vain. When it had them.
+/// One more listens and takes turns of 50 ms, until it has waited for `wait_ms` in vain. When it
+/// had them.
 fn listen_by_turns(case: &Rc<Case>, wait_ms: u64, turns: Rc<RefCell<Vec<u64>>>) {
     let machine = machine();
     let lock = lock_of(case, &machine, Kind::Listens).wait(Duration::from_millis(wait_ms));

@@ -33,7 +33,8 @@ fn shed(case: &Case, count: usize, seconds: &str) {
     }
 }
 
-/// That `call` was sent once, fails at once, and says that the bridge is to be asked again tomorrow.
+/// That `call` was sent once, fails at once, and says that the bridge is to be asked again
+/// tomorrow.
 async fn is_told_to_come_back<O: std::fmt::Debug>(
     case: &Case,
     what: &str,

@@ -13,7 +13,8 @@ fn waits_for_a_permit(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     })
 }
 
-/// Two permits end without a word while two listen, of whom the second came 2 s later. How long after the first the second has one.
+/// Two permits end without a word while two listen, of whom the second came 2 s later. How long
+/// after the first the second has one.
 fn second_follows_after(redis: &Rc<Redis>) -> u64 {
     let outcome = Rc::new(Cell::new(0));
     let noted = outcome.clone();

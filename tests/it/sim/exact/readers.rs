@@ -1,4 +1,5 @@
-//! A writer among readers of whom new ones come all the time, so that there is never nobody who reads.
+//! A writer among readers of whom new ones come all the time, so that there is never nobody who
+//! reads.
 
 use super::*;
 
@@ -7,7 +8,8 @@ const READ: u64 = 200;
 /// When the writer comes: 5 ms behind a reader.
 const BEGINS: u64 = 1_005;
 
-/// Readers come every 50 ms, each for 200 ms; a writer that listens, or polls, comes after a second. After how long it has written.
+/// Readers come every 50 ms, each for 200 ms; a writer that listens, or polls, comes after a
+/// second. After how long it has written.
 fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
     let waited = Rc::new(Cell::new(None));
     let noted = waited.clone();
@@ -48,8 +50,8 @@ fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
 #[test]
 fn a_writer_gets_it_as_soon_as_those_leave_who_came_before() {
     let waited = waits_among_readers(Redis::default(), true).expect("its turn");
-    // The last of them came 5 ms before. It learns that it may read on two ways, gives it back on one, and the writer hears of that on one; its own
-    // release takes two.
+    // The last of them came 5 ms before. It learns that it may read on two ways, gives it back on
+    // one, and the writer hears of that on one; its own release takes two.
     assert_eq!(waited, READ - 5 + 6 * 10);
 }
 

@@ -1,4 +1,5 @@
-//! Repeats of a write, and what is told of it, once its receipt may be gone: that is there for 30 s, or as long as the lock.
+//! Repeats of a write, and what is told of it, once its receipt may be gone: that is there for 30
+//! s, or as long as the lock.
 
 use edgelock::Error;
 
@@ -138,7 +139,8 @@ fn nor_does_it_when_its_time_out_is_31_s() {
     });
 }
 
-/// A host that stands still in the pause before a repeat sends that repeat when the receipt is gone.
+/// A host that stands still in the pause before a repeat sends that repeat when the receipt is
+/// gone.
 #[test]
 fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_before_the_repeat() {
     play(|case| async move {
@@ -175,7 +177,8 @@ fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_befo
     });
 }
 
-/// Its digest leaves in time. Redis has forgotten the script by then, and the host stands still before it can send the text.
+/// Its digest leaves in time. Redis has forgotten the script by then, and the host stands still
+/// before it can send the text.
 #[test]
 fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_text() {
     play(|case| async move {
@@ -276,7 +279,8 @@ const PERSISTENT: Settings = Settings {
     ..SETTINGS
 };
 
-/// A commit is executed at once, and no request arrives until so many milliseconds later: what is told of it.
+/// A commit is executed at once, and no request arrives until so many milliseconds later: what is
+/// told of it.
 fn commit_through_an_outage(redis: &Rc<Redis>, outage_ms: u64) -> Result<usize, Error> {
     let told = Rc::new(Cell::new(None));
     let tells = told.clone();
@@ -332,9 +336,9 @@ fn receipts_that_are_gone_before_the_client_stops_to_count_on_them_are_noticed()
     assert!(told.iter().any(is_lost));
 }
 
-/// With `part` of the scripts that have it replaced.
-/// How often a write is applied that the network holds up for 40 s, when nobody waits for its answer any more, of a lease that
-/// goes on. If `is_repeat`, it was executed before; else another write was since.
+/// With `part` of the scripts that have it replaced. How often a write is applied that the network
+/// holds up for 40 s, when nobody waits for its answer any more, of a lease that goes on. If
+/// `is_repeat`, it was executed before; else another write was since.
 fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
     let count = Rc::new(Cell::new(0));
     let counts = count.clone();

@@ -1,4 +1,5 @@
-//! Several names at once: how soon a waiter has all of them, and that none waits for ever among others without end.
+//! Several names at once: how soon a waiter has all of them, and that none waits for ever among
+//! others without end.
 
 use super::*;
 
@@ -154,8 +155,8 @@ fn a_waiter_that_no_release_tells_asks_late() {
     assert!(waited > 1_000, "{waited}");
 }
 
-/// One waits for both names by barging, and is told in vain. How long after the release of `a` the next plain
-/// lock there has it.
+/// One waits for both names by barging, and is told in vain. How long after the release of `a` the
+/// next plain lock there has it.
 #[test]
 fn who_is_told_in_vain_costs_the_next_one_round_trip() {
     play(|case| async move {

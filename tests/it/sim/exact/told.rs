@@ -1,8 +1,10 @@
-//! What a waiter makes of what it is told: by a message, and by an answer that was on its way meanwhile.
+//! What a waiter makes of what it is told: by a message, and by an answer that was on its way
+//! meanwhile.
 
 use super::*;
 
-/// When a waiter that began to wait at 20 ms, and listens since 60 ms, asks again: the answer to that leaves Redis at 10 ms after.
+/// When a waiter that began to wait at 20 ms, and listens since 60 ms, asks again: the answer to
+/// that leaves Redis at 10 ms after.
 const ASKS_AGAIN: u64 = 80 + 10_000 / 3;
 
 impl Case {

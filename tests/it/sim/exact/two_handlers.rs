@@ -1,4 +1,5 @@
-//! Two handlers with one token, though one at a time may have it: what is told of a write whose receipt the other's replaced.
+//! Two handlers with one token, though one at a time may have it: what is told of a write whose
+//! receipt the other's replaced.
 
 use edgelock::Error;
 
@@ -6,7 +7,8 @@ use super::*;
 use crate::check::log_of;
 use crate::fate::Fate;
 
-/// What a handler is told of a write that is executed, and repeated once another handler has written with the same token.
+/// What a handler is told of a write that is executed, and repeated once another handler has
+/// written with the same token.
 fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
     let told = Rc::new(Cell::new(None));
     let tells = told.clone();

@@ -1,4 +1,5 @@
-//! A client's side of a small world: what it sends are messages of the stage, which decides what becomes of them.
+//! A client's side of a small world: what it sends are messages of the stage, which decides what
+//! becomes of them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -51,7 +52,8 @@ impl Runtime for Desk {
         SendWrapper::new(self.0.world.sleep(machine, duration))
     }
 
-    /// Tokens are told apart. Pauses are those in the middle, so that those who failed alike are alike.
+    /// Tokens are told apart. Pauses are those in the middle, so that those who failed alike are
+    /// alike.
     fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         if bytes.len() <= 2 {
             return Err(EntropyUnavailable);

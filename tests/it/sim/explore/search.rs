@@ -1,5 +1,5 @@
-//! Looks at every history of a small world, the shortest first: step by step, each world that can be next is made anew from its
-//! history, and gone on from only if none like it was seen.
+//! Looks at every history of a small world, the shortest first: step by step, each world that can
+//! be next is made anew from its history, and gone on from only if none like it was seen.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -38,7 +38,8 @@ pub(crate) struct Found {
     pub(crate) states: usize,
     /// Steps from one to another.
     pub(crate) steps: usize,
-    /// Ways from the beginning to an end, of all that was looked at. Those that are looked at as one are counted each.
+    /// Ways from the beginning to an end, of all that was looked at. Those that are looked at as
+    /// one are counted each.
     pub(crate) histories: u128,
     /// Steps of the longest.
     pub(crate) depth: usize,
@@ -229,7 +230,8 @@ impl Search {
         }
     }
 
-    /// Those behind a level that nobody has seen, in an order that does not depend on who looked; and the first that is broken.
+    /// Those behind a level that nobody has seen, in an order that does not depend on who looked;
+    /// and the first that is broken.
     fn level(
         &mut self,
         level: &Level,

@@ -1,5 +1,5 @@
-//! One server of a small world: the model of Redis, and what it was seen to do. A script that finds the same does the same, so it
-//! is run once.
+//! One server of a small world: the model of Redis, and what it was seen to do. A script that finds
+//! the same does the same, so it is run once.
 
 use std::cell::RefCell;
 use std::collections::hash_map::DefaultHasher;

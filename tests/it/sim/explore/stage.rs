@@ -1,5 +1,6 @@
-//! A small world: some clients, one lock, and all that is on its way between them. Nothing happens in it but by a [`Step`], and time
-//! stands still but for [`Step::Pass`]. So the steps from the beginning are all that there is to know of it.
+//! A small world: some clients, one lock, and all that is on its way between them. Nothing happens
+//! in it but by a [`Step`], and time stands still but for [`Step::Pass`]. So the steps from the
+//! beginning are all that there is to know of it.
 
 mod arrive;
 mod next;
@@ -57,7 +58,8 @@ pub(super) struct Seat {
     pub(super) may_have_it: Cell<bool>,
     /// Whether it is to stand still first.
     pub(super) go: Inbox<bool>,
-    /// All that has happened to it since it was last known what there is to know of it: it does the same after the same.
+    /// All that has happened to it since it was last known what there is to know of it: it does the
+    /// same after the same.
     past: Cell<u64>,
     streams: Cell<u64>,
 }
@@ -95,7 +97,8 @@ impl Seat {
         self.past.set(hasher.finish());
     }
 
-    /// As [`Seat::note`], in whichever order: of several servers it counts what they say, and not who says it first.
+    /// As [`Seat::note`], in whichever order: of several servers it counts what they say, and not
+    /// who says it first.
     fn count(&self, what: impl Hash) {
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);

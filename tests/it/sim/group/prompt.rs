@@ -1,4 +1,5 @@
-//! How soon callers are answered where nothing is lost: by how many round trips, and how long after a driver that goes away.
+//! How soon callers are answered where nothing is lost: by how many round trips, and how long after
+//! a driver that goes away.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -131,7 +132,8 @@ fn behind_who_is_gone(seed: u64, redis: &Rc<Redis>) -> Time {
     rush.waits(Some(number)).pop().expect("somebody")
 }
 
-/// Beside that time-out: what a turn takes that is under way, a release, an acquisition and a commit.
+/// Beside that time-out: what a turn takes that is under way, a release, an acquisition and a
+/// commit.
 const TURNS: Time = 100 * MS;
 
 #[test]
@@ -156,7 +158,8 @@ fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() 
     assert!(seed.is_some());
 }
 
-/// Two processes in turn, each with many that come all the time: how many round trips each waited, from the shortest.
+/// Two processes in turn, each with many that come all the time: how many round trips each waited,
+/// from the shortest.
 fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
     let net = Net {
         least: 10 * MS,
@@ -172,8 +175,9 @@ fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
     waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
 }
 
-/// Whoever comes just behind the request that takes the lock waits for that turn, for the other process's, and for its own. It was
-/// 10.7 when a turn took what was there when it began to wait for the lock.
+/// Whoever comes just behind the request that takes the lock waits for that turn, for the other
+/// process's, and for its own. It was 10.7 when a turn took what was there when it began to wait
+/// for the lock.
 #[test]
 fn where_two_processes_take_turns_an_item_waits_for_eight_round_trips_at_most() {
     let redis = Rc::default();

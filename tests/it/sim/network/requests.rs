@@ -80,7 +80,8 @@ impl Case {
         }
     }
 
-    /// The bridge has too much to do, and says when to come back. 429 says that it did nothing, 503 leaves that open.
+    /// The bridge has too much to do, and says when to come back. 429 says that it did nothing, 503
+    /// leaves that open.
     fn shed(&self) -> Fate {
         let status = self.rng.pick(&[429, 503]);
         let seconds = self.rng.pick(&["0", "1", "2", "7", "31", "86400"]);

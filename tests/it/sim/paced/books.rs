@@ -53,7 +53,8 @@ pub(super) struct Books {
     waiting: RefCell<BTreeMap<String, Burst>>,
     arrived: RefCell<BTreeSet<Number>>,
     worked: RefCell<BTreeSet<Number>>,
-    /// The latest that Redis's clock has shown: a window that was over stays so when the clock is set back.
+    /// The latest that Redis's clock has shown: a window that was over stays so when the clock is
+    /// set back.
     latest: Cell<i64>,
     is_closed: Cell<bool>,
 }

@@ -1,4 +1,5 @@
-//! After faults have stopped: whoever asks for a result has it in time, those who wait when it is there, and all the same.
+//! After faults have stopped: whoever asks for a result has it in time, those who wait when it is
+//! there, and all the same.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! After faults have stopped: whoever waits for several names, or for one of them, has them in time, whatever the others wait for.
+//! After faults have stopped: whoever waits for several names, or for one of them, has them in
+//! time, whatever the others wait for.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -36,7 +37,8 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
         tokens: RefCell::default(),
     });
     let count = case.rng.between(3, 6);
-    // One after the other at the worst. Who is told in vain waits for the next, and that one may poll, or listen and ask more seldom.
+    // One after the other at the worst. Who is told in vain waits for the next, and that one may
+    // poll, or listen and ask more seldom.
     let turn = HOLD + if all_push { 2 * PUSHED } else { DELAY };
     let by = case.world.now() + left + count * turn + if all_push { 0 } else { KEPT };
     let mut expected = Vec::new();

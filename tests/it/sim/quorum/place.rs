@@ -62,8 +62,8 @@ pub(super) struct Node {
     pub(super) net: Cell<Net>,
     pub(super) away_until: Cell<Time>,
     pub(super) mute_until: Cell<Time>,
-    /// By how much its clock is ahead of the slowest: less than the quarantine, since a server that came back empty has only its clock
-    /// to issue a higher fence than it knew.
+    /// By how much its clock is ahead of the slowest: less than the quarantine, since a server that
+    /// came back empty has only its clock to issue a higher fence than it knew.
     ahead_us: i64,
     /// Tokens that were given back, since it was started.
     given_back: RefCell<BTreeSet<String>>,

@@ -108,7 +108,8 @@ impl Place {
         self.carry(net.delay(&self.rng), move || answer.put(response));
     }
 
-    /// Has `act` happen later; once faults have stopped, what is later than it should be does not arrive.
+    /// Has `act` happen later; once faults have stopped, what is later than it should be does not
+    /// arrive.
     fn carry(self: &Rc<Self>, after: Time, act: impl FnOnce() + 'static) {
         let place = self.clone();
         let is_late = !self.is_healed.get() && after > Net::QUIET.latency;

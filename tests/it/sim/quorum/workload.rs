@@ -1,4 +1,5 @@
-//! What the clients do: they wait or do not, work until the last millisecond, oversleep, and leave without a word.
+//! What the clients do: they wait or do not, work until the last millisecond, oversleep, and leave
+//! without a word.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -155,7 +156,8 @@ impl Worker {
     }
 }
 
-/// With all well again, and the leases of the dead over, somebody new gets the lock once the quarantine is, too.
+/// With all well again, and the leases of the dead over, somebody new gets the lock once the
+/// quarantine is, too.
 pub(super) fn is_had_again(place: &Rc<Place>) {
     let machine = Rc::new(Machine::new(0));
     let client = wire::client(place, &machine).restart_quarantine(LONGEST_TTL);

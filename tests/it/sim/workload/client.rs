@@ -121,7 +121,8 @@ impl Client {
         let read = Command::new("GET").key(log(name));
         let (lease, replies) = asked.lock.try_acquire_and_read(&[read]).await?;
         let granted = (lease.as_ref()).map(|lease| (self.who(asked, lease), lease.fence()));
-        // Another entry of the same owner may write under the same grant, or who has another permit.
+        // Another entry of the same owner may write under the same grant, or who has another
+        // permit.
         let granted = granted.filter(|_| asked.name.kind == Kind::Mutex);
         let db = self.case.redis.db();
         self.case
@@ -195,7 +196,8 @@ impl Client {
         }
     }
 
-    /// Lets others read too. Whoever does not know whether that was done cannot count on writing alone any more.
+    /// Lets others read too. Whoever does not know whether that was done cannot count on writing
+    /// alone any more.
     async fn downgrade(&self, asked: &Asked, lease: &SimLease) {
         let _in_time = self.in_time(Limit::of(lease), "a downgrade");
         asked.reads.set(true);
@@ -309,7 +311,8 @@ impl Client {
         }
     }
 
-    /// That the lease is believed in from now on, until its deadline or the end of what is returned.
+    /// That the lease is believed in from now on, until its deadline or the end of what is
+    /// returned.
     pub(super) fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
         let clock = self.machine.clock(self.case.world.now());
         let names = asked.name.others().into_iter().chain([asked.name.name]);

@@ -1,4 +1,5 @@
-//! One client that has work executed once: its work fails, lasts too long, is dropped, or dies with its machine.
+//! One client that has work executed once: its work fails, lasts too long, is dropped, or dies with
+//! its machine.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -91,8 +91,8 @@ impl Caller {
         status.is_success()
     }
 
-    /// Places an order on a connection of its own, which is reset when what this returns is dropped: workerd takes one that is merely
-    /// closed for one that has no more to say.
+    /// Places an order on a connection of its own, which is reset when what this returns is
+    /// dropped: workerd takes one that is merely closed for one that has no more to say.
     pub(crate) async fn order_to_hang_up(&self, sku: &str, order: &str) -> TcpStream {
         let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
         let mut stream = TcpStream::connect(self.address())
@@ -107,7 +107,8 @@ impl Caller {
         stream
     }
 
-    /// What was said to the Worker before, and who is gone, it knows once it has answered those who came behind.
+    /// What was said to the Worker before, and who is gone, it knows once it has answered those who
+    /// came behind.
     pub(crate) async fn hears_what_came_before(&self) {
         for _ in 0..20 {
             self.sale("42").await.answers(200);

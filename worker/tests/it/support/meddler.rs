@@ -1,4 +1,5 @@
-//! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that is faster.
+//! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that
+//! is faster.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

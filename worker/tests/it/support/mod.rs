@@ -81,7 +81,8 @@ impl Stack {
         Caller::new(&self.workers[0], &self.config)
     }
 
-    /// Waits until nobody is in a critical section of this sale: a refusal does not wait for the lock's release.
+    /// Waits until nobody is in a critical section of this sale: a refusal does not wait for the
+    /// lock's release.
     pub(crate) async fn until_released(&self, sku: &str) {
         until(("the lock is released", sku), || {
             let held: bool = self.redis().run(&format!("EXISTS sale:{{{sku}}}:lock"));
@@ -136,7 +137,8 @@ impl Redis {
             .collect()
     }
 
-    /// [`Redis::dump`] without what belongs to locks: fences and receipts, which a refused order leaves too.
+    /// [`Redis::dump`] without what belongs to locks: fences and receipts, which a refused order
+    /// leaves too.
     pub(crate) fn records(&mut self) -> Vec<(String, Vec<u8>)> {
         let mut dump = self.dump();
         dump.retain(|(key, _)| !key.contains(":lock"));

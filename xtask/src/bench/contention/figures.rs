@@ -20,7 +20,8 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// From what contention.js counted in its window, and what its processes took for all turns, those outside included.
+    /// From what contention.js counted in its window, and what its processes took for all turns,
+    /// those outside included.
     pub(super) fn new(counted: &Value, window: Duration, cpu_ns: [u64; 3]) -> Result<Self> {
         let turns = numbers(counted, "turns")?;
         let mut waits = numbers(counted, "waits_ms")?;

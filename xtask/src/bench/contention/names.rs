@@ -19,7 +19,8 @@ const CREATE: &str = "
     end";
 const CREATED_AT_ONCE: u64 = 10_000;
 
-/// Medians over the rounds: of a turn among one name and among a million, and of the ratio in the same round.
+/// Medians over the rounds: of a turn among one name and among a million, and of the ratio in the
+/// same round.
 pub(super) struct Ratio {
     latency_us: [f64; 2],
     cpu_us: [f64; 2],

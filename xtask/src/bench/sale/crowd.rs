@@ -1,4 +1,5 @@
-//! The customers of a sale: so many at once, each with one order under way, and the next one when that is answered.
+//! The customers of a sale: so many at once, each with one order under way, and the next one when
+//! that is answered.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -38,7 +39,8 @@ pub(super) struct Seen {
     pub(super) gave_up: u64,
     /// Answers that no order should get.
     pub(super) wrong: u64,
-    /// Requests that had no answer: their connection broke, or it took too long. They were sent again.
+    /// Requests that had no answer: their connection broke, or it took too long. They were sent
+    /// again.
     pub(super) broken: u64,
     /// Orders that were told twice that they are newly sold.
     pub(super) twice: u64,

@@ -85,7 +85,8 @@ enum Stock {
 }
 
 impl Open {
-    /// Starts everything that `shop` needs, `round_trip` away from each other, with bundles from `folder`.
+    /// Starts everything that `shop` needs, `round_trip` away from each other, with bundles from
+    /// `folder`.
     pub(super) fn start(
         shop: Shop,
         folder: &Path,

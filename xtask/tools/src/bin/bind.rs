@@ -1,4 +1,5 @@
-//! `bind worker|package WASM FOLDER`: writes the JavaScript that wasm needs around it, as the Worker or the npm package is built.
+//! `bind worker|package WASM FOLDER`: writes the JavaScript that wasm needs around it, as the
+//! Worker or the npm package is built.
 
 use std::env;
 

@@ -1,8 +1,9 @@
 //! What can happen next. Of steps whose order makes no difference, one order is enough:
 //!
-//! - Who has to decide whether it goes on does so before anything else: it only sends something, and that arrives at any time.
-//! - A reply arrives at once, or late, where its client waits for nothing else that is under way: it only has that client send
-//!   something, or end what it believes.
+//! - Who has to decide whether it goes on does so before anything else: it only sends something,
+//!   and that arrives at any time.
+//! - A reply arrives at once, or late, where its client waits for nothing else that is under way:
+//!   it only has that client send something, or end what it believes.
 //! - Of several servers, too, which reply comes first is only a matter of which request does.
 //! - Time passes once nothing is under way, but for what is late.
 
@@ -118,7 +119,8 @@ impl Stage {
         }
     }
 
-    /// Who is the first in the queue, and knows it, does not wait for what is free, where nothing went wrong.
+    /// Who is the first in the queue, and knows it, does not wait for what is free, where nothing
+    /// went wrong.
     fn is_handed_over(&self) {
         let is_asking =
             |seat: &&super::Seat| seat.stand.get() == Stand::Asking && seat.place.get() == Some(0);
@@ -153,8 +155,9 @@ impl Stage {
     }
 }
 
-/// What a stream brings keeps its order. What one client sends to several servers arrives in one order, unless it is late: with some the
-/// first server comes first, with the others the last. With all orders there is no end to them.
+/// What a stream brings keeps its order. What one client sends to several servers arrives in one
+/// order, unless it is late: with some the first server comes first, with the others the last. With
+/// all orders there is no end to them.
 fn can_arrive(message: &Message, all: &[Message]) -> bool {
     let place = |of: &Message| match of.client % 2 {
         0 => of.server as i64,
