@@ -73,8 +73,8 @@ pub(crate) struct Release {
     pub(crate) token: Token,
 }
 
-/// 24 h, the longest ttl that this service grants.
-pub(crate) type Ttl = Whole<1, 86_400_000>;
+/// From the shortest ttl of a lock to 24 h, the longest that this service grants.
+pub(crate) type Ttl = Whole<4, 86_400_000>;
 
 fn default_ttl() -> Ttl {
     Whole(10_000)

@@ -162,8 +162,14 @@ fn run(task: Task) -> Result<bool> {
         Task::Dev => dev::run()?,
         Task::Setup => setup::run(setup::Needs::Everything)?,
         Task::Reference => reference::build()?,
-        Task::BuildWorker => worker_build::build()?,
-        Task::BuildNpm => npm_build::build()?,
+        Task::BuildWorker => {
+            setup::run(setup::Needs::Build)?;
+            worker_build::build()?;
+        }
+        Task::BuildNpm => {
+            setup::run(setup::Needs::Build)?;
+            npm_build::build()?;
+        }
         Task::PrepareNpm => npm_test::prepare()?,
         Task::WorkerdTests { arguments } => workerd_tests::run(&arguments)?,
     }

@@ -22,6 +22,8 @@ use crate::paths;
 pub enum Needs {
     /// To build the Worker, and to run it over a Redis and a bridge.
     Stack,
+    /// To build the Worker and the npm package as they are published.
+    Build,
     /// To run every check, test and benchmark.
     Everything,
 }
@@ -91,6 +93,9 @@ fn rust(needs: Needs) -> Result<()> {
 
 /// A Redis; for tests, Debian's other packages.
 fn system(needs: Needs) -> Result<()> {
+    if needs == Needs::Build {
+        return Ok(());
+    }
     let mut packages = Vec::new();
     if paths::redis_server().is_none() {
         if needs == Needs::Stack && !has_apt_get() {
@@ -190,24 +195,33 @@ fn apt_get() -> Command {
     command
 }
 
-/// The runtime and the bundler; for tests also what they run against and in. As package-lock.json
-/// names them.
+/// The runtime and the bundler; for what is published what optimises and checks it; for tests also
+/// what they run in. As package-lock.json names them.
 fn npm(needs: Needs) -> Result<()> {
     let lock = fs::read_to_string(paths::root().join("package-lock.json"))?;
     let stamp = paths::root().join("node_modules/.edgelock-setup");
-    let stack = format!("{lock}without what tests need");
-    let wanted = match needs {
-        Needs::Stack if is_stamped(&stamp, &lock) => return Ok(()),
-        Needs::Stack => stack,
-        Needs::Everything => lock,
-    };
-    if is_stamped(&stamp, &wanted) {
+    // From what has most to what has least.
+    let installed = [
+        (Needs::Everything, lock.clone()),
+        (Needs::Build, format!("{lock}without other hosts")),
+        (Needs::Stack, format!("{lock}without what tests need")),
+    ];
+    let enough = installed.iter().position(|(level, _)| *level == needs);
+    let enough = &installed[..=enough.context("a level")?];
+    if enough.iter().any(|(_, text)| is_stamped(&stamp, text)) {
         return Ok(());
     }
+    let (_, wanted) = &enough[enough.len() - 1];
     let omit: &[_] = match needs {
         Needs::Stack => {
             say("npm packages into node_modules: workerd (the Workers runtime), esbuild");
             &["--omit=dev", "--workspaces=false"]
+        }
+        Needs::Build => {
+            say(
+                "npm packages into node_modules: wrangler, esbuild, binaryen, TypeScript, and what tests talk to",
+            );
+            &["--workspaces=false"]
         }
         Needs::Everything => {
             say(
@@ -251,8 +265,8 @@ fn tools(needs: Needs) -> Result<()> {
     let stamp = paths::tools().join("stamp");
     let with_tests = format!("{lock}with the test runner");
     let (wanted, with, features) = match needs {
-        Needs::Stack if is_stamped(&stamp, &with_tests) => return Ok(()),
-        Needs::Stack => (lock.clone(), "", ""),
+        Needs::Stack | Needs::Build if is_stamped(&stamp, &with_tests) => return Ok(()),
+        Needs::Stack | Needs::Build => (lock.clone(), "", ""),
         Needs::Everything => (with_tests, " with its test runner", "tests"),
     };
     if is_stamped(&stamp, &wanted) {
@@ -291,7 +305,7 @@ fn cargo_install(what: &[&str]) -> Result<()> {
 /// A Python with the clients that tests run against the bridge and beside our locks, the
 /// redis-server 6.2 that one of them brings, and a Valkey.
 fn python(needs: Needs) -> Result<()> {
-    if needs == Needs::Stack {
+    if needs != Needs::Everything {
         return Ok(());
     }
     let requirements = paths::root().join("bridge/tests/clients/requirements.txt");

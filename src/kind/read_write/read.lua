@@ -8,8 +8,8 @@ local function read(token, ms)
   redis.call('ZADD', HOLDERS, whole(NOW_MS + ms), token)
   -- All keys last as long as the reader that ends last. The name comes last: if anything before
   -- fails, nobody reads.
-  local longest = math.max(redis.call('PTTL', NAME), ms)
-  redis.call('PEXPIRE', HOLDERS, longest)
-  redis.call('PEXPIRE', HOLDS, longest)
-  redis.call('SET', NAME, 'readers', 'PX', longest)
+  local life = math.max(redis.call('PTTL', NAME), ms)
+  redis.call('PEXPIRE', HOLDERS, life)
+  redis.call('PEXPIRE', HOLDS, life)
+  redis.call('SET', NAME, 'readers', 'PX', life)
 end
