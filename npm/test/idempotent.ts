@@ -52,6 +52,27 @@ export const handlers: Suite = {
     equal(count(), 3);
   },
 
+  async an_error_of_the_handler_is_passed_on_whatever_it_is(stack) {
+    const held = await stack.client().lock("stock", { ttl: LONG }).acquire();
+    const inner = counting(stack, () => stack.client().lock("stock", { wait: 0 }).run(() => new Response("sold")));
+    await fails("held", inner.handle(post("one")));
+    await held.release();
+    await stack.client().once("charge", { fingerprint: "a" }).run(() => 1);
+    const other = counting(stack, async () => new Response(String((await stack.client().once("charge", { fingerprint: "b" }).run(never)).value)));
+    await fails("fingerprint_mismatch", other.handle(post("two")));
+  },
+
+  async a_response_of_an_error_is_given_again(stack) {
+    const { handle } = counting(stack, () => Response.error());
+    for (const _ of [1, 2]) equal((await handle(post("one"))).type, "error");
+  },
+
+  async a_response_that_is_too_large_is_given_before_it_ends(stack) {
+    const endless = () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(300_000)) }));
+    const { handle } = counting(stack, endless, { maxHold: 2_000 });
+    equal((await handle(post("one"))).status, 200);
+  },
+
   async a_response_that_is_too_large_is_given_and_not_kept(stack) {
     const told: unknown[] = [];
     const onNotKept = (error: ResultError, request: Request) => void told.push(error.code, error.most, request.headers.get("idempotency-key"));

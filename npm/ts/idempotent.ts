@@ -65,14 +65,23 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
     const of = typeof client === "function" ? client(request, ...rest) : client;
     const keeps = of.once(wanted, { ...once, fingerprint: print });
     let own: Response | undefined;
+    let failure: { readonly error: unknown } | undefined;
     try {
       const { value, replayed } = await keeps.run(async () => {
-        own = await handler(request, ...rest);
-        if (own.status >= 500) throw FAILED;
+        try {
+          own = await handler(request, ...rest);
+        } catch (error) {
+          failure = { error };
+          throw error;
+        }
+        // That of `Response.error()` is 0: nobody could give it again.
+        if (own.status >= 500 || own.status < 200) throw FAILED;
         return kept(own.clone());
       });
       return replayed || own === undefined ? replay(value) : own;
     } catch (error) {
+      // The handler may lock things itself: what it throws is not ours to answer.
+      if (failure) throw failure.error;
       if (error === FAILED && own) return own;
       if (error instanceof ResultError && error.code === "result_too_large" && own) {
         await onNotKept?.(error, request, ...rest);
@@ -89,13 +98,37 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
 const FAILED: unknown = Object.freeze({});
 
 async function kept(response: Response): Promise<Kept> {
-  const bytes = new Uint8Array(await response.arrayBuffer());
+  const bytes = await read(response);
   const head = { status: response.status, type: response.headers.get("content-type") };
   try {
     return { ...head, body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
     return { ...head, body: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")), isBinary: true };
   }
+}
+
+/** No `maxBytes` may be larger. */
+const MOST_BYTES = 256 * 1024;
+
+/** The body, or, of one that is too large to be kept, more than may be kept: it need not end. */
+async function read({ body }: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const reader = body?.getReader();
+  while (reader && length <= MOST_BYTES) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+  }
+  if (length > MOST_BYTES) void reader?.cancel();
+  const bytes = new Uint8Array(length);
+  for (let at = 0; parts.length > 0; ) {
+    const part = parts.shift()!;
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** These statuses have no body, not even an empty one. */

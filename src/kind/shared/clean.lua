@@ -1,10 +1,10 @@
 -- Shared: removes those of several holders that have ended, as Redis does with keys. If its clock
 -- is set back later, a holder must not come back that was told that its lock is lost, or that gave
--- it up. What is no token, of 22 characters, is another program's, and stays.
+-- it up. Who is not in HOLDS is another program's, and stays.
 --
 -- needs     HOLDERS HOLDS NOW_MS whole
 for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', '(' .. whole(NOW_MS))) do
-  if #token == 22 then
+  if redis.call('HEXISTS', HOLDS, token) == 1 then
     redis.call('ZREM', HOLDERS, token)
     redis.call('HDEL', HOLDS, token)
   end

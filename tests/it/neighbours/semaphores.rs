@@ -111,3 +111,72 @@ fn a_permit_of_ours_that_ran_out_hides_none_of_theirs() {
         assert!(!stack.stored().is_empty());
     });
 }
+
+#[test]
+fn a_waiter_that_gives_up_hands_nobody_a_permit_beside_theirs() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let mut theirs = Program::permits(&stack);
+        let last = stack.beside_theirs(1).try_acquire().await.unwrap();
+        let last = last.into_token();
+        let waiting = || {
+            let lock = stack.beside_theirs(1).wait(ms(20_000));
+            tokio::task::spawn_local(async move { lock.acquire().await })
+        };
+        let (first, second) = (waiting(), waiting());
+        listening(&mut stack, 2).await;
+        assert!(theirs.permit("Semaphore", 2).await);
+        // As when it runs out.
+        let _: u64 = stack.redis(&format!("ZREM semaphore:a {}", last.expose()));
+        let before = stack.stored();
+        first.abort();
+        let second = tokio::time::timeout(ms(15_000), second).await;
+        assert_eq!(code(second.unwrap().unwrap()), "wrong_type");
+        assert_eq!(stack.stored(), before);
+    });
+}
+
+#[test]
+fn a_release_hands_nobody_a_permit_beside_theirs() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let mut theirs = Program::permits(&stack);
+        let lease = stack.beside_theirs(1).try_acquire().await.unwrap();
+        let lock = stack.beside_theirs(1).wait(ms(20_000));
+        let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
+        listening(&mut stack, 1).await;
+        assert!(theirs.permit("Semaphore", 2).await);
+        let [added, _] = stack.stored().try_into().expect("theirs and ours");
+        lease.release().await.unwrap();
+        assert_eq!(code(waiting.await.unwrap()), "wrong_type");
+        assert_eq!(stack.stored(), [added]);
+    });
+}
+
+#[test]
+fn a_permit_of_theirs_is_told_by_more_than_its_length() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        // As theirs stores a permit whose `identifier` the caller chose: here a short UUID.
+        let added = format!(
+            "ZADD semaphore:a {} mhvXdrZT4jP5T8vBxuvm75",
+            now.as_millis() - 5
+        );
+        let _: u64 = stack.redis(&added);
+        let before = stack.stored();
+        assert_eq!(
+            code(stack.beside_theirs(1).try_acquire().await),
+            "wrong_type"
+        );
+        assert_eq!(stack.stored(), before);
+    });
+}
+
+async fn listening(stack: &mut Stack, many: usize) {
+    crate::support::eventually(|| {
+        let channels: Vec<String> = stack.redis("PUBSUB CHANNELS *wake*");
+        channels.len() == many
+    })
+    .await;
+}

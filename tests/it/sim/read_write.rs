@@ -31,8 +31,8 @@ broken! {
         "elseif is_full(want) then"
         => "elseif false then";
     a_name_that_lasts_as_long_as_who_came_last: OneHolder,
-        "local longest = math.max(redis.call('PTTL', NAME), ms)"
-        => "local longest = ms";
+        "local life = math.max(redis.call('PTTL', NAME), ms)"
+        => "local life = ms";
     a_reader_that_frees_it_of_all: OneHolder,
         LEAVE
         => "redis.call('DEL', NAME)";
@@ -64,6 +64,6 @@ broken! {
         "local function wake() pcall(hand_on) end"
         => "local function wake() end";
     holds_without_expiry: KeysExpire,
-        "redis.call('PEXPIRE', HOLDS, longest)"
+        "redis.call('PEXPIRE', HOLDS, life)"
         => "";
 }

@@ -135,3 +135,57 @@ fn a_straggler_does_not_lower_the_fence_of_a_hold() {
     assert!(is_done.get());
     place.world.end();
 }
+
+/// A server that let a hold run out, and is told of it again by stragglers, still knows its fence.
+#[test]
+fn two_stragglers_do_not_lower_the_fence_of_a_hold_that_ran_out_at_a_server() {
+    let redis = servers();
+    let place = Place::new(0, &redis, Bent::Straight, Trace::OFF);
+    let asked = place.nodes[0].redis.clone();
+    let machine = Rc::new(Machine::new(0));
+    let lock = wire::client(&place, &machine).lock(NAME);
+    let is_done = Rc::new(Cell::new(false));
+    let (noted, place_of) = (is_done.clone(), place.clone());
+    let task = async move {
+        let lease = lock.acquire().await.expect("a lease");
+        let text = |script| {
+            let mut texts = asked.texts().into_values();
+            let found = texts.find(|text| script_of(text) == Some(script));
+            found.expect("a script")
+        };
+        let (vote, raise) = (text(Script::Vote), text(Script::Raise));
+        let fence = format!("{{{NAME}}}:fence");
+        let kept = || asked.execute(&[b"GET", fence.as_bytes()]).to_string();
+        let before = kept();
+        assert!(before.contains(&lease.fence().to_string()), "{before}");
+        asked.execute(&[b"DEL", NAME.as_bytes()]);
+        let straggler = [
+            "EVAL", &vote, "6", NAME, "receipt", &fence, "queue", "alive", "gone",
+        ]
+        .into_iter()
+        .chain([
+            "late.0",
+            lease.token().expose(),
+            "2000",
+            "",
+            "",
+            "",
+            "",
+            "0",
+        ]);
+        let words: Vec<String> = straggler.map(str::to_owned).collect();
+        place_of.serve(0, &words);
+        let straggler = ["EVAL", &raise, "3", NAME, "receipt", &fence]
+            .into_iter()
+            .chain(["late.1", lease.token().expose(), "7", "2000", ""]);
+        let words: Vec<String> = straggler.map(str::to_owned).collect();
+        place_of.serve(0, &words);
+        assert_eq!(kept().split(' ').nth(2), before.split(' ').nth(2));
+        noted.set(true);
+        lease.release().await.expect("held");
+    };
+    place.world.spawn(&machine, Box::pin(task));
+    place.world.run(9_000 * MS, || is_done.get(), || {});
+    assert!(is_done.get());
+    place.world.end();
+}
