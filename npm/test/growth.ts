@@ -25,6 +25,12 @@ const BATCH = 2_500;
  */
 const LIMIT: Usage = { javascript: 400_000, wasm: 150_000 };
 
+/**
+ * How often as much must be left. A busy host may have had more under way at once than before, and a module's memory never shrinks. But
+ * what each call leaves is left each time.
+ */
+const ROUNDS = 3;
+
 /** How many calls of each kind `cargo xtask heap` asks for. */
 const { EDGELOCK_HEAP_CALLS: asked } = process.env;
 
@@ -41,15 +47,17 @@ export function runAll(host: Host, kinds: ReadonlyMap<string, number>): Promise<
 }
 
 async function leavesNothing(host: Host, kind: string, calls: number): Promise<void> {
-  const before = await make(host, kind, Math.min(WARM_UP, calls / 2));
-  const after = await make(host, kind, calls);
-  if (asked !== undefined) {
-    const inUse = (what: keyof Usage) => `${kb(before[what])} kB of ${what} before, ${kb(after[what])} kB after`;
-    console.log(`${kind}: ${calls} calls, ${inUse("javascript")}, ${inUse("wasm")}`);
-  }
-  for (const what of ["javascript", "wasm"] as const) {
-    const left = after[what] - before[what];
-    check(left < LIMIT[what], `${calls} calls leave ${left} bytes of ${what}`);
+  let before = await make(host, kind, Math.min(WARM_UP, calls / 2));
+  for (let round = 1; ; round++) {
+    const after = await make(host, kind, calls);
+    if (asked !== undefined) {
+      const inUse = (what: keyof Usage) => `${kb(before[what])} kB of ${what} before, ${kb(after[what])} kB after`;
+      console.log(`${kind}: ${calls} calls, ${inUse("javascript")}, ${inUse("wasm")}`);
+    }
+    const left = (what: keyof Usage) => after[what] - before[what];
+    if (left("javascript") < LIMIT.javascript && left("wasm") < LIMIT.wasm) return;
+    check(round < ROUNDS, `${calls} calls leave ${left("javascript")} bytes of JavaScript and ${left("wasm")} of wasm, ${round} times`);
+    before = after;
   }
 }
 

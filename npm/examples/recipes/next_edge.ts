@@ -1,7 +1,7 @@
 // app/orders/[id]/route.ts
 import { Client } from "edgelock";
-import { refusal } from "./refusal";
-import { shop } from "./shop";
+import { refusal } from "./refusal.js";
+import { shop } from "./shop.js";
 
 export const runtime = "edge";
 
