@@ -25,7 +25,7 @@ pub(super) static ROW: Row = Row {
     keys: |_, _| Vec::new(),
     waking: Waking::Poll,
     of_majority: None,
-    raise: Some(Script::of(&[KEYS, FENCE, HOLD, STORAGE, RAISE])),
+    raise: Some(Script::of(&[KEYS, FENCE, STORAGE, RAISE])),
     downgrade: None,
     refusals: Refusals {
         fair: Some("a lock over several bridges cannot be fair: they have no queue in common"),

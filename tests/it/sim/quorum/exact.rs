@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::faults::Net;
 use crate::sabotage::Bent;
-use crate::script::{Script, script_of};
 use crate::trace::Trace;
 use crate::world::{MS, Machine, Time};
 
@@ -87,8 +86,7 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         place.world.run(9_000 * MS, || done.get().is_some(), || {});
         let (had, at) = done.get().expect("it ended");
         assert_eq!(had, is_had);
-        // All were asked; and when it was over the one that is asked first, then all of them for a
-        // vote and a fence.
+        // All were asked; and when it was over the one that is asked first, then all of them for a vote and a fence.
         let ways = if is_had {
             QUARANTINE + 8 * WAY
         } else {
@@ -99,39 +97,4 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         assert_eq!(place.votes(), 0);
         place.world.end();
     }
-}
-
-/// A round of the same token that was overtaken has a lower fence. Where its message comes late,
-/// the hold keeps the higher one.
-#[test]
-fn a_straggler_does_not_lower_the_fence_of_a_hold() {
-    let redis = servers();
-    let place = Place::new(0, &redis, Bent::Straight, Trace::OFF);
-    let asked = place.nodes[0].redis.clone();
-    let machine = Rc::new(Machine::new(0));
-    let lock = wire::client(&place, &machine).lock(NAME);
-    let is_done = Rc::new(Cell::new(false));
-    let (noted, place_of) = (is_done.clone(), place.clone());
-    let task = async move {
-        let lease = lock.acquire().await.expect("a lease");
-        let mut texts = asked.texts().into_values();
-        let raise = texts.find(|text| script_of(text) == Some(Script::Raise));
-        let raise = raise.expect("a script");
-        let fence = format!("{{{NAME}}}:fence");
-        let kept = || asked.execute(&[b"GET", fence.as_bytes()]).to_string();
-        let before = kept();
-        assert!(before.contains(&lease.fence().to_string()), "{before}");
-        let straggler = ["EVAL", &raise, "3", NAME, "receipt", &fence]
-            .into_iter()
-            .chain(["late.1", lease.token().expose(), "7", "2000", ""]);
-        let words: Vec<String> = straggler.map(str::to_owned).collect();
-        place_of.serve(0, &words);
-        assert_eq!(kept().split(' ').nth(2), before.split(' ').nth(2));
-        noted.set(true);
-        lease.release().await.expect("held");
-    };
-    place.world.spawn(&machine, Box::pin(task));
-    place.world.run(9_000 * MS, || is_done.get(), || {});
-    assert!(is_done.get());
-    place.world.end();
 }

@@ -78,7 +78,7 @@ fn a_renewal_of_what_is_anothers() {
 fn a_fence_that_the_majority_does_not_know() {
     script(
         FencesGrow,
-        "keep_fence(whole(math.max(last_fence() or 0, fence)), ARGV[2], fence, ARGV[4], ARGV[5])",
+        "keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])",
         "",
     );
 }
