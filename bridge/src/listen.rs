@@ -8,12 +8,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use http_body_util::{Either, StreamBody};
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -23,9 +21,9 @@ use tokio::time::sleep;
 
 use crate::places::{Place, Places};
 use crate::rarely::Rarely;
-use crate::reply::Body;
+use crate::reply::until_complete;
 use crate::server::Bridge;
-use crate::silence::{Patience, Silence, UnderWay};
+use crate::silence::{Patience, Silence};
 
 /// The head of a request, in bytes.
 const HEAD: usize = 32 * 1024;
@@ -138,21 +136,6 @@ impl Door {
             drop(place);
         });
     }
-}
-
-/// A stream is under way until it ends. Any other answer is complete here. Whether the system takes
-/// its bytes is noted when they are written.
-fn until_complete(response: Response<Body>, under_way: UnderWay) -> Response<Body> {
-    response.map(|body| match body {
-        Either::Left(whole) => Either::Left(whole),
-        Either::Right(events) => {
-            let events = events.map(move |event| {
-                let _ = &under_way;
-                event
-            });
-            Either::Right(StreamBody::new(events.boxed()))
-        }
-    })
 }
 
 /// If the system keeps no more connections for a listener, a client is not refused: it tries again

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use http_body_util::{Either, Full, StreamBody};
+use http_body_util::{Either, Full};
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
@@ -20,7 +19,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::auth::Credentials;
 use crate::budget::Budget;
 use crate::places::Places;
-use crate::reply::{Body, Failure};
+use crate::reply::{Body, Failure, until_complete};
 
 /// The version of the format that the library writes.
 const OPEN_METRICS: HeaderValue =
@@ -113,17 +112,10 @@ impl Metrics {
         self.durations
             .get_or_create(&Asked { route })
             .observe(took.as_secs_f64());
-        response.map(|body| match body {
-            Either::Left(whole) => Either::Left(whole),
-            Either::Right(events) => {
-                let open = Open::new(&self.streams);
-                let events = events.map(move |event| {
-                    let _ = &open;
-                    event
-                });
-                Either::Right(StreamBody::new(events.boxed()))
-            }
-        })
+        match response.body() {
+            Either::Left(_) => response,
+            Either::Right(_) => until_complete(response, Open::new(&self.streams)),
+        }
     }
 
     /// Who asks may read them, in this way.

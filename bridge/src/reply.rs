@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, StreamExt as _};
 use http_body_util::{Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -105,6 +105,24 @@ impl Failure {
         }
         response
     }
+}
+
+/// Keeps `guard` until the answer is complete. A stream is complete when it ends. Any other answer is
+/// complete here: whether the system takes its bytes is noted when they are written.
+pub(crate) fn until_complete(
+    response: Response<Body>,
+    guard: impl Send + 'static,
+) -> Response<Body> {
+    response.map(|body| match body {
+        Either::Left(whole) => Either::Left(whole),
+        Either::Right(events) => {
+            let events = events.map(move |event| {
+                let _ = &guard;
+                event
+            });
+            Either::Right(StreamBody::new(events.boxed()))
+        }
+    })
 }
 
 pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
