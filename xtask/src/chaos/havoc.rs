@@ -6,6 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use clap::ValueEnum;
 use fastrand::Rng;
 use tokio::sync::watch;
 use xtask::stack::{Bridge, RedisServer, Worker};
@@ -28,7 +29,7 @@ pub(super) struct Parts {
     pub(super) weather: watch::Sender<Weather>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
 enum Fault {
     WorkerKilled,
     BridgeKilled,
@@ -45,21 +46,6 @@ enum Fault {
 }
 
 use Fault::*;
-
-const FAULTS: [Fault; 12] = [
-    WorkerKilled,
-    BridgeKilled,
-    RedisKilled,
-    WorkerStopped,
-    BridgeStopped,
-    RedisStopped,
-    ConnectionsToRedisCut,
-    ConnectionsToBridgeCut,
-    NetworkStill,
-    NetworkSlow,
-    RedisFull,
-    DiskFull,
-];
 
 /// How far it is.
 #[derive(Default)]
@@ -91,22 +77,15 @@ impl Course {
 impl Told {
     /// Whether each fault came at least once.
     pub(super) fn is_whole(&self) -> bool {
-        self.0.len() == FAULTS.len()
+        self.0.len() == Fault::value_variants().len()
     }
 }
 
 impl std::fmt::Display for Told {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let told = self.0.iter().map(|(fault, count)| {
-            let words = format!("{fault:?}")
-                .chars()
-                .fold(String::new(), |words, letter| {
-                    match letter.is_uppercase() && !words.is_empty() {
-                        true => words + " " + &letter.to_lowercase().to_string(),
-                        false => words + &letter.to_lowercase().to_string(),
-                    }
-                });
-            format!("{words} {count}")
+            let name = fault.to_possible_value().expect("none is hidden");
+            format!("{} {count}", name.get_name().replace('-', " "))
         });
         f.write_str(&told.collect::<Vec<_>>().join(", "))
     }
@@ -126,7 +105,7 @@ impl Parts {
         let mut next = Vec::new();
         while !course.is_over() {
             if next.is_empty() {
-                next.extend(FAULTS);
+                next.extend(Fault::value_variants());
                 random.shuffle(&mut next);
             }
             let fault = next.pop().expect("a fault is left");
