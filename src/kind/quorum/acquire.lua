@@ -23,8 +23,9 @@ end
 local fence = mine and last_fence()
 if not fence then
   fence = next_fence()
-  -- The hold's fence is known only once a majority has voted.
-  keep_fence(fence, ARGV[2], 0, ARGV[3], ARGV[7])
+  -- The hold's fence is known only once a majority has voted. This server may know it: it raised it
+  -- before the hold ran out here.
+  keep_fence(fence, ARGV[2], hold_of(ARGV[2]) or 0, ARGV[3], ARGV[7])
 end
 if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end
 return { 1, ARGV[1], fence, '' }

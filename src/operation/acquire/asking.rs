@@ -208,19 +208,23 @@ impl Answer {
 
 fn raised(
     who: &mut Candidate,
-    cx: &Cx<'_>,
+    cx: &mut Cx<'_>,
     grant: Grant,
     settled: Completed<bool>,
 ) -> Result<AskOutcome, Error> {
     who.requests += settled.requests;
     let lock = || who.claim.lock();
-    if !settled.outcome? {
-        return Err(Error::Lost { lock: lock() });
-    }
-    if grant.deadline <= cx.now {
-        return Err(Error::Expired { lock: lock() });
-    }
-    Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant))))
+    let failed = match settled.outcome {
+        Ok(true) if grant.deadline > cx.now => {
+            return Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant))));
+        }
+        Ok(true) => Error::Expired { lock: lock() },
+        Ok(false) => Error::Lost { lock: lock() },
+        Err(error) => error,
+    };
+    // A token is raised to one fence. Else this raise, if it comes late, could lower a later one's.
+    renew_token(who, cx)?;
+    Err(failed)
 }
 
 fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::faults::Net;
 use crate::sabotage::Bent;
+use crate::script::{Script, script_of};
 use crate::trace::Trace;
 use crate::world::{MS, Machine, Time};
 
@@ -97,4 +98,53 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         assert_eq!(place.votes(), 0);
         place.world.end();
     }
+}
+
+/// Its hold ran out there, and a copy of the vote takes it again. The server still knows the fence,
+/// so a lease that is resumed learns it there.
+#[test]
+fn a_vote_that_comes_late_forgets_no_fence_that_its_hold_was_raised_to() {
+    let redis = servers();
+    let place = Place::new(0, &redis, Bent::Straight, Trace::OFF);
+    let asked = place.nodes[0].redis.clone();
+    let machine = Rc::new(Machine::new(0));
+    let lock = wire::client(&place, &machine).lock(NAME);
+    let is_done = Rc::new(Cell::new(false));
+    let (noted, place_of) = (is_done.clone(), place.clone());
+    let task = async move {
+        let lease = lock.acquire().await.expect("a lease");
+        let texts = asked.texts();
+        let vote = texts
+            .values()
+            .find(|text| script_of(text) == Some(Script::Vote));
+        let fence_key = format!("{{{NAME}}}:fence");
+        let fence_of_hold = || {
+            let kept = asked.execute(&[b"GET", fence_key.as_bytes()]).to_string();
+            kept.split(' ').nth(2).map(str::to_owned)
+        };
+        assert_eq!(fence_of_hold(), Some(lease.fence().to_string()));
+        asked.execute(&[b"DEL", NAME.as_bytes()]);
+        let keys = [NAME, "receipt", &fence_key, "queue", "alive", "gone"];
+        let args = [
+            "late.0",
+            lease.token().expose(),
+            "2000",
+            "",
+            "",
+            "",
+            "",
+            "0",
+        ];
+        let mut words = vec!["EVAL", vote.expect("it has voted"), "6"];
+        words.extend(keys.iter().chain(&args));
+        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        place_of.serve(0, &words);
+        assert_eq!(fence_of_hold(), Some(lease.fence().to_string()));
+        noted.set(true);
+        lease.release().await.expect("held");
+    };
+    place.world.spawn(&machine, Box::pin(task));
+    place.world.run(9_000 * MS, || is_done.get(), || {});
+    assert!(is_done.get());
+    place.world.end();
 }

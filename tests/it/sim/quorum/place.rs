@@ -1,7 +1,7 @@
 //! Servers, what goes wrong with them, and what must hold whatever that is.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::bridge::Dialect;
@@ -28,6 +28,8 @@ pub(super) struct Place {
     /// Until when each client may hold, and in which order it came.
     holds: RefCell<Vec<Hold>>,
     last_fence: Cell<u64>,
+    /// The fence to which each token was raised.
+    raised: RefCell<BTreeMap<String, String>>,
     broken: RefCell<Option<Broken>>,
 }
 
@@ -47,6 +49,8 @@ pub(super) enum Promise {
     OneHolder,
     /// Each lease's fence is higher than those of all before.
     FencesGrow,
+    /// A token is raised to one fence, so that a raise which comes late tells nothing else.
+    OneFence,
     /// No server takes a token that was given back there.
     NoGhost,
     /// Every call ends within its bounds.
@@ -97,6 +101,7 @@ impl Place {
             is_healed: Cell::new(false),
             holds: RefCell::default(),
             last_fence: Cell::new(0),
+            raised: RefCell::default(),
             broken: RefCell::default(),
         })
     }
@@ -188,6 +193,15 @@ impl Place {
             }
             Script::Vote if is_yes && node.given_back.borrow().contains(&token) => {
                 self.fail(Promise::NoGhost, format!("server {at} took {token} again"));
+            }
+            Script::Raise => {
+                let fence = &run.args[2];
+                let mut raised = self.raised.borrow_mut();
+                let first = raised.entry(token).or_insert_with(|| fence.clone());
+                if first != fence {
+                    let what = format!("one token has {first} and {fence}");
+                    self.fail(Promise::OneFence, what);
+                }
             }
             _ => {}
         }

@@ -87,7 +87,7 @@ fn a_fence_that_the_majority_does_not_know() {
 fn a_resumed_lease_that_takes_the_fence_of_a_server_for_its_own() {
     script(
         FencesGrow,
-        "keep_fence(fence, ARGV[2], 0, ARGV[3], ARGV[7])",
+        "keep_fence(fence, ARGV[2], hold_of(ARGV[2]) or 0, ARGV[3], ARGV[7])",
         "keep_fence(fence, ARGV[2], fence, ARGV[3], ARGV[7])",
     );
 }
