@@ -74,8 +74,9 @@ pub enum Error {
 
     /// Fewer replicas acknowledged in time than [`crate::Lock::wait_for_replicas`] asks for. The
     /// lock might not survive a fail-over. An acquisition was given back. A lease goes on
-    /// unchanged, with its deadline not moved; the commands of [`crate::Lease::exec`] were
-    /// executed, but might not survive either.
+    /// unchanged, with its deadline not moved, unless [`crate::Lease::commit`] has released it. The
+    /// commands of an [`exec`](crate::Lease::exec) or a commit were executed, but might not survive
+    /// either.
     #[error(
         "{acknowledged} of {asked} replicas acknowledged lock {} in time",
         Named(lock)

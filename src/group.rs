@@ -119,6 +119,8 @@ impl<S: Section> GroupCommit<S> {
     /// looked at. Otherwise the look comes first, and an item that it does not answer costs one
     /// more round trip. A look waits for a quarter of a round trip at most behind another one. If a
     /// look fails, the turn decides.
+    ///
+    /// With [`Lock::wait_for_replicas`] no item is looked at: a look sees what no replica has yet.
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
@@ -165,7 +167,8 @@ impl<S: Section> GroupCommit<S> {
     /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit). Each
     /// item of the turn that they concern gets them, and nothing was written for it unless
     /// [`Error::is_outcome_unknown`]. That is so for exactly the items whose answers depend on the
-    /// commit, and they are not decided again.
+    /// commit, and they are not decided again. After [`Error::NotReplicated`] they may have been
+    /// written.
     ///
     /// [`Error::CommandFailed`] for an item whose own command failed. [`Error::InvalidArgument`]
     /// for an item whose own commands cannot be sent, and for a semaphore.
@@ -184,7 +187,7 @@ impl<S: Section> GroupCommit<S> {
         lock.check_reads(&reads)?;
         let bytes = reads::bytes(&reads);
         let item = Arc::new(Asked::new(item, reads));
-        let Some(peek) = self.peek else {
+        let Some(peek) = self.peek.filter(|_| !lock.waits_for_replicas()) else {
             return self.take_turn(lock, item, bytes).await;
         };
         if self.shared.habits.takes_turns(lock.key()) {

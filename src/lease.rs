@@ -183,8 +183,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// are applied exactly once or not at all, as with [`Lease::exec`].
     ///
     /// # Errors
-    /// As [`Lease::exec`]. After [`Error::CommandFailed`] the lease is released nevertheless. If
-    /// the outcome is [unknown](Error::is_outcome_unknown), only a release or another commit may
+    /// As [`Lease::exec`]. After [`Error::CommandFailed`] and [`Error::NotReplicated`] the lease is
+    /// released nevertheless. If the outcome is [unknown](Error::is_outcome_unknown), only a release or another commit may
     /// follow. If that one finds the lock not held, the outcome stays unknown, since the first
     /// commit may have run.
     ///

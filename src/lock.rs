@@ -111,6 +111,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.kind.check_turns()
     }
 
+    pub(crate) const fn waits_for_replicas(&self) -> bool {
+        self.replicas.is_some()
+    }
+
     /// What errors and events call it.
     pub(crate) fn key(&self) -> &str {
         self.name.shown()

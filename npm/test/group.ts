@@ -278,6 +278,15 @@ export const group: Suite = {
     await held.release();
   },
 
+  async what_replicas_must_have_is_not_looked_at_before_its_turn(stack) {
+    await stack.redis("SET ~stock 0");
+    const sale = new Sale(stack);
+    const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => ({ answer: undefined }) };
+    // There is no replica, so nobody may be told what is written here.
+    const lock = stack.lock("a", { waitForReplicas: { count: 1, within: 10 } });
+    await fails("not_replicated", new GroupCommit<Order, Sold, Turn>(section).submit(lock, order(0)));
+  },
+
   async a_look_that_fails_costs_an_item_nothing_but_time(stack) {
     await stack.redis("SET ~stock 9");
     const [network, sale] = [new Network("lose the request"), new Sale(stack)];

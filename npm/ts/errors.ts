@@ -123,8 +123,8 @@ export class QuarantinedError extends EdgelockError {
 
 /**
  * Fewer replicas acknowledged in time than `waitForReplicas` asks for. An acquisition was given
- * back. A lease goes on unchanged; the commands of an `exec` were executed, but might not
- * survive a fail-over.
+ * back. A lease goes on unchanged, unless a `commit` has released it. The commands of an `exec` or
+ * a `commit` were executed, but might not survive a fail-over.
  */
 export class NotReplicatedError extends EdgelockError {
   override readonly name = "NotReplicatedError";

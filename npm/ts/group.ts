@@ -42,7 +42,8 @@ export interface Section<Item, Answer, State = undefined> {
    * Answers an item by what its reads found without the lock, if that stays true: a sale that is
    * over, an order that was placed before. `undefined` means that the item needs its turn, which
    * then costs one more round trip. All items are looked at first; those that arrive at about the
-   * same time share the request. If a look fails, the turn decides.
+   * same time share the request. If a look fails, the turn decides. If the lock has
+   * `waitForReplicas`, no item is looked at: a look sees what no replica has yet.
    */
   peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
 }
@@ -129,7 +130,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const asked = { item, reads };
     const bytes = bytesOf(reads);
     const giveUp = performance.now() + lock.home.wait;
-    if (this.#section.peek) {
+    if (this.#section.peek && !lock.home.waitsForReplicas) {
       const seen = await this.#looks.submit(lock, asked, bytes, giveUp, signal);
       if (seen) return seen.answer;
     }

@@ -54,8 +54,9 @@ export interface LockOptions {
   readonly label?: string | undefined;
   /**
    * How many replicas of Redis must have the lock, and within how many milliseconds, before it
-   * counts as held. If fewer acknowledge, the call throws a {@link NotReplicatedError}. Default
-   * none. The bridge must support Upstash's `/pipeline`.
+   * counts as held. Renewals, `exec` and `commit` wait for them too. If fewer acknowledge, the call
+   * throws a {@link NotReplicatedError}. Default none. The bridge must support Upstash's
+   * `/pipeline`.
    */
   readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
   /**
@@ -113,6 +114,7 @@ export interface Home extends Maker {
   readonly ttl: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
+  readonly waitsForReplicas: boolean;
   /**
    * The same lock for a shared turn: it waits this long, and ignores the signals of its callers.
    */
@@ -167,7 +169,7 @@ export class Lock {
 
   /** @internal */
   get home(): Home {
-    const { ttl = 10_000, wait = 5_000, signal } = this.#options;
+    const { ttl = 10_000, wait = 5_000, signal, waitForReplicas } = this.#options;
     const { instance, value: lock } = this.#raw.get();
     return {
       ...this.#maker,
@@ -175,6 +177,7 @@ export class Lock {
       ttl,
       wait,
       signal,
+      waitsForReplicas: waitForReplicas !== undefined,
       patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }),
       check: (reads) => instance.call(() => lock.checkReads(reads)),
     };

@@ -163,8 +163,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// held. Such a lock survives the loss of the primary if one of these replicas takes over.
     /// Default none: Redis answers before it replicates.
     ///
-    /// Each acquisition, renewal and [`exec`](crate::Lease::exec) waits for the replicas in the
-    /// same request (`WAIT`). If fewer acknowledge, it fails with [`Error::NotReplicated`].
+    /// Each acquisition, renewal, [`exec`](crate::Lease::exec) and [`commit`](crate::Lease::commit)
+    /// waits for the replicas in the same request (`WAIT`). If fewer acknowledge, it fails with
+    /// [`Error::NotReplicated`]. So what was committed without an error survives, too.
     ///
     /// The request may last that much longer, and its reply must come within the ttl. A waiter that
     /// is handed the lock sends one more request. The bridge must support Upstash's `/pipeline`.

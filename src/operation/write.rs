@@ -146,6 +146,7 @@ impl Write {
                 };
                 let writing = hold.begin(cx, aim)?;
                 let call = release(hold, writing.number, commands);
+                let call = call.replicated(claim.replicas.as_ref());
                 Ok((Phase::Ending(claim.ask(call.into(), until)), Some(writing)))
             }
             Aimed::Release => {

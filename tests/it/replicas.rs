@@ -174,8 +174,26 @@ fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
         assert!(lease.remaining() < before);
         // The commands ran, once.
         assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_commit_that_too_few_replicas_have_has_run_and_says_so() {
+    run(async {
+        let pair = Pair::start();
+        let write = [Command::new("INCR").key("{a}:n")];
+        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
         lease.commit(&write).await.unwrap();
-        assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 3);
+        assert_eq!(pair.replica.ask::<i64>("GET {a}:n"), 1);
+        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
+        pair.cut();
+        is_not_replicated(lease.commit(&write).await);
+        // The commands ran, once, and the lock is free.
+        assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+        assert_eq!(code(lease.renew().await), "released");
+        let lease = pair.lock().try_acquire().await.unwrap();
+        lease.release().await.unwrap();
     });
 }
 
@@ -206,7 +224,8 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
                 proxy.next(Fault::LoseReply);
                 is_not_replicated(lease.exec(&write).await);
             }
-            lease.release().await.unwrap();
+            proxy.next(Fault::LoseReply);
+            is_not_replicated(lease.commit(&[Command::new("INCR").key("n")]).await);
             proxy.next(Fault::LoseReply);
             is_not_replicated(lock.try_acquire().await);
             let port = pair.primary.port();

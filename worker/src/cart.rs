@@ -42,10 +42,11 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         if let Some(line) = lines.iter().find(is_too_late) {
             return Err(Problem::sold_out().sku(&line.sku));
         }
-        // It looks first, since a cart that gets nothing must not keep others out of its sales.
+        // It looks first, since a cart that gets nothing must not keep others out of its sales. A
+        // look may see what no replica has yet.
         let reads: Vec<_> = lines.iter().flat_map(Line::reads).collect();
         let found = self.client.read(&reads).await.map_err(of_look)?;
-        if let Decision::Leave(sold) = decide(lines, &found, NO_FENCE)? {
+        if let (Decision::Leave(sold), None) = (decide(lines, &found, NO_FENCE)?, self.replicas) {
             return Ok(sold);
         }
         let names: Vec<_> = lines.iter().map(|line| line.ledger.lock_name()).collect();

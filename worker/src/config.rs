@@ -11,6 +11,7 @@ pub struct Config {
     pub(crate) bridge: Bridge,
     pub(crate) admin: Credential,
     pub(crate) locks: Credential,
+    pub(crate) replicas: Option<u32>,
 }
 
 /// The names of the bridge's address and credential: this Worker's own, edgelock's, Upstash's and
@@ -26,7 +27,8 @@ impl Config {
     /// Reads the configuration from `variable`.
     ///
     /// # Errors
-    /// 500 `not_configured` if there is no bridge, or its address or credential cannot be one.
+    /// 500 `not_configured` if there is no bridge, if its address or credential cannot be one, or if
+    /// `WAIT_FOR_REPLICAS` is no number.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Problem> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let Some((url, credential)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some())
@@ -45,8 +47,18 @@ impl Config {
             bridge,
             admin: Credential(set("ADMIN_CREDENTIAL")),
             locks: Credential(set("LOCKS_CREDENTIAL")),
+            replicas: set(REPLICAS).map(|count| replicas(&count)).transpose()?,
         })
     }
+}
+
+/// How many replicas of Redis must have what was written, before callers are told of it.
+const REPLICAS: &str = "WAIT_FOR_REPLICAS";
+
+fn replicas(count: &str) -> Result<u32, Problem> {
+    let is_number = count.trim().parse().ok().filter(|count| *count > 0);
+    let told = || format!("{REPLICAS} is a number from 1 on, and not {count:?}");
+    is_number.ok_or_else(|| Problem::not_configured(told()))
 }
 
 /// A secret that a caller must send. If it is not set, nobody is let in.
@@ -142,6 +154,24 @@ mod tests {
             ])
             .is_err()
         );
+    }
+
+    #[test]
+    fn replicas_are_a_number_or_nobody_waits_for_them() {
+        let with = |count| {
+            config(&[
+                ("BRIDGE_URL", "https://own.example"),
+                ("BRIDGE_CREDENTIAL", "w"),
+                ("WAIT_FOR_REPLICAS", count),
+            ])
+        };
+        for (count, replicas) in [("", None), ("1", Some(1)), (" 2 ", Some(2))] {
+            assert_eq!(with(count).ok().unwrap().replicas, replicas);
+        }
+        for count in ["0", "-1", "all"] {
+            let log = with(count).err().unwrap().log().unwrap();
+            assert!(log.contains("WAIT_FOR_REPLICAS"), "{log}");
+        }
     }
 
     #[test]

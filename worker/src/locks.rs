@@ -81,7 +81,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     }
 
     fn service_lock(&self, name: &str) -> Lock<T, R> {
-        self.client.clone().prefix(PREFIX).lock(name)
+        self.replicated(self.client.clone().prefix(PREFIX).lock(name))
     }
 }
 

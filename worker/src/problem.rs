@@ -156,6 +156,12 @@ impl Problem {
                 "the lock was lost before anything was changed; send the request again",
             )
             .retry_after(Duration::from_secs(1)),
+            Error::NotReplicated { .. } => Self::new(
+                503,
+                "not_replicated",
+                "whether it was done might be forgotten; send the same request again, it is not done twice",
+            )
+            .retry_after(Duration::from_secs(1)),
             Error::InvalidArgument(detail) => Self::invalid("name", detail.clone()),
             Error::WrongType { .. } => Self::new(
                 500,

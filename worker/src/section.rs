@@ -11,6 +11,9 @@ use crate::shop::Shop;
 /// Worker that died in it.
 pub(crate) const TTL: Duration = Duration::from_secs(10);
 
+/// How long a request may wait for replicas. They are milliseconds behind, or away.
+const REPLICATED: Duration = Duration::from_secs(1);
+
 /// How long a caller waits for its turn.
 pub(crate) const WAIT: Duration = Duration::from_secs(5);
 
@@ -75,7 +78,16 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
 
     fn of_section(&self, lock: Lock<T, R>) -> Lock<T, R> {
         let label = self.isolate.label(self.client.runtime());
-        lock.ttl(TTL).label(label)
+        self.replicated(lock.ttl(TTL).label(label))
+    }
+
+    /// So many replicas must have `lock`, and what is written under it, as this Worker is told to
+    /// wait for.
+    pub(crate) fn replicated(&self, lock: Lock<T, R>) -> Lock<T, R> {
+        match self.replicas {
+            Some(count) => lock.wait_for_replicas(count, REPLICATED),
+            None => lock,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Shop<T, R> {
     pub(crate) client: Client<T, R>,
     admin: Credential,
     locks: Credential,
+    pub(crate) replicas: Option<u32>,
     pub(crate) isolate: Isolate,
 }
 
@@ -88,6 +89,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             client: Client::new(config.bridge, transport, runtime),
             admin: config.admin,
             locks: config.locks,
+            replicas: config.replicas,
             isolate,
         }
     }

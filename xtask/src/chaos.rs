@@ -1,7 +1,10 @@
-//! `cargo xtask chaos`: sales while everything under it is killed, stopped, cut off and filled up,
-//! and what its ledger says afterwards.
+//! `cargo xtask chaos`: sales while everything under them is killed, stopped, cut off and filled up,
+//! fails over or moves, and what their ledger says afterwards.
 
+mod cluster;
 mod havoc;
+mod pair;
+mod store;
 mod way;
 
 use std::fs;
@@ -10,13 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use xtask::setup::{self, Needs};
-use xtask::stack::{Bridge, RedisServer, Worker, WorkerConfig};
+use xtask::stack::{Worker, WorkerConfig};
 
 use self::havoc::{Course, Parts};
+use self::store::{Over, Store};
 use self::way::Way;
 use crate::demo::ledger::{Books, Ledger};
 use crate::demo::load::{Figures, Load};
@@ -44,6 +48,13 @@ pub(crate) struct Chaos {
     /// How many orders, at least: sales of 2,000 are held until each fault has come
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     orders: u64,
+    /// What the sales are stored in, and so what goes wrong with it
+    #[arg(long, value_enum, default_value_t = Over::One)]
+    over: Over,
+    /// How many replicas must have an order before its buyer is told; 0 shows what a fail-over
+    /// forgets then
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    replicas: u32,
     /// Draws the faults; drawn by default, and printed
     #[arg(long)]
     seed: Option<u64>,
@@ -55,11 +66,16 @@ pub(crate) fn run(chaos: &Chaos) -> Result<bool> {
     let built = demo::Parts::build()?;
     limits::raise_descriptors()?;
     let seed = chaos.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000));
+    let name = chaos.over.to_possible_value().context("none is hidden")?;
     println!(
-        "faults drawn from seed {seed}; the same again: cargo xtask chaos --orders {} --seed {seed}",
+        "faults drawn from seed {seed}; the same again: cargo xtask chaos --over {} --orders {} --seed {seed}",
+        name.get_name(),
         chaos.orders
     );
-    interrupt::or(async { Sale::start(&built).await?.hold(chaos.orders, seed).await })
+    interrupt::or(async {
+        let sale = Sale::start(&built, chaos).await?;
+        sale.hold(chaos.orders, seed).await
+    })
 }
 
 struct Sale {
@@ -69,14 +85,16 @@ struct Sale {
 }
 
 impl Sale {
-    async fn start(built: &demo::Parts) -> Result<Self> {
-        let redis = RedisServer::durable();
-        let bridge = Bridge::options().binary(&built.bridge).redis(redis.url());
-        let bridge = bridge.start()?;
+    async fn start(built: &demo::Parts, chaos: &Chaos) -> Result<Self> {
+        let store = Store::start(chaos.over).await?;
+        let bridge = store.bridge().binary(&built.bridge).start()?;
         let way = Way::to(bridge.address()?).await?;
-        let config = WorkerConfig::new(&bridge)
+        let mut config = WorkerConfig::new(&bridge)
             .built_in(&built.worker)
-            .bind("EDGELOCK_BRIDGE_URL", way.url());
+            .bind("EDGELOCK_BRIDGE_URL", format!("http://{}", way.address()));
+        if chaos.over == Over::Pair && chaos.replicas > 0 {
+            config = config.bind("WAIT_FOR_REPLICAS", chaos.replicas.to_string());
+        }
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let load = Load::new(workers.each_ref().map(Worker::url))?;
         Ok(Self {
@@ -85,7 +103,7 @@ impl Sale {
             parts: Parts {
                 workers,
                 bridge,
-                redis,
+                store,
                 weather: way.weather(),
             },
         })
@@ -101,7 +119,7 @@ impl Sale {
         for sku in &skus {
             load.open(sku, &admin_token, &sale()?).await?;
         }
-        let (before, url) = (Use::of(&parts)?, parts.redis.url());
+        let before = Use::of(&parts)?;
         let course = Arc::new(Course::default());
         let faults = {
             let course = course.clone();
@@ -112,15 +130,15 @@ impl Sale {
         };
         let held = hold_all(&load, &skus, orders, &course).await;
         course.end();
-        let (parts, told) = tokio::task::spawn_blocking(move || faults.join())
+        let (mut parts, told) = tokio::task::spawn_blocking(move || faults.join())
             .await?
             .map_err(|_| anyhow!("the thread of the faults panicked"))?;
         let (told, (sales, took)) = (told?, held?);
 
         println!("  faults                {told}");
         let (mut ledger, mut figures) = (Ledger::default(), Figures::default());
-        let mut books = Books::at(&url)?;
         for (sku, of_sale) in sales {
+            let mut books = Books::at(&parts.store.server(&sku).url())?;
             ledger.add(&books.ledger(&sku, &of_sale.sold)?);
             figures.add_all(of_sale);
         }
@@ -128,7 +146,7 @@ impl Sale {
         demo::print_figures(&figures, took);
         let is_left_clean = before.left_over(&parts).await?;
         ensure!(
-            told.is_whole(),
+            course.is_whole(),
             "the sales were over before all had gone wrong: send more orders"
         );
         Ok(ledger.is_consistent() && figures.wrong.is_empty() && is_left_clean)
@@ -164,6 +182,7 @@ async fn hold_all(
         if answered >= orders && course.is_whole() {
             break;
         }
+        course.begin(sku);
         let crowd = orders::mixed(sku, usize::try_from(ORDERS)?);
         let figures = load.send(crowd, AT_ONCE, |figures| {
             bar.set_position(answered + figures.answered);
@@ -173,45 +192,51 @@ async fn hold_all(
         let figures = figures.await?;
         answered += figures.answered;
         sales.push((sku.clone(), figures));
+        let (faults, took) = (course.faults(), begun.elapsed().as_secs());
+        bar.suspend(|| println!("  {answered} orders, {faults} faults, {took} s"));
     }
     bar.finish_and_clear();
     Ok((sales, begun.elapsed()))
 }
 
-/// What the bridge and Redis have open, and the memory of all.
+/// What each part has open, and in memory.
 struct Use {
-    descriptors: [usize; 2],
+    /// The bridge's and each Redis'.
+    descriptors: Vec<usize>,
+    /// The Workers' besides, in megabytes.
+    memory: Vec<u64>,
 }
 
 impl Use {
     fn of(parts: &Parts) -> Result<Self> {
-        let ids = [parts.bridge.id(), parts.redis.id()];
-        let [bridge, redis] = ids.map(descriptors);
+        let mut ids = vec![parts.bridge.id()];
+        ids.extend(parts.store.ids());
+        let descriptors = ids
+            .iter()
+            .copied()
+            .map(descriptors)
+            .collect::<Result<_>>()?;
+        ids.extend(parts.workers.each_ref().map(Worker::id));
+        let memory = ids.into_iter().map(memory).collect::<Result<_>>()?;
         Ok(Self {
-            descriptors: [bridge?, redis?],
+            descriptors,
+            memory,
         })
     }
 
-    /// Prints what is open and in memory once all is quiet; whether that is little more than
-    /// before.
+    /// Prints what is open and in memory once all is quiet; whether what is open is little more
+    /// than before.
     async fn left_over(&self, parts: &Parts) -> Result<bool> {
         let until = Instant::now() + QUIET;
         loop {
-            let now = Self::of(parts)?.descriptors;
-            let pairs = now.iter().zip(&self.descriptors);
-            let is_quiet = pairs.clone().all(|(now, before)| *now <= before + KEPT);
+            let now = Self::of(parts)?;
+            let mut pairs = now.descriptors.iter().zip(&self.descriptors);
+            let is_quiet = pairs.all(|(now, before)| *now <= before + KEPT);
             if is_quiet || Instant::now() > until {
-                println!(
-                    "  descriptors           bridge {}, Redis {}; before the sale {} and {}",
-                    now[0], now[1], self.descriptors[0], self.descriptors[1]
-                );
-                let [one, two] = parts.workers.each_ref().map(Worker::id);
-                let memory = [parts.bridge.id(), parts.redis.id(), one, two].map(memory);
-                let [bridge, redis, one, two] = memory;
-                println!(
-                    "  memory in MB          bridge {}, Redis {}, Workers {} and {}",
-                    bridge?, redis?, one?, two?
-                );
+                println!("  of the bridge, of Redis, and of the Workers, before and after");
+                let (before, after) = (&self.descriptors, &now.descriptors);
+                println!("  descriptors           {before:?} {after:?}");
+                println!("  memory in MB          {:?} {:?}", self.memory, now.memory);
                 return Ok(is_quiet);
             }
             tokio::time::sleep(Duration::from_millis(200)).await;

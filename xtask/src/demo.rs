@@ -271,7 +271,8 @@ pub(crate) fn print_figures(figures: &Figures, took: Duration) {
         "  told to come back     {:>8} times, disconnected {} times",
         figures.told_to_wait, figures.disconnected
     );
-    println!("  answers               {:>8} sold", figures.sold.len());
+    let sold: u64 = figures.sold.values().sum();
+    println!("  answers               {sold:>8} sold");
     for (answer, count) in &figures.others {
         println!("                        {count:>8} {answer}");
     }

@@ -64,8 +64,8 @@ enum Task {
         #[arg(long, default_value_t = 5)]
         times: u32,
     },
-    /// Hold a sale while everything under it is killed, stopped, cut off and filled up, and check
-    /// the ledger in Redis; `test` does so with fewer orders
+    /// Hold sales while everything under them is killed, stopped, cut off and filled up, fails over
+    /// or moves, and check the ledger in Redis; `test` does so with fewer orders
     Chaos(chaos::Chaos),
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,

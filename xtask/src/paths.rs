@@ -86,6 +86,14 @@ pub fn valkey_server() -> Option<PathBuf> {
     servers.find(|server| server.is_file())
 }
 
+/// Debian's libfaketime, which has a program see another time.
+pub fn faketime() -> Option<PathBuf> {
+    let folders = fs::read_dir("/usr/lib").ok()?;
+    let mut libraries =
+        folders.filter_map(|folder| Some(folder.ok()?.path().join("faketime/libfaketime.so.1")));
+    libraries.find(|library| library.is_file())
+}
+
 /// Where a program is on the `PATH`.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)

@@ -112,6 +112,9 @@ fn system(needs: Needs) -> Result<()> {
             "a bridge of another dialect, without the service that the package has",
         ));
     }
+    if paths::faketime().is_none() {
+        packages.push(("libfaketime", "the clock of a server steps in a test"));
+    }
     if !paths::tools().join("python").exists()
         && !succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
     {

@@ -141,10 +141,18 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     demo.arg("demo").env(BRIDGE_BIN, bridge);
     report.run(Step::new("the demo", 10, demo)).await;
 
-    let mut chaos = Command::new(xtask);
-    chaos.args(["chaos", "--orders", "2000"]);
-    chaos.env(BRIDGE_BIN, bridge);
-    report.run(Step::new("chaos", 10, chaos)).await;
+    let worlds = [
+        ("chaos over one Redis", "one"),
+        ("chaos over a Redis whose clock steps", "clock"),
+        ("chaos over a Redis that fails over", "fail-over"),
+        ("chaos over a cluster whose slots move", "cluster"),
+    ];
+    for (name, over) in worlds {
+        let mut chaos = Command::new(xtask);
+        chaos.args(["chaos", "--orders", "2000", "--over", over]);
+        chaos.env(BRIDGE_BIN, bridge);
+        report.run(Step::new(name, 10, chaos)).await;
+    }
 }
 
 /// Tests that cargo built, one target after the other.

@@ -50,6 +50,19 @@ fn what_a_look_does_not_answer_has_its_turn() {
 }
 
 #[test]
+fn what_replicas_must_have_is_not_looked_at_before_its_turn() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 0");
+        // There is no replica, so nobody may be told what is written here.
+        let lock = stack.lock("a").wait_for_replicas(1, ms(10));
+        let outcomes = sale::outcomes(&looking(), &lock, [order(0)]).await;
+        let error = outcomes[0].as_ref().unwrap_err();
+        assert_eq!(error.code(), "not_replicated");
+    });
+}
+
+#[test]
 fn an_item_whose_read_fails_fails_alone_when_it_is_looked_at() {
     run(async {
         let mut stack = Stack::spawn();

@@ -156,6 +156,28 @@ async fn an_order_whose_outcome_got_lost_can_be_sent_again_and_is_charged_once()
 }
 
 #[tokio::test]
+async fn nobody_is_told_of_an_order_that_no_replica_has() {
+    let mut stack = Stack::without_workers();
+    let careless = stack.start_worker();
+    careless.open("42", 2, 2).await.answers(201);
+    careless.open("43", 2, 2).await.answers(201);
+    stack.config = stack.config.clone().bind("WAIT_FOR_REPLICAS", "1");
+    // There is none.
+    let careful = stack.start_worker();
+    for _ in 0..2 {
+        let answer = careful.order("42", "o1", "ann", 1).await;
+        answer.refuses(503, "not_replicated").says_when_to_retry();
+        let answer = careful.cart("c1", "ann", &[("42", 1), ("43", 1)]).await;
+        answer.refuses(503, "not_replicated").says_when_to_retry();
+        let answer = careful.locks("POST", "/locks/job/acquire", "{}").await;
+        answer.refuses(503, "not_replicated").says_when_to_retry();
+        // The second time both are on record.
+        careless.order("42", "o1", "ann", 1).await;
+        careless.cart("c1", "ann", &[("42", 1), ("43", 1)]).await;
+    }
+}
+
+#[tokio::test]
 async fn an_order_that_got_lost_is_not_sold_and_keeps_nobody_out() {
     let (stack, meddled, honest) = meddled(Mischief::LoseRequest).await;
     let answer = meddled.order("42", "o1", "ann", 1).await;

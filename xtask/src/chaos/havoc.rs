@@ -1,7 +1,8 @@
 //! What goes wrong, one thing after another, drawn from a seed.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -9,8 +10,9 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use fastrand::Rng;
 use tokio::sync::watch;
-use xtask::stack::{Bridge, RedisServer, Worker};
+use xtask::stack::{Bridge, Worker};
 
+use super::store::Store;
 use super::way::Weather;
 
 /// How long fair weather lasts between two faults, in milliseconds.
@@ -20,17 +22,21 @@ const FAIR: std::ops::Range<u64> = 100..900;
 /// at times.
 const FOUL: std::ops::Range<u64> = 50..3_000;
 
+/// How far ahead of the others' clocks that of Redis is set. Further than the ttl of an order's turn,
+/// at times, and by steps of up to twice as much.
+const AHEAD_MS: std::ops::Range<i64> = -5_000..5_000;
+
 /// What a sale is held on.
 pub(super) struct Parts {
     // In this order, so that the Workers end before what they talk to.
     pub(super) workers: [Worker; 2],
     pub(super) bridge: Bridge,
-    pub(super) redis: RedisServer,
+    pub(super) store: Store,
     pub(super) weather: watch::Sender<Weather>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
-enum Fault {
+pub(super) enum Fault {
     WorkerKilled,
     BridgeKilled,
     RedisKilled,
@@ -43,13 +49,55 @@ enum Fault {
     NetworkSlow,
     RedisFull,
     DiskFull,
+    ClockStepped,
+    PrimaryKilled,
+    PrimaryStopped,
+    PrimaryReplaced,
+    ReplicaBehind,
+    ReplicaKilled,
+    SlotMoved,
+    SlotMovedSlowly,
+    SlotMovedAndBack,
+    SlotMovedOverKilled,
 }
 
 use Fault::*;
 
+impl Fault {
+    /// Those of one Redis and the parts before it.
+    pub(super) const OF_ONE: &[Self] = &[
+        WorkerKilled,
+        BridgeKilled,
+        RedisKilled,
+        WorkerStopped,
+        BridgeStopped,
+        RedisStopped,
+        ConnectionsToRedisCut,
+        ConnectionsToBridgeCut,
+        NetworkStill,
+        NetworkSlow,
+        RedisFull,
+        DiskFull,
+    ];
+
+    /// A step of the clock, and what leaves leases to it.
+    pub(super) const OF_CLOCK: &[Self] = &[
+        ClockStepped,
+        ClockStepped,
+        ClockStepped,
+        WorkerKilled,
+        WorkerStopped,
+        BridgeStopped,
+        RedisKilled,
+        NetworkSlow,
+    ];
+}
+
 /// How far it is.
 #[derive(Default)]
 pub(super) struct Course {
+    sku: Mutex<String>,
+    faults: AtomicU64,
     is_over: AtomicBool,
     is_whole: AtomicBool,
 }
@@ -72,12 +120,20 @@ impl Course {
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole.load(Ordering::Relaxed)
     }
-}
 
-impl Told {
-    /// Whether each fault came at least once.
-    pub(super) fn is_whole(&self) -> bool {
-        self.0.len() == Fault::value_variants().len()
+    /// How many there were.
+    pub(super) fn faults(&self) -> u64 {
+        self.faults.load(Ordering::Relaxed)
+    }
+
+    /// This sale is held from now on.
+    pub(super) fn begin(&self, sku: &str) {
+        sku.clone_into(&mut self.sku());
+    }
+
+    /// The sale that is held.
+    fn sku(&self) -> MutexGuard<'_, String> {
+        self.sku.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,21 +161,25 @@ impl Parts {
         let mut next = Vec::new();
         while !course.is_over() {
             if next.is_empty() {
-                next.extend(Fault::value_variants());
+                next.extend(self.store.faults());
                 random.shuffle(&mut next);
             }
             let fault = next.pop().expect("a fault is left");
-            self.strike(fault, &mut random)
+            let sku = course.sku().clone();
+            self.strike(fault, &sku, &mut random)
                 .with_context(|| format!("{fault:?}"))?;
             *told.0.entry(fault).or_default() += 1;
-            course.is_whole.store(told.is_whole(), Ordering::Relaxed);
+            course.faults.fetch_add(1, Ordering::Relaxed);
+            let mut faults = self.store.faults().iter();
+            let is_whole = faults.all(|fault| told.0.contains_key(fault));
+            course.is_whole.store(is_whole, Ordering::Relaxed);
             sleep(Duration::from_millis(random.u64(FAIR)));
         }
         Ok(told)
     }
 
     /// One fault, from its begin to its end.
-    fn strike(&mut self, fault: Fault, random: &mut Rng) -> Result<()> {
+    fn strike(&mut self, fault: Fault, sku: &str, random: &mut Rng) -> Result<()> {
         let lasts = Duration::from_millis(random.u64(FOUL));
         let worker = &mut self.workers[random.usize(0..2)];
         match fault {
@@ -134,9 +194,10 @@ impl Parts {
                 self.bridge.restart()?;
             }
             RedisKilled => {
-                self.redis.kill();
+                let redis = self.store.server(sku);
+                redis.kill();
                 sleep(lasts);
-                self.redis.restart()?;
+                redis.restart()?;
             }
             WorkerStopped => {
                 worker.freeze();
@@ -149,12 +210,14 @@ impl Parts {
                 self.bridge.wake();
             }
             RedisStopped => {
-                self.redis.freeze();
+                let redis = self.store.server(sku);
+                redis.freeze();
                 sleep(lasts);
-                self.redis.wake();
+                redis.wake();
             }
             ConnectionsToRedisCut => {
-                let _: i64 = self.redis.try_ask(&["CLIENT", "KILL", "TYPE", "normal"])?;
+                let redis = self.store.server(sku);
+                let _: i64 = redis.try_ask(&["CLIENT", "KILL", "TYPE", "normal"])?;
             }
             ConnectionsToBridgeCut => self.weather.send_modify(Weather::cut),
             NetworkStill => {
@@ -170,16 +233,23 @@ impl Parts {
                 self.weather.send_modify(|now| now.is_slow = false);
             }
             RedisFull => {
-                self.redis.limit_memory("1")?;
+                let redis = self.store.server(sku);
+                redis.limit_memory("1")?;
                 sleep(lasts);
-                self.redis.limit_memory("0")?;
+                redis.limit_memory("0")?;
             }
             // With `appendfsync always`, Redis ends when it cannot write.
             DiskFull => {
-                self.redis.fill_disk()?;
+                let redis = self.store.server(sku);
+                redis.fill_disk()?;
                 sleep(lasts);
-                self.redis.restart()?;
+                redis.restart()?;
             }
+            ClockStepped => {
+                let ahead_ms = random.i64(AHEAD_MS);
+                self.store.server(sku).set_clock(ahead_ms)?;
+            }
+            _ => self.store.strike(fault, sku, lasts)?,
         }
         Ok(())
     }

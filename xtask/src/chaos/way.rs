@@ -1,4 +1,4 @@
-//! The network between the Workers and the bridge, and what can be wrong with it.
+//! The network before a server, and what can be wrong with it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 /// How much later a piece arrives while the network is slow.
 const SLOW: Duration = Duration::from_millis(300);
 
-/// Passes TCP on to the bridge for as long as the runtime lives.
+/// Passes TCP on to the server for as long as the runtime lives.
 pub(super) struct Way {
     address: SocketAddr,
     weather: watch::Sender<Weather>,
@@ -22,6 +22,8 @@ pub(super) struct Way {
 /// What the network does.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
+    /// Where it leads.
+    to: SocketAddr,
     /// Nothing arrives, and nobody is told.
     pub(super) is_still: bool,
     pub(super) is_slow: bool,
@@ -30,24 +32,25 @@ pub(super) struct Weather {
 }
 
 impl Way {
-    pub(super) async fn to(bridge: SocketAddr) -> Result<Self> {
+    pub(super) async fn to(server: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let (weather, seen) = watch::channel(Weather {
+            to: server,
             is_still: false,
             is_slow: false,
             cuts: 0,
         });
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(pass(near, bridge, seen.clone()));
+                tokio::spawn(pass(near, seen.clone()));
             }
         });
         Ok(Self { address, weather })
     }
 
-    pub(super) fn url(&self) -> String {
-        format!("http://{}", self.address)
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// For the thread that makes the weather.
@@ -57,15 +60,21 @@ impl Way {
 }
 
 impl Weather {
-    pub(super) fn cut(&mut self) {
+    pub(super) const fn cut(&mut self) {
         self.cuts += 1;
+    }
+
+    /// From now on another server has the address.
+    pub(super) const fn lead_to(&mut self, server: SocketAddr) {
+        self.to = server;
+        self.cut();
     }
 }
 
 /// One connection, until it ends or is cut. Whoever is in it is told by its end.
-async fn pass(near: TcpStream, bridge: SocketAddr, mut weather: watch::Receiver<Weather>) {
-    let cuts = weather.borrow().cuts;
-    let Ok(far) = TcpStream::connect(bridge).await else {
+async fn pass(near: TcpStream, mut weather: watch::Receiver<Weather>) {
+    let Weather { to, cuts, .. } = *weather.borrow();
+    let Ok(far) = TcpStream::connect(to).await else {
         return;
     };
     let _ = (near.set_nodelay(true), far.set_nodelay(true));

@@ -82,7 +82,8 @@ impl Books {
             .query(&mut self.redis)?)
     }
 
-    /// Reads a sale; `answered` says how often customers were told that an order is newly sold.
+    /// Reads a sale; `answered` says how often customers were told that an order is newly
+    /// sold, of each that they were told is sold.
     pub(crate) fn ledger(&mut self, sku: &str, answered: &BTreeMap<String, u64>) -> Result<Ledger> {
         let sale: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}"))?;
         let number = |field| -> Result<u64> {

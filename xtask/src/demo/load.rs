@@ -32,7 +32,7 @@ pub(crate) struct Figures {
     pub(crate) answered: u64,
     /// Units in answers that said "sold".
     pub(crate) units: u64,
-    /// How often each order was answered as newly sold.
+    /// How often each order that is said to be sold was answered as newly sold.
     pub(crate) sold: BTreeMap<String, u64>,
     /// Everything else that was answered, by what it was.
     pub(crate) others: BTreeMap<String, u64>,
@@ -228,15 +228,14 @@ impl Figures {
                 *self.sold.entry(honest.id).or_default() += 1;
                 self.latencies.push(latency);
             }
-            (Some(_), 200 | 409) => {
-                *self
-                    .others
-                    .entry(if code.is_empty() {
-                        "same order again".to_owned()
-                    } else {
-                        code
-                    })
-                    .or_default() += 1;
+            (Some(honest), 200) => {
+                self.sold.entry(honest.id).or_default();
+                let again = "same order again".to_owned();
+                *self.others.entry(again).or_default() += 1;
+                self.latencies.push(latency);
+            }
+            (Some(_), 409) => {
+                *self.others.entry(code).or_default() += 1;
                 self.latencies.push(latency);
             }
             (None, 400..=499) if status != StatusCode::CONFLICT => {

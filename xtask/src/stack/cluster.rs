@@ -1,6 +1,6 @@
 //! A Redis Cluster of three primaries.
 
-use super::redis_server::{RedisServer, free_port};
+use super::redis_server::{DURABLE, RedisServer, free_port};
 
 /// What a cluster has.
 pub const SLOTS: u16 = 16_384;
@@ -10,15 +10,12 @@ pub struct RedisCluster {
     nodes: Vec<RedisServer>,
 }
 
-fn start_node(bus: u16) -> RedisServer {
-    RedisServer::start(&[
-        "--cluster-enabled",
-        "yes",
-        "--cluster-port",
-        &bus.to_string(),
-        "--cluster-node-timeout",
-        "2000",
-    ])
+fn start_node(bus: u16, options: &[&str]) -> RedisServer {
+    let bus = bus.to_string();
+    let mut all = vec!["--cluster-enabled", "yes", "--cluster-port", &bus];
+    all.extend(["--cluster-node-timeout", "2000"]);
+    all.extend(options);
+    RedisServer::start(&all)
 }
 
 impl RedisCluster {
@@ -28,8 +25,21 @@ impl RedisCluster {
     ///
     /// When that does not come about; the message says why.
     pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same, of servers that have lost nothing which they confirmed when they are restarted.
+    ///
+    /// # Panics
+    ///
+    /// When that does not come about; the message says why.
+    pub fn durable() -> Self {
+        Self::with(&DURABLE)
+    }
+
+    fn with(options: &[&str]) -> Self {
         let buses: Vec<u16> = (0..3).map(|_| free_port().expect("a port")).collect();
-        let nodes: Vec<RedisServer> = buses.iter().map(|&bus| start_node(bus)).collect();
+        let nodes: Vec<RedisServer> = buses.iter().map(|&bus| start_node(bus, options)).collect();
         let share = SLOTS / 3 + 1;
         for (index, node) in nodes.iter().enumerate() {
             let first = share * u16::try_from(index).expect("three");
@@ -43,13 +53,22 @@ impl RedisCluster {
             ));
         }
         let cluster = Self { nodes };
-        for node in &cluster.nodes {
+        cluster.wait_until_whole();
+        cluster
+    }
+
+    /// Until each of its servers sees all three.
+    ///
+    /// # Panics
+    ///
+    /// When that does not come about.
+    pub fn wait_until_whole(&self) {
+        for node in &self.nodes {
             node.wait_until("the cluster is whole", |node| {
                 let info: String = node.ask("CLUSTER INFO");
                 info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
             });
         }
-        cluster
     }
 
     /// A replica of one of its servers, which has copied it, and is known to all.
@@ -59,7 +78,7 @@ impl RedisCluster {
     /// When that does not come about; the message says why.
     pub fn add_replica_of(&self, index: usize) -> RedisServer {
         let bus = free_port().expect("a port");
-        let replica = start_node(bus);
+        let replica = start_node(bus, &[]);
         let port = replica.port();
         let _: () = self.nodes[0].ask(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
         let primary = myself(&self.nodes[index]).id;
@@ -115,6 +134,11 @@ impl RedisCluster {
                     .any(|&(first, last)| (first..=last).contains(&slot))
         };
         (self.nodes.iter().position(owns)).expect("every slot has an owner")
+    }
+
+    /// How many keys of the slot a server has.
+    pub fn keys(&self, slot: u16, of: usize) -> u64 {
+        self.nodes[of].ask(&format!("CLUSTER COUNTKEYSINSLOT {slot}"))
     }
 
     /// Opens the way for a slot: from now on its keys may be here or there.

@@ -1,5 +1,6 @@
 //! A `redis-server` that a test starts, stops and kills itself.
 
+use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
@@ -18,11 +19,15 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// How often a port that was free may be somebody else's by the time the server takes it.
 const TRIES: u32 = 5;
 
+/// It has lost nothing which it confirmed when it is restarted.
+pub(super) const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
 /// A running server, in a folder of its own. Dropping it kills it.
 pub struct RedisServer {
     process: Process,
     folder: TempDir,
     options: Vec<String>,
+    has_clock: bool,
     port: u16,
 }
 
@@ -43,7 +48,17 @@ impl RedisServer {
     ///
     /// When it does not start; the message says why.
     pub fn durable() -> Self {
-        Self::start(&["--appendonly", "yes", "--appendfsync", "always"])
+        Self::start(&DURABLE)
+    }
+
+    /// The same, of Valkey, with a clock of its own ([`RedisServer::set_clock`]). Not of Redis: its
+    /// jemalloc asks for the time as it starts, and libfaketime hangs.
+    ///
+    /// # Errors
+    ///
+    /// It does not start; what it said is in the error.
+    pub fn with_clock() -> Result<Self> {
+        Self::try_start(|_| DURABLE.map(str::to_owned).to_vec(), true)
     }
 
     /// As a replica of `primary`, which has copied it.
@@ -67,7 +82,7 @@ impl RedisServer {
     pub(super) fn with(options: impl Fn(&Path) -> Vec<String>) -> Self {
         let mut failure = None;
         for _ in 0..TRIES {
-            match Self::try_start(&options) {
+            match Self::try_start(&options, false) {
                 Ok(server) => return server,
                 Err(error) => failure = Some(error),
             }
@@ -75,15 +90,16 @@ impl RedisServer {
         panic!("no redis-server: {:#}", failure.expect("a try"))
     }
 
-    fn try_start(options: impl Fn(&Path) -> Vec<String>) -> Result<Self> {
+    fn try_start(options: impl Fn(&Path) -> Vec<String>, has_clock: bool) -> Result<Self> {
         let folder = tempfile::tempdir().context("no folder")?;
         let port = free_port()?;
         let options = options(folder.path());
-        let process = serve(port, folder.path(), &options)?;
+        let process = serve(port, folder.path(), &options, has_clock)?;
         Ok(Self {
             process,
             folder,
             options,
+            has_clock,
             port,
         })
     }
@@ -95,8 +111,18 @@ impl RedisServer {
     /// It does not start again; what it said is in the error.
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
-        self.process = serve(self.port, self.folder.path(), &self.options)?;
+        let folder = self.folder.path();
+        self.process = serve(self.port, folder, &self.options, self.has_clock)?;
         Ok(())
+    }
+
+    /// Sets the clock of one that has its own so far ahead of this machine's, or behind.
+    ///
+    /// # Errors
+    ///
+    /// The system does not allow it.
+    pub fn set_clock(&self, ahead_ms: i64) -> Result<()> {
+        set_clock(self.folder.path(), ahead_ms)
     }
 
     /// Refuses to grow beyond so many bytes; 0 is no limit.
@@ -199,22 +225,54 @@ impl RedisServer {
     }
 }
 
-fn serve(port: u16, folder: &Path, options: &[String]) -> Result<Process> {
-    let program = paths::redis_server().context("no redis-server on the PATH")?;
+fn serve(port: u16, folder: &Path, options: &[String], has_clock: bool) -> Result<Process> {
+    let program = match has_clock {
+        true => paths::valkey_server().context("`cargo xtask setup` installs Valkey")?,
+        false => paths::redis_server().context("no redis-server on the PATH")?,
+    };
     // A write beyond the limit of a file is to fail, as on a full disk, and not to end the process.
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"])
         .arg(program)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+        // Nor does a replica wait for others that may want to copy the primary too.
+        .args(["--repl-diskless-sync-delay", "0"])
         .args(["--save", "", "--dir"])
         .arg(folder)
         .args(options);
+    if has_clock {
+        let library = paths::faketime().context("`cargo xtask setup` installs libfaketime")?;
+        if !folder.join(CLOCK).exists() {
+            set_clock(folder, 0)?;
+        }
+        command
+            .env("LD_PRELOAD", library)
+            .env("FAKETIME_TIMESTAMP_FILE", folder.join(CLOCK))
+            .env("FAKETIME_NO_CACHE", "1")
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    }
     let process = Process::start(&mut command)?;
     process.wait_for("readiness", START_LIMIT, |line| {
         line.contains("Ready to accept connections").then_some(())
     })?;
+    if has_clock {
+        // It needs them no more, and would leave them behind when it is killed.
+        for file in ["faketime_shm", "sem.faketime_sem"] {
+            let _ = fs::remove_file(format!("/dev/shm/{file}_{}", process.id()));
+        }
+    }
     Ok(process)
+}
+
+/// The file by which libfaketime knows the time.
+const CLOCK: &str = "clock";
+
+fn set_clock(folder: &Path, ahead_ms: i64) -> Result<()> {
+    let (next, seconds) = (folder.join("next-clock"), ahead_ms as f64 / 1000.0);
+    fs::write(&next, format!("{seconds:+}\n"))?;
+    // As a whole: it is read all the time.
+    Ok(fs::rename(next, folder.join(CLOCK))?)
 }
 
 pub(super) fn free_port() -> Result<u16> {

@@ -232,7 +232,7 @@ impl Client {
             return false;
         };
         self.case.check.told(id, &outcome);
-        if outcome.is_ok() && !is_last && self.case.is_replicated.get() {
+        if outcome.is_ok() && self.case.is_replicated.get() {
             self.case.check.told_safe(id, &self.case.redis.db());
         }
         !outcome.is_err_and(|error| error.is_outcome_unknown())

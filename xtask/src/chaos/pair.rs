@@ -1,0 +1,117 @@
+//! A primary and a replica, and how the one takes over from the other.
+
+use std::mem;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::Result;
+use xtask::stack::RedisServer;
+
+use super::havoc::Fault::{self, *};
+use super::store::address;
+use super::way::Way;
+
+/// Those of a fail-over, and some beside it.
+pub(super) const FAULTS: &[Fault] = &[
+    PrimaryKilled,
+    PrimaryStopped,
+    PrimaryReplaced,
+    ReplicaBehind,
+    ReplicaKilled,
+    WorkerKilled,
+    BridgeKilled,
+    RedisKilled,
+    NetworkStill,
+];
+
+/// Both behind one address, which is that of the primary.
+pub(super) struct Pair {
+    primary: RedisServer,
+    replica: RedisServer,
+    way: Way,
+}
+
+impl Pair {
+    pub(super) async fn start() -> Result<Self> {
+        let (primary, replica) = (RedisServer::durable(), RedisServer::durable());
+        let way = Way::to(address(&primary)).await?;
+        let pair = Self {
+            primary,
+            replica,
+            way,
+        };
+        pair.follow()?;
+        Ok(pair)
+    }
+
+    /// For a bridge.
+    pub(super) fn url(&self) -> String {
+        format!("redis://{}", self.way.address())
+    }
+
+    pub(super) const fn primary(&mut self) -> &mut RedisServer {
+        &mut self.primary
+    }
+
+    pub(super) fn ids(&self) -> [u32; 2] {
+        [self.primary.id(), self.replica.id()]
+    }
+
+    pub(super) fn strike(&mut self, fault: Fault, lasts: Duration) -> Result<()> {
+        match fault {
+            PrimaryKilled => {
+                self.primary.kill();
+                sleep(lasts);
+                self.fail_over()?;
+                self.replica.restart()?;
+            }
+            // It still has what it was sent, and does it when it wakes.
+            PrimaryStopped => {
+                self.primary.freeze();
+                sleep(lasts);
+                self.fail_over()?;
+                self.replica.wake();
+            }
+            // It does not know, and goes on. Nobody reaches it any more.
+            PrimaryReplaced => {
+                self.fail_over()?;
+                sleep(lasts);
+            }
+            // What was written last is lost.
+            ReplicaBehind => {
+                let _: () = self.replica.try_ask(&["REPLICAOF", "127.0.0.1", "1"])?;
+                sleep(lasts);
+                self.primary.kill();
+                self.fail_over()?;
+                self.replica.restart()?;
+            }
+            ReplicaKilled => {
+                self.replica.kill();
+                sleep(lasts);
+                self.replica.restart()?;
+            }
+            _ => unreachable!("it is no fault of a fail-over"),
+        }
+        self.follow()
+    }
+
+    /// The replica is the primary from now on.
+    fn fail_over(&mut self) -> Result<()> {
+        let _: () = self.replica.try_ask(&["REPLICAOF", "NO", "ONE"])?;
+        mem::swap(&mut self.primary, &mut self.replica);
+        let primary = address(&self.primary);
+        self.way.weather().send_modify(|now| now.lead_to(primary));
+        Ok(())
+    }
+
+    /// The replica forgets what only it has, and copies the primary.
+    fn follow(&self) -> Result<()> {
+        let port = self.primary.port().to_string();
+        let _: () = self.replica.try_ask(&["REPLICAOF", "127.0.0.1", &port])?;
+        self.replica.wait_until("it is in step", |replica| {
+            let info: String = replica.ask("INFO replication");
+            info.contains("master_link_status:up")
+        });
+        Ok(())
+    }
+}
