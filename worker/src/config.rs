@@ -32,26 +32,27 @@ impl Config {
         let Some((url, credential)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some())
         else {
             return Err(Problem::not_configured(
-                "this Worker has no bridge: set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL"
+                "this Worker has no bridge: set the variable EDGELOCK_BRIDGE_URL and the secret EDGELOCK_BRIDGE_CREDENTIAL (in .dev.vars, or by `npx wrangler secret put`)"
                     .to_owned(),
             ));
         };
-        let bridge = Bridge::upstash(
-            &set(url).unwrap_or_default(),
-            &set(credential).unwrap_or_default(),
-        )
-        .map_err(|error| Problem::not_configured(format!("{url} or {credential}: {error}")))?;
+        let Some(secret) = set(credential) else {
+            let cause = format!("{url} is set, and {credential} is not: set both, of one bridge");
+            return Err(Problem::not_configured(cause));
+        };
+        let bridge = Bridge::upstash(&set(url).unwrap_or_default(), &secret)
+            .map_err(|error| Problem::not_configured(format!("{url}, {credential}: {error}")))?;
         Ok(Self {
             bridge,
-            admin: Credential(set("ADMIN_CREDENTIAL")),
-            locks: Credential(set("LOCKS_CREDENTIAL")),
+            admin: Credential("ADMIN_CREDENTIAL", set("ADMIN_CREDENTIAL")),
+            locks: Credential("LOCKS_CREDENTIAL", set("LOCKS_CREDENTIAL")),
         })
     }
 }
 
-/// A secret that a caller must send. If it is not set, nobody is let in.
+/// A secret that a caller must send, behind its variable's name. If it is not set, nobody is let in.
 #[derive(Clone)]
-pub(crate) struct Credential(Option<String>);
+pub(crate) struct Credential(&'static str, Option<String>);
 
 impl Credential {
     /// Lets in a caller that sent it as a bearer token. The time that this takes does not tell how
@@ -60,20 +61,18 @@ impl Credential {
     /// # Errors
     /// 403 `closed` if none is set, 401 `unauthorized` if none or another was sent.
     pub(crate) fn admit(&self, authorization: Option<&str>) -> Result<(), Problem> {
-        let Some(credential) = &self.0 else {
-            return Err(Problem::new(
-                403,
-                "closed",
-                "this Worker has no credential for this route, so it is closed",
-            ));
+        let Self(variable, secret) = self;
+        let Some(credential) = secret else {
+            let told = format!("this route is closed until the Worker's secret {variable} is set");
+            return Err(Problem::new(403, "closed", told));
         };
         let sent = authorization.and_then(bearer).unwrap_or_default();
         if credential.trim().as_bytes().ct_eq(sent.as_bytes()).into() {
             return Ok(());
         }
         let told = match sent {
-            "" => "this route needs the header `Authorization: Bearer <credential>`",
-            _ => "the credential in `Authorization` is not the one for this route",
+            "" => format!("this route needs the header `Authorization: Bearer <{variable}>`"),
+            _ => format!("the credential in `Authorization` is not this Worker's {variable}"),
         };
         Err(Problem::new(401, "unauthorized", told).header("www-authenticate", "Bearer"))
     }
@@ -129,7 +128,8 @@ mod tests {
         .err()
         .unwrap();
         let log = error.log().unwrap();
-        assert!(log.contains("EDGELOCK_BRIDGE_CREDENTIAL"), "{log}");
+        let missing = "EDGELOCK_BRIDGE_URL is set, and EDGELOCK_BRIDGE_CREDENTIAL is not";
+        assert!(log.contains(missing), "{log}");
         assert!(!log.contains("another's"), "{log}");
         let response = crate::http::Response::from(error);
         assert_eq!(response.status, 500);
@@ -146,12 +146,12 @@ mod tests {
 
     #[test]
     fn only_the_right_bearer_token_is_let_in() {
-        let credential = Credential(Some("secret".to_owned()));
+        let credential = Credential("LOCKS_CREDENTIAL", Some("secret".to_owned()));
         assert!(credential.admit(Some("Bearer secret")).is_ok());
         assert!(credential.admit(Some("bearer  secret ")).is_ok());
         let (missing, wrong) = (
-            "needs the header `Authorization: Bearer",
-            "is not the one for this route",
+            "needs the header `Authorization: Bearer <LOCKS_CREDENTIAL>`",
+            "is not this Worker's LOCKS_CREDENTIAL",
         );
         for (sent, told) in [
             (None, missing),
@@ -171,8 +171,10 @@ mod tests {
     #[test]
     fn nobody_is_let_in_where_no_credential_is_set() {
         for sent in [None, Some("Bearer "), Some("Bearer x"), Some("")] {
-            let response = crate::http::Response::from(Credential(None).admit(sent).unwrap_err());
+            let closed = Credential("ADMIN_CREDENTIAL", None);
+            let response = crate::http::Response::from(closed.admit(sent).unwrap_err());
             assert_eq!(response.status, 403);
+            assert!(response.body.contains("ADMIN_CREDENTIAL is set"));
         }
     }
 }
