@@ -44,15 +44,16 @@ impl Config {
             .map_err(|error| Problem::not_configured(format!("{url}, {credential}: {error}")))?;
         Ok(Self {
             bridge,
-            admin: Credential("ADMIN_CREDENTIAL", set("ADMIN_CREDENTIAL")),
-            locks: Credential("LOCKS_CREDENTIAL", set("LOCKS_CREDENTIAL")),
+            admin: Credential(set("ADMIN_CREDENTIAL")),
+            locks: Credential(set("LOCKS_CREDENTIAL")),
         })
     }
 }
 
-/// A secret that a caller must send, behind its variable's name. If it is not set, nobody is let in.
+/// A secret that a caller must send. If it is not set, nobody is let in. Callers are not told the
+/// name of its variable.
 #[derive(Clone)]
-pub(crate) struct Credential(&'static str, Option<String>);
+pub(crate) struct Credential(Option<String>);
 
 impl Credential {
     /// Lets in a caller that sent it as a bearer token. The time that this takes does not tell how
@@ -61,9 +62,8 @@ impl Credential {
     /// # Errors
     /// 403 `closed` if none is set, 401 `unauthorized` if none or another was sent.
     pub(crate) fn admit(&self, authorization: Option<&str>) -> Result<(), Problem> {
-        let Self(variable, secret) = self;
-        let Some(credential) = secret else {
-            let told = format!("this route is closed until the Worker's secret {variable} is set");
+        let Some(credential) = &self.0 else {
+            let told = "this route is closed until its secret is set; the Worker's README says which one that is";
             return Err(Problem::new(403, "closed", told));
         };
         let sent = authorization.and_then(bearer).unwrap_or_default();
@@ -71,8 +71,8 @@ impl Credential {
             return Ok(());
         }
         let told = match sent {
-            "" => format!("this route needs the header `Authorization: Bearer <{variable}>`"),
-            _ => format!("the credential in `Authorization` is not this Worker's {variable}"),
+            "" => "this route needs the header `Authorization: Bearer <credential>`",
+            _ => "the credential in `Authorization` is not the one for this route",
         };
         Err(Problem::new(401, "unauthorized", told).header("www-authenticate", "Bearer"))
     }
@@ -146,12 +146,12 @@ mod tests {
 
     #[test]
     fn only_the_right_bearer_token_is_let_in() {
-        let credential = Credential("LOCKS_CREDENTIAL", Some("secret".to_owned()));
+        let credential = Credential(Some("secret".to_owned()));
         assert!(credential.admit(Some("Bearer secret")).is_ok());
         assert!(credential.admit(Some("bearer  secret ")).is_ok());
         let (missing, wrong) = (
-            "needs the header `Authorization: Bearer <LOCKS_CREDENTIAL>`",
-            "is not this Worker's LOCKS_CREDENTIAL",
+            "needs the header `Authorization: Bearer",
+            "is not the one for this route",
         );
         for (sent, told) in [
             (None, missing),
@@ -171,10 +171,10 @@ mod tests {
     #[test]
     fn nobody_is_let_in_where_no_credential_is_set() {
         for sent in [None, Some("Bearer "), Some("Bearer x"), Some("")] {
-            let closed = Credential("ADMIN_CREDENTIAL", None);
+            let closed = Credential(None);
             let response = crate::http::Response::from(closed.admit(sent).unwrap_err());
             assert_eq!(response.status, 403);
-            assert!(response.body.contains("ADMIN_CREDENTIAL is set"));
+            assert!(response.body.contains("until its secret is set"));
         }
     }
 }
