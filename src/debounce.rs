@@ -85,9 +85,10 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, wait: Duration) -> Self {
         let is_wait = wait <= LONGEST && ttl::is_from(SHORTEST, wait);
         let what = || {
-            Error::InvalidArgument(
-                "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds".into(),
-            )
+            Error::InvalidArgument(format!(
+                "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not {}",
+                ttl::shown(wait)
+            ))
         };
         Self {
             paced: paced.with(is_wait.then_some(()).ok_or_else(what)),
@@ -103,10 +104,11 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     pub fn max_wait(self, max_wait: Duration) -> Self {
         let is_longer = max_wait <= LONGEST && ttl::is_from(self.wait, max_wait);
         let what = || {
-            Error::InvalidArgument(
-                "the longest wait of a debounce is from its wait to 24 hours, in whole milliseconds"
-                    .into(),
-            )
+            Error::InvalidArgument(format!(
+                "the longest wait of a debounce is from its wait ({}) to 24 hours, in whole milliseconds, not {}",
+                ttl::shown(self.wait),
+                ttl::shown(max_wait)
+            ))
         };
         Self {
             paced: self.paced.with(is_longer.then_some(()).ok_or_else(what)),

@@ -115,7 +115,7 @@ pub enum Error {
     /// The result of the work of a [`crate::Once`] cannot be written as JSON: the work was done,
     /// and its result is not kept. Or the kept result cannot be read as the type that the caller
     /// asks for, as after a new version of a program: nothing was executed.
-    #[error("the result of {} cannot be converted: {message}", Named(lock))]
+    #[error("the result of {}: {message}", Named(lock))]
     #[non_exhaustive]
     ResultUnreadable {
         /// The key.

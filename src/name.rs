@@ -36,13 +36,15 @@ impl Name {
     /// with a suffix behind it is refused as a key too.
     pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Error> {
         if name.is_empty() {
-            return Err(Error::InvalidArgument("a lock's name is empty".into()));
+            return Err(Error::InvalidArgument(
+                "a lock's name is empty; is its variable set?".into(),
+            ));
         }
         let key = [prefix, name].concat();
         if key.len() > MAX_BYTES {
             let bytes = key.len();
             return Err(Error::InvalidArgument(format!(
-                "a lock's name has {bytes} bytes with its prefix, and may have {MAX_BYTES}"
+                "a lock's name has {bytes} bytes with its prefix, and may have {MAX_BYTES}; take a digest of what is longer"
             )));
         }
         if is_companion(&key) {

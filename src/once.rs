@@ -89,9 +89,10 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub fn keep(self, keep: Duration) -> Self {
         self.with(|once| {
             if !ttl::is_from(SHORTEST_KEEP, keep) {
-                return Err(Error::InvalidArgument(
-                    "a result is kept for 1 ms to 366 days, in whole milliseconds".into(),
-                ));
+                return Err(Error::InvalidArgument(format!(
+                    "a result is kept for 1 ms to 366 days, in whole milliseconds, not {}",
+                    ttl::shown(keep)
+                )));
             }
             once.keep = keep;
             Ok(())
@@ -108,7 +109,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self.with(|once| {
             if !(1..=MAX_FINGERPRINT).contains(&fingerprint.len()) {
                 return Err(Error::InvalidArgument(format!(
-                    "a fingerprint has 1 to {MAX_FINGERPRINT} bytes; take a digest of what is longer"
+                    "a fingerprint has 1 to {MAX_FINGERPRINT} bytes, and this one {}; take a digest of what is longer",
+                    fingerprint.len()
                 )));
             }
             once.lock.label = script::mark(fingerprint)?;
@@ -122,7 +124,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self.with(|once| {
             if !(1..=MAX_BYTES).contains(&bytes) {
                 return Err(Error::InvalidArgument(format!(
-                    "a result may have 1 to {MAX_BYTES} bytes"
+                    "a result may have 1 to {MAX_BYTES} bytes, and the bound given is {bytes}"
                 )));
             }
             once.max_bytes = bytes;
@@ -202,16 +204,16 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         V: Serialize + DeserializeOwned,
         E: From<Error>,
     {
-        let unreadable = |error: serde_json::Error| Error::ResultUnreadable {
-            lock: self.lock.key().to_owned(),
-            message: error.to_string(),
-        };
+        let unreadable =
+            |what| move |error: serde_json::Error| Error::unreadable(self.lock.key(), what, &error);
+        let not_kept = unreadable("it cannot be written as JSON, so it is not kept");
+        let other_type = unreadable("what is kept is not of the type that this call asks for");
         let read = |text: String| {
             // The npm package's work may return nothing. It then passes an empty text.
             let json = if text.is_empty() { "null" } else { &text };
-            serde_json::from_str(json).map_err(unreadable)
+            serde_json::from_str(json).map_err(other_type)
         };
-        let write = |value: &V| serde_json::to_string(value).map_err(unreadable);
+        let write = |value: &V| serde_json::to_string(value).map_err(not_kept);
         self.perform(work, write, read).await
     }
 

@@ -40,7 +40,8 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.refused.clone().map_or(Ok(()), Err)
+        let refused = self.refused.clone();
+        refused.map_or(Ok(()), |error| Err(error.given_for(self.key())))
     }
 
     /// One call, if it may send anything.

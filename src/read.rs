@@ -37,7 +37,7 @@ pub(crate) fn reading<R: Runtime>(
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
         return Err(Error::InvalidArgument(
-            "there are several bridges to read from; pick one with `shard_of`".into(),
+            "there are several bridges to read from; name one by a lock behind it, with `shard_of` (in JavaScript `shardOf`)".into(),
         ));
     };
     let session = Session::random(runtime)?;

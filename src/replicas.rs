@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::command::Reply;
 use crate::error::Error;
+use crate::ttl;
 
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -20,9 +21,10 @@ impl Replicas {
     pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Error> {
         // Redis takes 0 for "for ever".
         if count == 0 || within < Duration::from_millis(1) || within > LONGEST {
-            return Err(Error::InvalidArgument(
-                "at least 1 replica can be waited for, and from 1 ms to 60 s".into(),
-            ));
+            return Err(Error::InvalidArgument(format!(
+                "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, not for {count} within {}",
+                ttl::shown(within)
+            )));
         }
         Ok(Self {
             count,

@@ -75,9 +75,10 @@ impl ThrottleOutcome {
 impl<T: Transport, R: Runtime> Throttle<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, window: Duration) -> Self {
         let what = || {
-            Error::InvalidArgument(
-                "the window of a throttle is 1 ms to 366 days, in whole milliseconds".into(),
-            )
+            Error::InvalidArgument(format!(
+                "the window of a throttle is 1 ms to 366 days, in whole milliseconds, not {}",
+                ttl::shown(window)
+            ))
         };
         let checked = ttl::is_from(SHORTEST, window)
             .then_some(())

@@ -28,7 +28,8 @@ impl Token {
             Ok(Self(text.to_owned()))
         } else {
             Err(Error::InvalidArgument(format!(
-                "a token is {TOKEN_CHARS} characters of base64url"
+                "a token is {TOKEN_CHARS} characters of base64url, and this one has {} bytes; pass on the token of a lease as it is",
+                text.len()
             )))
         }
     }

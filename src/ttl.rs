@@ -15,13 +15,23 @@ pub(crate) fn is_from(shortest: Duration, time: Duration) -> bool {
     (shortest..=MAX).contains(&time) && is_whole
 }
 
+/// In milliseconds, as errors show it. `Duration`'s own `Debug` would bring more code into the wasm.
+pub(crate) fn shown(time: Duration) -> String {
+    let whole = (time.as_secs().saturating_mul(1_000)).saturating_add(time.subsec_millis().into());
+    match time.subsec_nanos() % 1_000_000 {
+        0 => format!("{whole} ms"),
+        nanos => format!("{whole}.{nanos:06} ms"),
+    }
+}
+
 /// # Errors
 /// [`Error::InvalidArgument`] if it is not a valid ttl.
 pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
     if is_from(MIN, ttl) {
         return Ok(());
     }
-    Err(Error::InvalidArgument(
-        "a ttl is 4 ms to 366 days, in whole milliseconds: 10 s are 10,000".into(),
-    ))
+    Err(Error::InvalidArgument(format!(
+        "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {}",
+        shown(ttl)
+    )))
 }

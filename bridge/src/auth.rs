@@ -5,11 +5,49 @@ use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
 
+/// 16 hexadecimal digits are 64 random bits, too many to guess over a network.
+const SHORTEST: usize = 16;
+const MAKE_ONE: &str =
+    "16 ASCII characters or more, without blanks; make one with: openssl rand -hex 32";
+
 /// All that the bridge was given.
 pub(crate) struct Given {
     pub(crate) clients: Credentials,
     /// For those who read the metrics, and nothing else.
     pub(crate) metrics: Option<Credentials>,
+}
+
+impl Given {
+    /// The clients' credential, the read-only one, and that for the metrics, each behind its option.
+    ///
+    /// White space around a secret comes from files and consoles, never from the person who chose
+    /// it.
+    pub(crate) fn of(options: [(&str, Option<&str>); 3]) -> Result<Self, String> {
+        let given = options.map(|(option, secret)| (option, secret.map(str::trim)));
+        for (at, (option, secret)) in given.iter().enumerate() {
+            let Some(secret) = secret else { continue };
+            let is_token = secret.bytes().all(|byte| byte.is_ascii_graphic());
+            if !is_token || secret.len() < SHORTEST {
+                let variable = option.trim_start_matches('-').replace('-', "_");
+                let variable = variable.to_uppercase();
+                return Err(format!(
+                    "{option} (EDGELOCK_BRIDGE_{variable}) must be {MAKE_ONE}"
+                ));
+            }
+            if let Some((other, _)) = given[..at].iter().find(|(_, other)| *other == Some(secret)) {
+                return Err(format!("{other} and {option} must differ"));
+            }
+        }
+        let [(_, Some(standard)), (_, read_only), (_, metrics)] = given else {
+            return Err(format!(
+                "which credential do clients send? Set EDGELOCK_BRIDGE_CREDENTIAL to {MAKE_ONE}"
+            ));
+        };
+        Ok(Self {
+            clients: Credentials::new(standard, read_only),
+            metrics: metrics.map(|secret| Credentials::new(secret, None)),
+        })
+    }
 }
 
 /// What the holder of a credential may do.

@@ -106,6 +106,14 @@ impl Server {
         }
     }
 
+    /// For the log: where it is, without its password.
+    pub(crate) fn shown(&self) -> String {
+        match &self.address {
+            Address::Tcp(host, port) | Address::Tls(host, port, _) => format!("{host}:{port}"),
+            Address::Unix(path) => path.display().to_string(),
+        }
+    }
+
     /// With a user and a password, or without.
     pub(crate) fn on_socket(path: PathBuf, user: Option<(&str, &str)>) -> Self {
         let settings = RedisConnectionInfo::default();
@@ -224,9 +232,11 @@ fn tls(authority: Option<&Path>) -> Result<TlsConnector, String> {
         }
     }
     if trusted.is_empty() {
-        return Err(
-            "no certificate to trust Redis by: give --redis-ca, or install ca-certificates".into(),
+        let place = authority.map_or_else(
+            || "this machine: give --redis-ca, or install ca-certificates".into(),
+            |path| format!("--redis-ca {}: it must be a PEM file", path.display()),
         );
+        return Err(format!("no certificate to trust Redis by in {place}"));
     }
     let config = ClientConfig::builder()
         .with_root_certificates(trusted)

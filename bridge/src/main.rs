@@ -95,9 +95,12 @@ fn main() -> ExitCode {
 
 async fn run(options: Options) -> Result<(), Error> {
     let credentials = options.credentials()?;
-    let listener = TcpListener::bind(&options.listen)
-        .await
-        .map_err(|error| format!("cannot listen on {}: {error}", options.listen))?;
+    let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
+        format!(
+            "cannot listen on {}: {error}; write HOST:PORT",
+            options.listen
+        )
+    })?;
     listen::let_many_come_at_once(&listener)?;
     let mut private = match options.target()? {
         Target::Spawn => Some(PrivateRedis::start(&options.redis_server).await?),

@@ -125,8 +125,11 @@ impl Metrics {
         headers: &HeaderMap,
         query: &str,
     ) -> Result<(), Failure> {
-        (self.credentials.check(headers, query))
-            .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied.text()))?;
+        self.credentials.check(headers, query).map_err(|denied| {
+            let text = denied.text();
+            let text = format!("{text}; /metrics takes that of --metrics-credential, and no other");
+            Failure::new(StatusCode::UNAUTHORIZED, text)
+        })?;
         match *method {
             Method::GET | Method::HEAD => Ok(()),
             _ => Err(Failure::method_not_allowed()),

@@ -4,17 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
+use clap::builder::RangedU64ValueParser;
 
-use crate::auth::{Credentials, Given};
+use crate::auth::Given;
 use crate::dial::Server;
 use crate::listen::{Door, most_connections};
 use crate::places::Places;
 use crate::server::Settings;
 use crate::silence::Patience;
 use crate::spawn;
-
-/// 16 hexadecimal digits are 64 random bits, too many to guess over a network.
-const SHORTEST_CREDENTIAL: usize = 16;
 
 // No `Debug`, and no parsed types for options that may hold a secret: clap shows a value that it
 // cannot parse.
@@ -64,14 +62,15 @@ pub(crate) struct Options {
     )]
     pub(crate) redis_server: PathBuf,
 
-    /// Credential of the clients, at least 16 characters; make one with: openssl rand -hex 32
+    /// Credential of the clients, which must be set: at least 16 characters. Make one with: openssl
+    /// rand -hex 32
     #[arg(
         long,
         value_name = "SECRET",
         env = "EDGELOCK_BRIDGE_CREDENTIAL",
         hide_env_values = true
     )]
-    credential: String,
+    credential: Option<String>,
 
     /// Credential for commands that only read
     #[arg(
@@ -105,7 +104,7 @@ pub(crate) struct Options {
     dangerous_commands: bool,
 
     /// Largest request body, in bytes
-    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", default_value_t = 10 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", value_parser = at_least_one(), default_value_t = 10 * 1024 * 1024)]
     max_body: usize,
 
     /// Commands in a pipeline, at most
@@ -113,6 +112,7 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_COMMANDS",
+        value_parser = at_least_one(),
         default_value_t = 10_000
     )]
     max_commands: usize,
@@ -128,7 +128,7 @@ pub(crate) struct Options {
 
     /// Largest answer of Redis to one request, in bytes. Each element of a list, and each command,
     /// counts for 64 bytes more
-    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", default_value_t = 10 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", value_parser = at_least_one(), default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_reply: usize,
 
     /// Bytes of requests and answers held at once, at most. Others get a 503. A request counts four
@@ -151,6 +151,7 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS",
+        value_parser = at_least_one(),
         default_value_t = 4096
     )]
     max_connections: usize,
@@ -160,7 +161,8 @@ pub(crate) struct Options {
     #[arg(
         long,
         value_name = "COUNT",
-        env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS_PER_ADDRESS"
+        env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS_PER_ADDRESS",
+        value_parser = at_least_one()
     )]
     max_connections_per_address: Option<usize>,
 
@@ -202,6 +204,11 @@ pub(crate) struct Options {
         default_value = "info"
     )]
     pub(crate) log: tracing::Level,
+}
+
+/// A bound of 0 would let nothing through.
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 pub(crate) enum Target {
@@ -248,36 +255,15 @@ impl Options {
         }
     }
 
-    /// White space around a secret comes from files and consoles, never from the person who chose
-    /// it.
     pub(crate) fn credentials(&self) -> Result<Given, String> {
-        let standard = self.credential.trim();
-        let read_only = self.read_only_credential.as_deref().map(str::trim);
-        let metrics = self.metrics_credential.as_deref().map(str::trim);
-        let mut others: Vec<(&str, &str)> = Vec::new();
-        for (option, credential) in [
-            ("--credential", Some(standard)),
-            ("--read-only-credential", read_only),
-            ("--metrics-credential", metrics),
-        ] {
-            let Some(credential) = credential else {
-                continue;
-            };
-            if credential.chars().count() < SHORTEST_CREDENTIAL {
-                return Err(format!(
-                    "{option} needs at least {SHORTEST_CREDENTIAL} characters, or it can be guessed; make one with: \
-                     openssl rand -hex 32"
-                ));
-            }
-            if let Some((other, _)) = others.iter().find(|(_, other)| *other == credential) {
-                return Err(format!("{other} and {option} must differ"));
-            }
-            others.push((option, credential));
-        }
-        Ok(Given {
-            clients: Credentials::new(standard, read_only),
-            metrics: metrics.map(|secret| Credentials::new(secret, None)),
-        })
+        Given::of([
+            ("--credential", self.credential.as_deref()),
+            (
+                "--read-only-credential",
+                self.read_only_credential.as_deref(),
+            ),
+            ("--metrics-credential", self.metrics_credential.as_deref()),
+        ])
     }
 
     /// The user of the private Redis: that for locks, unless options need more than it may do.

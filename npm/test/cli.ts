@@ -327,6 +327,7 @@ async function examined(args: readonly string[] = [], variables = {}): Promise<{
   check(err === "", err);
   const { ok, checks } = JSON.parse(out) as Report;
   equal(ok, code === 0);
+  for (const one of checks) equal("advice" in one, !one.ok);
   const failed = checks.filter((one) => !one.ok).map(({ check, found, advice }) => `${check}: ${found} ${advice}`);
   return { code, failed: failed.join(), found: checks.map(({ check, found }) => `${check}: ${found}`).join("\n") };
 }
@@ -340,7 +341,7 @@ const examines: Suite = {
 
   async what_is_wrong_has_a_line_with_what_to_do(stack) {
     const cases: Array<[Record<string, string | undefined>, RegExp]> = [
-      [{ EDGELOCK_BRIDGE_URL: undefined, EDGELOCK_BRIDGE_CREDENTIAL: undefined }, /^settings: .*EDGELOCK_BRIDGE_URL/],
+      [{ EDGELOCK_BRIDGE_URL: undefined, EDGELOCK_BRIDGE_CREDENTIAL: undefined }, /^settings: .*set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL.*Upstash's console/],
       [{ EDGELOCK_BRIDGE_CREDENTIAL: "the-wrong-credential" }, /^bridge: .*Check the credential/],
       [{ EDGELOCK_BRIDGE_URL: "http://127.0.0.1:1" }, /^bridge: unavailable.*see that the bridge/],
       [{ NODE_OPTIONS: "--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()-60000" }, /^clock: \d+ ms behind.*NTP/],

@@ -211,9 +211,9 @@ export const group: Suite = {
     equal(await answers(stack, new GroupCommit(new Notes(stack)), items), [
       0,
       1,
-      `${refused}a command has over 1000 words`,
+      `${refused}the command "RPUSH" has 1001 words, and may have 1000; split it`,
       3,
-      `${refused}a word of command 0 is neither a string, nor a number, nor a { key }`,
+      `${refused}a word of a command is a string, a finite number or { key: "…" }; word 2 of command 0 is NaN`,
       5,
     ]);
     equal(await stack.redis("LLEN ~notes"), 3 + 998);

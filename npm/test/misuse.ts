@@ -4,11 +4,15 @@ import { check, equal, type Stack, type Suite, thrown } from "./harness.js";
 
 const GOOD = { url: "https://bridge.example", credential: "a-credential-of-a-bridge" };
 const TOKEN = "a".repeat(22);
-const NO_TTL = "a ttl is 4 ms to 366 days, in whole milliseconds: 10 s are 10,000";
-const NO_WINDOW = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
-const NO_WAIT = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
+/** Of the lock called a, which all that is made offline is. */
+const A = `(lock "a")`;
+const noTtl = (ms: string) => `a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not ${ms} ms ${A}`;
+const noWindow = (ms: string) => `the window of a throttle is 1 ms to 366 days, in whole milliseconds, not ${ms} ms ${A}`;
+const noWait = (ms: string) => `the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not ${ms} ms ${A}`;
 const NO_HTTPS = "the bridge's address does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
-const NO_CREDENTIAL = "the bridge's credential is empty, or has blanks or other characters that no bearer token has; is its variable set?";
+const NO_URL = "the bridge's address is empty; is its variable set?";
+const NO_CREDENTIAL = "the bridge's credential is empty; is its variable set?";
+const NO_NAME = "a lock's name is empty; is its variable set?";
 const UNSET = "undefined: is its variable set?";
 
 type Use = readonly [use: () => unknown, told: string];
@@ -21,13 +25,13 @@ const lease = () => offline().lock("a").resume(TOKEN);
 const exec = (...commands: unknown[]) => lease().exec(commands as never);
 
 const CLIENTS: readonly Use[] = [
-  [() => made(undefined), "a client is made of { url, credential }"],
-  [() => made("https://bridge.example"), "a client is made of { url, credential }"],
+  [() => made(undefined), `a client is made of { url, credential }, not of ${UNSET}`],
+  [() => made("https://bridge.example"), "a client is made of { url, credential }, not of a string"],
   [() => made({}), `url is a string, not ${UNSET}`],
   [() => made({ ...GOOD, url: undefined }), `url is a string, not ${UNSET}`],
   [() => made({ ...GOOD, url: null }), "url is a string, not null"],
   [() => made({ ...GOOD, url: new URL(GOOD.url) }), "url is a string, not an object"],
-  [() => made({ ...GOOD, url: "" }), NO_HTTPS],
+  [() => made({ ...GOOD, url: "" }), NO_URL],
   [() => made({ ...GOOD, url: "bridge.example" }), NO_HTTPS],
   [() => made({ ...GOOD, url: "redis://:secret@redis.example:6379" }), "the bridge's address holds a user name; give the credential as an argument of its own"],
   [() => made({ ...GOOD, url: "redis://redis.example:6379" }), NO_HTTPS],
@@ -37,7 +41,7 @@ const CLIENTS: readonly Use[] = [
   [() => made({ ...GOOD, url: "http://bridge.example" }), "the bridge's address is plain http: to another machine, which would show the credential to the network"],
   [() => made({ url: GOOD.url }), `credential is a string, not ${UNSET}`],
   [() => made({ url: GOOD.url, credential: "" }), NO_CREDENTIAL],
-  [() => made({ url: GOOD.url, credential: "two words" }), NO_CREDENTIAL],
+  [() => made({ url: GOOD.url, credential: "two words" }), "the bridge's credential has a blank or another character that no bearer token has; copy it again"],
   [() => made({ url: GOOD.url, credential: 7 }), "credential is a string, not 7"],
   [() => made({ url: GOOD.url, token: "x" }), `"token" is no option of a client: it is called credential here`],
   [() => made({ ...GOOD, requestTimeout: 0 }), "requestTimeout is a number of milliseconds, more than 0, not 0"],
@@ -52,29 +56,29 @@ const CLIENTS: readonly Use[] = [
   [() => made({ url: GOOD.url, webdis: { user: "", password: "x" } }), "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?"],
   [() => made({ url: GOOD.url, webdis: { user: "u" } }), `webdis.password is a string, not ${UNSET}`],
   [() => made({ quorum: GOOD }), "quorum is an array of bridges, each { url, credential }"],
-  [() => made({ quorum: [] }), "a quorum needs bridges with an address of its own each"],
-  [() => made({ quorum: [GOOD, GOOD] }), "a quorum needs bridges with an address of its own each"],
-  [() => made({ shards: [] }), "a sharded client needs bridges with an id of its own each"],
+  [() => made({ quorum: [] }), "a quorum needs bridges with an address of its own each, and was given none"],
+  [() => made({ quorum: [GOOD, GOOD] }), `a quorum needs bridges with an address of its own each, and was given "${GOOD.url}" twice`],
+  [() => made({ shards: [] }), "a sharded client needs bridges with an id of its own each, and was given none"],
   [() => made({ shards: { a: GOOD.url } }), "a bridge is { url, credential }"],
-  [() => Client.fromEnv({ EDGELOCK_BRIDGE_URL: GOOD.url }), "the environment has EDGELOCK_BRIDGE_URL, and no EDGELOCK_BRIDGE_CREDENTIAL"],
-  [() => Client.fromEnv({ UPSTASH_REDIS_REST_TOKEN: "x" }), "the environment has UPSTASH_REDIS_REST_TOKEN, and no UPSTASH_REDIS_REST_URL"],
+  [() => Client.fromEnv({ EDGELOCK_BRIDGE_URL: GOOD.url }), "the environment has EDGELOCK_BRIDGE_URL, and no EDGELOCK_BRIDGE_CREDENTIAL: set both"],
+  [() => Client.fromEnv({ UPSTASH_REDIS_REST_TOKEN: "x" }), "the environment has UPSTASH_REDIS_REST_TOKEN, and no UPSTASH_REDIS_REST_URL: set both"],
   [
     () => Client.fromEnv({}),
-    "the environment has no EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL, no UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, no KV_REST_API_URL and KV_REST_API_TOKEN, or does not let them be read",
+    "the environment names no bridge: set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL, or UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, or KV_REST_API_URL and KV_REST_API_TOKEN",
   ],
 ];
 
 const LOCKS: readonly Use[] = [
-  [() => lock({}, ""), "a lock's name is empty"],
+  [() => lock({}, ""), `${NO_NAME} (lock "")`],
   [() => offline().lock(undefined as never), `a lock's name is a string, not ${UNSET}`],
   [() => lock({}, 42), "a lock's name is a string, not 42"],
   [() => lock({}, "\ud800"), "a lock's name is no Unicode text: half of a surrogate pair is missing"],
-  [() => lock({}, "n".repeat(513)), "a lock's name has 513 bytes with its prefix, and may have 512"],
-  [() => lock({}, "{a}"), "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same"],
-  [() => lock({}, "a}"), "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out"],
-  [() => lock({ ttl: 0 }), NO_TTL],
-  [() => lock({ ttl: 1.5 }), NO_TTL],
-  [() => lock({ ttl: 1e12 }), NO_TTL],
+  [() => lock({}, "n".repeat(513)), `a lock's name has 513 bytes with its prefix, and may have 512; take a digest of what is longer (lock "${"n".repeat(100)}…")`],
+  [() => lock({}, "{a}"), "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same (lock \"{a}\")"],
+  [() => lock({}, "a}"), "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out (lock \"a}\")"],
+  [() => lock({ ttl: 0 }), noTtl("0")],
+  [() => lock({ ttl: 1.5 }), noTtl("1.500000")],
+  [() => lock({ ttl: 1e12 }), noTtl("1000000000000")],
   [() => lock({ ttl: NaN }), "ttl is a number of milliseconds, 0 or more, not NaN"],
   [() => lock({ ttl: -1 }), "ttl is a number of milliseconds, 0 or more, not -1"],
   [() => lock({ ttl: "10s" }), "ttl is a number of milliseconds, 0 or more, not a string"],
@@ -87,47 +91,48 @@ const LOCKS: readonly Use[] = [
   [() => lock({ fair: 1 }), "fair is true or false, not 1"],
   [() => lock({ maxRequests: "3" }), "maxRequests is a whole number, 0 or more, not a string"],
   [() => lock({ maxHold: "1m" }), "maxHold is a number of milliseconds, 0 or more, not a string"],
-  [() => lock({ label: "l".repeat(129) }), "a label has up to 128 bytes, and this one 129"],
+  [() => lock({ label: "l".repeat(129) }), `a label has up to 128 bytes, and this one 129 ${A}`],
   [() => lock({ signal: new AbortController() }), "signal is an AbortSignal, not an object"],
-  [() => lock({ signalList: "a" }), "a signal list is a key of its own"],
+  [() => lock({ signalList: "a" }), `the signal list cannot be "a": it is a key of its own, neither empty nor the lock's ${A}`],
   [() => lock({ waitForReplicas: 2 }), "waitForReplicas is { count, within }"],
-  [() => lock({ waitForReplicas: { count: 0, within: 100 } }), "at least 1 replica can be waited for, and from 1 ms to 60 s"],
+  [() => lock({ waitForReplicas: { count: 0, within: 100 } }), `a wait for replicas is for 1 or more of them, within 1 ms to 60 s, not for 0 within 100 ms ${A}`],
   [() => offline().lock("a", 5 as never), "the options of a lock are an object, not 5"],
-  [() => offline().reentrant("a", "").tryAcquire(), "an owner has 1 to 512 bytes, and this one 0"],
+  [() => offline().reentrant("a", "").tryAcquire(), `an owner has 1 to 512 bytes, and this one 0 ${A}`],
   [() => offline().reentrant("a", undefined as never).tryAcquire(), `an owner is a string, not ${UNSET}`],
   [() => offline().semaphore("a", 0), "permits are a whole number, 1 or more, not 0"],
   [() => offline().semaphore("a", 2.5), "permits are a whole number, 1 or more, not 2.5"],
   [() => offline({ quorum: [GOOD], url: undefined, credential: undefined }), "\"url\" is no option of a client: there are quorum, restartQuarantine, prefix, requestTimeout, maxAttempts, push, scriptCache, keyLocking, plainHttp, fetch, waitUntil, onEvent"],
-  [() => new Client({ quorum: [GOOD] }).lock("a", { fair: true }).acquire(), "a lock over several bridges cannot be fair: they have no queue in common"],
-  [() => offline().throttle("a", 0), NO_WINDOW],
-  [() => offline().throttle("a", 1.5), NO_WINDOW],
+  [() => new Client({ quorum: [GOOD] }).lock("a", { fair: true }).acquire(), `a lock over several bridges cannot be fair: they have no queue in common ${A}`],
+  [() => offline().throttle("a", 0), noWindow("0")],
+  [() => offline().throttle("a", 1.5), noWindow("1.500000")],
   [() => offline().throttle("a", undefined as never), `window is a number of milliseconds, 0 or more, not ${UNSET}`],
-  [() => offline().throttle("", 5), "a lock's name is empty"],
-  [() => offline().debounce("a", 0), NO_WAIT],
-  [() => offline().debounce("a", 1e9), NO_WAIT],
+  [() => offline().throttle("", 5), `${NO_NAME} (lock "")`],
+  [() => offline().debounce("a", 0), noWait("0")],
+  [() => offline().debounce("a", 1e9), noWait("1000000000")],
   [() => offline().debounce("a", "1s" as never), "wait is a number of milliseconds, 0 or more, not a string"],
-  [() => offline().debounce("a", 500, { maxWait: 400 }), "the longest wait of a debounce is from its wait to 24 hours, in whole milliseconds"],
+  [() => offline().debounce("a", 500, { maxWait: 400 }), `the longest wait of a debounce is from its wait (500 ms) to 24 hours, in whole milliseconds, not 400 ms ${A}`],
   [() => offline().debounce("a", 500, { max: 900 } as never), `"max" is no option of a debounce: there are maxWait`],
-  [() => new Client({ quorum: [GOOD] }).throttle("a", 5), "a throttle lives behind one bridge, not several: they would have to agree on which call comes first"],
-  [() => new Client({ quorum: [GOOD] }).debounce("a", 5), "a debounce lives behind one bridge, not several: they would have to agree on which call comes last"],
-  [() => new Client({ quorum: [GOOD] }).reentrant("a", "o").acquire(), "a reentrant lock lives behind one bridge, not several"],
+  [() => new Client({ quorum: [GOOD] }).throttle("a", 5), "a throttle lives behind one bridge, not several: they would have to agree on which call comes first (lock \"a\")"],
+  [() => new Client({ quorum: [GOOD] }).debounce("a", 5), "a debounce lives behind one bridge, not several: they would have to agree on which call comes last (lock \"a\")"],
+  [() => new Client({ quorum: [GOOD] }).reentrant("a", "o").acquire(), `a reentrant lock lives behind one bridge, not several ${A}`],
 ];
 
+const NO_COMMAND = `command 0 is no array that begins with its name, as ["GET", { key: "…" }]`;
 const CALLS: readonly Use[] = [
-  [() => offline().lock("a").resume("token" as never), "a token is 22 characters of base64url"],
+  [() => offline().lock("a").resume("token" as never), "a token is 22 characters of base64url, and this one has 5 bytes; pass on the token of a lease as it is"],
   [() => exec(["SET", "stock", 1]), "word 1 of command 0 (SET) is a key: write it as { key: \"…\" }"],
   [() => exec(["GET"], ["DEL", { key: "x" }, "y"]), "word 2 of command 1 (DEL) is a key: write it as { key: \"…\" }"],
-  [() => exec("SET stock 1"), "command 0 begins with its name"],
-  [() => exec([{ key: "x" }]), "command 0 begins with its name"],
-  [() => exec(["SET", { key: "x" }, { stock: 1 }]), "a word of command 0 is neither a string, nor a number, nor a { key }"],
-  [() => exec(["SET", { key: "x" }, NaN]), "a word of command 0 is neither a string, nor a number, nor a { key }"],
-  [() => lease().exec("SET stock 1" as never), "commands are an array of arrays"],
-  [() => exec(["MSET", ...new Array(1_001).fill({ key: "x" })]), "a command has over 1000 words"],
+  [() => exec("SET stock 1"), NO_COMMAND],
+  [() => exec([{ key: "x" }]), NO_COMMAND],
+  [() => exec(["SET", { key: "x" }, { stock: 1 }]), "a word of a command is a string, a finite number or { key: \"…\" }; word 2 of command 0 is an object"],
+  [() => exec(["SET", { key: "x" }, NaN]), "a word of a command is a string, a finite number or { key: \"…\" }; word 2 of command 0 is NaN"],
+  [() => lease().exec("SET stock 1" as never), "commands are an array of arrays, as [[\"GET\", { key: \"…\" }]], not a string"],
+  [() => exec(["MSET", ...new Array(1_001).fill({ key: "x" })]), `the command "MSET" has 1002 words, and may have 1000; split it ${A}`],
   [() => offline().read([["SET", { key: "x" }, 1]]), "\"SET\" is not known as a command that only reads; send it with exec or commit"],
   [() => offline().read([["GETT", { key: "x" }]]), "\"GETT\" is not known as a command that only reads; send it with exec or commit"],
   [() => offline().read([["GET", { key: "x" }]], { at: "a" } as never), `"at" is no option of a read: there are shardOf, signal`],
-  [() => new Client({ shards: { a: GOOD } }).read([["GET", { key: "x" }]]), "there are several bridges to read from; pick one with `shard_of`"],
-  [() => lease().renew({ ttl: 1 }), NO_TTL],
+  [() => new Client({ shards: { a: GOOD } }).read([["GET", { key: "x" }]]), "there are several bridges to read from; name one by a lock behind it, with `shard_of` (in JavaScript `shardOf`)"],
+  [() => lease().renew({ ttl: 1 }), noTtl("1")],
   [() => lease().keepAlive({ signal: 7 as never }), "signal is an AbortSignal, not 7"],
   [() => new GroupCommit(undefined as never), "a section is { reads, decide }"],
   [() => new GroupCommit({ reads: () => [] } as never), "decide is a function"],
@@ -165,6 +170,16 @@ async function checkAll(stack: Stack, uses: readonly Use[]): Promise<void> {
 export const misuse: Suite = {
   async a_client_that_cannot_be_made_says_why_and_what_to_write(stack) {
     await checkAll(stack, CLIENTS);
+  },
+
+  async an_environment_without_a_bridge_is_told_where_its_values_are() {
+    for (const env of [{}, { EDGELOCK_BRIDGE_URL: GOOD.url }]) {
+      const error = await thrown(Promise.resolve().then(() => Client.fromEnv(env)));
+      check(error instanceof EdgelockError, String(error));
+      for (const place of ["Upstash's console", "cargo xtask dev", "edgelock-bridge", "`env` of its handler", "--allow-env"]) {
+        check(error.advice.includes(place), `${place}: ${error.advice}`);
+      }
+    }
   },
 
   async a_lock_that_cannot_be_asked_for_says_why_and_what_to_write(stack) {

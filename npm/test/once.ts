@@ -162,10 +162,15 @@ export const onces: Suite = {
   async a_result_that_is_something_else_is_told_and_the_work_is_not_done(stack) {
     const text = ["SET", `{${stack.mark}a}:result`, " no JSON"];
     await stack.client().lock("other").acquire().then((lease) => lease.commit([["SET", { key: text[1]! }, text[2]!]]));
-    check(await fails("result_unreadable", stack.client().once("a").run(never)) instanceof ResultError, "it has its class");
+    const kept = await fails("result_unreadable", stack.client().once("a").run(never));
+    check(kept instanceof ResultError, "it has its class");
+    equal(kept.message, `the result of "${stack.mark}a": what is kept is no JSON, so another program stored it`);
     const round: { self?: unknown } = {};
     round.self = round;
-    for (const value of [round, 7n]) await fails("result_unreadable", stack.client().once("b").run(() => value));
+    for (const value of [round, 7n]) {
+      const { message } = await fails("result_unreadable", stack.client().once("b").run(() => value));
+      equal(message, `the result of "${stack.mark}b": it cannot be written as JSON, so it is not kept`);
+    }
     equal(await stack.redis("EXISTS ~b"), 0);
   },
 

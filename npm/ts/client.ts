@@ -161,7 +161,7 @@ export class Client {
   readonly #settings: ClientSettings;
 
   constructor(options: ClientOptions) {
-    if (typeof options !== "object" || options === null) throw invalidArgument("a client is made of { url, credential }");
+    if (typeof options !== "object" || options === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(options)}`);
     known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
     const roads = toRoads(options);
     const settings = { ...toSettings(options), quarantineMs: "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined };

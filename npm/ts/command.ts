@@ -1,7 +1,8 @@
 // A Redis command as a plain array.
-import { isWellFormed } from "./check.js";
+import { given, isWellFormed } from "./check.js";
 import { invalidArgument } from "./errors.js";
 import { unmarkedKey } from "./keys.js";
+import { quoted } from "./quoted.js";
 import type { RawCommands } from "./raw.js";
 
 /**
@@ -22,11 +23,11 @@ export type Word = string | number | bigint | { readonly key: string };
 export type Command = readonly [name: string, ...words: Word[]];
 
 export function toRaw(commands: readonly Command[]): RawCommands {
-  if (!Array.isArray(commands)) throw invalidArgument("commands are an array of arrays");
+  if (!Array.isArray(commands)) throw invalidArgument(`commands are an array of arrays, as [["GET", { key: "…" }]], not ${given(commands)}`);
   // Unlike `map`, it does not skip what is missing.
   return Array.from(commands, (command: Command, index) => {
-    if (!Array.isArray(command) || typeof command[0] !== "string") throw invalidArgument(`command ${index} begins with its name`);
-    const words = Array.from(command, (word) => rawWord(word, index));
+    if (!Array.isArray(command) || typeof command[0] !== "string") throw invalidArgument(`command ${index} is no array that begins with its name, as ["GET", { key: "…" }]`);
+    const words = Array.from(command, (word, place) => rawWord(word, place, index));
     const place = unmarkedKey(words);
     if (place !== undefined) throw invalidArgument(`word ${place} of command ${index} (${command[0]}) is a key: write it as { key: "…" }`);
     return words;
@@ -40,19 +41,20 @@ export function toRaw(commands: readonly Command[]): RawCommands {
 const MAX_WORDS = 1000;
 
 export function checkSize(commands: readonly Command[]): void {
-  if (commands.some((command) => command.length > MAX_WORDS)) throw invalidArgument(`a command has over ${MAX_WORDS} words`);
+  const long = commands.find((command) => command.length > MAX_WORDS);
+  if (long) throw invalidArgument(`the command ${quoted(long[0])} has ${long.length} words, and may have ${MAX_WORDS}; split it`);
 }
 
-function sendable(word: string, index: number): string {
-  if (!isWellFormed(word)) throw invalidArgument(`a word of command ${index} is no Unicode text: half of a surrogate pair is missing`);
+function sendable(word: string, place: number, index: number): string {
+  if (!isWellFormed(word)) throw invalidArgument(`word ${place} of command ${index} is no Unicode text: half of a surrogate pair is missing`);
   return word;
 }
 
-function rawWord(word: Word, index: number): string | [string] {
-  if (typeof word === "string") return sendable(word, index);
+function rawWord(word: Word, place: number, index: number): string | [string] {
+  if (typeof word === "string") return sendable(word, place, index);
   if (typeof word === "bigint" || (typeof word === "number" && Number.isFinite(word))) return String(word);
-  if (typeof word === "object" && word !== null && typeof word.key === "string") return [sendable(word.key, index)];
-  throw invalidArgument(`a word of command ${index} is neither a string, nor a number, nor a { key }`);
+  if (typeof word === "object" && word !== null && typeof word.key === "string") return [sendable(word.key, place, index)];
+  throw invalidArgument(`a word of a command is a string, a finite number or { key: "…" }; word ${place} of command ${index} is ${given(word)}`);
 }
 
 /**

@@ -1,5 +1,5 @@
 // Where hosts keep their variables, and the names under which they give a bridge.
-import { invalidArgument } from "./errors.js";
+import { type InvalidArgumentError, invalidArgument } from "./errors.js";
 
 const NAMES = [
   ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"],
@@ -28,10 +28,14 @@ export function lookUp(env: object): { readonly url: string; readonly credential
     const url = get(urlName);
     const credential = get(credentialName);
     if (typeof url === "string" && typeof credential === "string") return { url, credential };
-    if (typeof url === "string") throw invalidArgument(`the environment has ${urlName}, and no ${credentialName}`);
-    if (typeof credential === "string") throw invalidArgument(`the environment has ${credentialName}, and no ${urlName}`);
+    if (typeof url === "string") throw half(urlName, credentialName);
+    if (typeof credential === "string") throw half(credentialName, urlName);
   }
-  throw invalidArgument(`the environment has no ${NAMES.map((pair) => pair.join(" and ")).join(", no ")}, or does not let them be read`);
+  throw invalidArgument(`the environment names no bridge: set ${NAMES.map((pair) => pair.join(" and ")).join(", or ")}`);
+}
+
+function half(set: string, missing: string): InvalidArgumentError {
+  return invalidArgument(`the environment has ${set}, and no ${missing}: set both`);
 }
 
 function reader(env: object): (name: string) => unknown {

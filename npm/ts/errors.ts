@@ -352,14 +352,14 @@ const MAY_HAVE_RUN =
 const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without a path unless it wants one, and what lies between.";
 
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
-  invalid_argument: "Correct the argument; the same call fails again.",
+  invalid_argument: "Correct what the message names; the same call fails again.",
   entropy_unavailable: "Acquire inside a request handler; a client may be made outside.",
   held: "Come back after `retryAfter` milliseconds, or wait longer.",
   quarantined: "Come back after `retryAfter` milliseconds.",
   not_replicated: "Come back once the replicas have caught up, or ask for fewer.",
   fingerprint_mismatch: "Use another key for another request; the same call fails again.",
   result_too_large: "Keep less, as the id of what was made, or raise `maxBytes`.",
-  result_unreadable: "Keep what is JSON, and read it by what wrote it.",
+  result_unreadable: "Let the work return what JSON can hold, with neither a BigInt nor a circle. If another program or version stored what is kept, use another key.",
   lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
   expired: "Stop, and undo what was not written through the lease: another may hold the lock. If it was just acquired, its ttl is too short: 10_000 is 10 s.",
   max_hold_exceeded: "Stop, and do less under one lease, or raise `maxHold`.",
@@ -381,6 +381,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 
 /** What Redis or a bridge says, of which more is known than by its code. */
 const KNOWN: ReadonlyArray<readonly [code: ErrorCode, said: RegExp, advice: string]> = [
+  ["invalid_argument", /the environment/, "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Deno needs --allow-env."],
   ["unauthorized", /NOPERM.* keys?\b/, "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."],
   ["unauthorized", /NOPERM.* command/, "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."],
   ["held", /never expires/, "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, `forceRelease()` it."],
@@ -459,7 +460,7 @@ export function expired(lock: string): LostError {
 }
 
 export function resultUnreadable(lock: string, message: string, cause: unknown): ResultError {
-  return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)} cannot be converted: ${message}`, isOutcomeUnknown: false, lock, cause });
+  return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)}: ${message}`, isOutcomeUnknown: false, lock, cause });
 }
 
 /**

@@ -102,7 +102,7 @@ export class Once {
     try {
       return JSON.stringify(value) ?? "";
     } catch (error) {
-      throw resultUnreadable(this.#lock, "it is no JSON", error);
+      throw resultUnreadable(this.#lock, "it cannot be written as JSON, so it is not kept", error);
     }
   }
 
@@ -111,7 +111,7 @@ export class Once {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw resultUnreadable(this.#lock, "what is kept is no JSON", error);
+      throw resultUnreadable(this.#lock, "what is kept is no JSON, so another program stored it", error);
     }
   }
 }

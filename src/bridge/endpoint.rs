@@ -22,6 +22,9 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
             "the bridge's address {why}"
         )))
     };
+    if url.is_empty() {
+        return refuse("is empty; is its variable set?");
+    }
     let Some((scheme, rest)) = split(url) else {
         return refuse(NO_HTTPS);
     };

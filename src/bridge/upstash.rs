@@ -14,10 +14,13 @@ use crate::transport::Response;
 
 pub(super) fn access(credential: &str) -> Result<Access, Error> {
     let credential = credential.trim();
-    if credential.is_empty() || !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Error::InvalidArgument(
-            "the bridge's credential is empty, or has blanks or other characters that no bearer token has; is its variable set?".into(),
-        ));
+    if credential.is_empty() {
+        let what = "the bridge's credential is empty; is its variable set?";
+        return Err(Error::InvalidArgument(what.into()));
+    }
+    if !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let what = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
+        return Err(Error::InvalidArgument(what.into()));
     }
     let bearer = || ("authorization", format!("Bearer {credential}"));
     Ok(Access {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Client;
 use crate::bridge::Bridge;
 use crate::error::Error;
+use crate::redact::Named;
 use crate::runtime::Runtime;
 use crate::topology::Layout;
 use crate::transport::Transport;
@@ -121,12 +122,16 @@ fn check_distinct<'a>(
     needs: &str,
 ) -> Result<(), Error> {
     let ids: Vec<_> = ids.collect();
-    let distinct = ids
+    let mut repeats = ids
         .iter()
         .enumerate()
-        .all(|(at, id)| !ids[..at].contains(id));
-    if ids.is_empty() || !distinct {
-        return Err(Error::InvalidArgument(format!("{what} needs {needs}")));
-    }
-    Ok(())
+        .filter(|(at, id)| ids[..*at].contains(id));
+    let given = match repeats.next() {
+        Some((_, id)) => format!("{} twice", Named(id)),
+        None if ids.is_empty() => "none".to_owned(),
+        None => return Ok(()),
+    };
+    Err(Error::InvalidArgument(format!(
+        "{what} needs {needs}, and was given {given}"
+    )))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error};
+use super::{BadResponse, Error, of};
 use crate::transport::TransportError;
 
 impl Error {
@@ -39,6 +39,23 @@ impl Error {
             retry_after: None,
             may_have_run,
             source: None,
+        }
+    }
+
+    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    pub(crate) fn unreadable(lock: &str, what: &str, error: &dyn std::fmt::Display) -> Self {
+        Self::ResultUnreadable {
+            lock: lock.to_owned(),
+            message: format!("{what}: {error}"),
+        }
+    }
+
+    /// The same error. If an argument is invalid, it says for which lock that was given: options
+    /// are checked where they are set, and refused where the lock is used.
+    pub(crate) fn given_for(self, lock: &str) -> Self {
+        match self {
+            Self::InvalidArgument(what) => Self::InvalidArgument([what, of(Some(lock))].concat()),
+            other => other,
         }
     }
 

@@ -209,8 +209,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         self.check()?;
-        script::check_reads(reads)?;
-        check_commands(&self.kind, reads)
+        let checked = script::check_reads(reads).and_then(|()| check_commands(&self.kind, reads));
+        checked.map_err(|error| error.given_for(self.key()))
     }
 
     async fn acquire_within(

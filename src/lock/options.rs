@@ -6,6 +6,7 @@ use super::Lock;
 use crate::error::Error;
 use crate::label;
 use crate::name;
+use crate::redact::Named;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
@@ -31,7 +32,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        self.refused.clone().map_or(Ok(()), Err)
+        let refused = self.refused.clone();
+        refused.map_or(Ok(()), |error| Err(error.given_for(self.key())))
     }
 
     /// Applies `set`. The lock's calls fail with the first error.
@@ -146,14 +148,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let list = key.into();
         self.with(|lock| {
             if list.is_empty() || list == lock.name.key() {
-                return Err(Error::InvalidArgument(
-                    "a signal list is a key of its own".into(),
-                ));
+                return Err(Error::InvalidArgument(format!(
+                    "the signal list cannot be {}: it is a key of its own, neither empty nor the lock's",
+                    Named(&list)
+                )));
             }
             if name::is_companion(&list) {
-                return Err(Error::InvalidArgument(
-                    "a signal list is no companion key of a lock".into(),
-                ));
+                return Err(Error::InvalidArgument(format!(
+                    "the signal list cannot be {}: a key with this ending belongs to a lock",
+                    Named(&list)
+                )));
             }
             lock.kind.set_signal_list(list)
         })

@@ -80,13 +80,14 @@ pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
 }
 
 pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
-    if commands
-        .iter()
-        .any(|command| command.words().len() > MAX_WORDS)
-    {
-        return Err(Error::InvalidArgument(format!(
-            "a command has over {MAX_WORDS} words"
-        )));
-    }
-    Ok(())
+    let is_long = |command: &&Command| command.words().len() > MAX_WORDS;
+    let Some(long) = commands.iter().find(is_long) else {
+        return Ok(());
+    };
+    let words = long.words();
+    Err(Error::InvalidArgument(format!(
+        "the command {} has {} words, and may have {MAX_WORDS}; split it",
+        Named(words.first().map_or("", |name| name)),
+        words.len()
+    )))
 }

@@ -99,11 +99,11 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             ),
             (
                 lock().signal_list("a").ttl(ms(3)),
-                "a signal list is a key of its own",
+                "the signal list cannot be \"a\"",
             ),
             (
                 lock().wait_for_replicas(0, ms(1)).ttl(ms(3)),
-                "at least 1 replica can be waited for",
+                "a wait for replicas is for 1 or more",
             ),
             (
                 client.shard_of("").lock("a").ttl(ms(3)),

@@ -405,8 +405,7 @@ fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
         let of = |wait| client.debounce("a", wait);
         let micros = Duration::from_micros;
         let wait = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
-        let longest =
-            "the longest wait of a debounce is from its wait to 24 hours, in whole milliseconds";
+        let longest = "the longest wait of a debounce is from its wait (5 ms) to 24 hours, in whole milliseconds";
         for (debounce, what) in [
             (of(ms(0)), wait),
             (of(day + ms(1)), wait),
@@ -422,7 +421,7 @@ fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
         ] {
             let refused = debounce.clone().run(never).await.unwrap_err();
             assert_eq!(refused.code(), "invalid_argument");
-            assert!(refused.to_string().ends_with(what), "{refused}");
+            assert!(refused.to_string().contains(what), "{refused}");
             assert_eq!(debounce.check(), Err(refused));
         }
         assert!(!noted.was_asked());

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use edgelock::native::{Http, Tokio};
 use edgelock::{Bridge, Command, Error, Token};
 
 use crate::support::{Stack, TestClient, TestLock, client_of, code, ms, run};
@@ -47,16 +48,16 @@ fn a_lease_that_was_given_back_says_so_to_whatever_is_asked() {
     });
 }
 
-const NO_TTL: &str = "a ttl is 4 ms to 366 days, in whole milliseconds: 10 s are 10,000";
 const NO_HTTPS: &str = "the bridge's address does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
-const NO_CREDENTIAL: &str = "the bridge's credential is empty, or has blanks or other characters that no bearer token has; is its variable set?";
+const NO_URL: &str = "the bridge's address is empty; is its variable set?";
+const NO_CREDENTIAL: &str = "the bridge's credential is empty; is its variable set?";
+const STRANGE_CREDENTIAL: &str = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
 const NO_WEBDIS_USER: &str = "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?";
 const WITH_A_NAME: &str =
     "the bridge's address holds a user name; give the credential as an argument of its own";
 const STRANGE: &str =
     "the bridge's address has a query, a fragment or a strange path; most bridges want no path";
 const NO_HOST: &str = "the bridge's address has no valid host and port";
-const NO_REPLICAS: &str = "at least 1 replica can be waited for, and from 1 ms to 60 s";
 
 fn told<O>(outcome: Result<O, Error>) -> String {
     let error = outcome.err().expect("a wrong use");
@@ -70,7 +71,8 @@ fn told<O>(outcome: Result<O, Error>) -> String {
 #[test]
 fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
     for (url, what) in [
-        ("", NO_HTTPS),
+        ("", NO_URL),
+        (" ", NO_URL),
         ("bridge.example", NO_HTTPS),
         ("redis://redis.example:6379", NO_HTTPS),
         ("ftp://bridge.example", NO_HTTPS),
@@ -91,11 +93,16 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
         assert_eq!(told(Bridge::upstash(url, "credential")), what, "{url}");
         assert_eq!(told(Bridge::webdis(url, "user", "password")), what, "{url}");
     }
-    for credential in ["", " ", "two words", "tab\there", "naïve", "line\nbreak"] {
-        assert_eq!(
-            told(Bridge::upstash("https://bridge.example", credential)),
-            NO_CREDENTIAL
-        );
+    for (credential, what) in [
+        ("", NO_CREDENTIAL),
+        (" ", NO_CREDENTIAL),
+        ("two words", STRANGE_CREDENTIAL),
+        ("tab\there", STRANGE_CREDENTIAL),
+        ("naïve", STRANGE_CREDENTIAL),
+        ("line\nbreak", STRANGE_CREDENTIAL),
+    ] {
+        let made = Bridge::upstash("https://bridge.example", credential);
+        assert_eq!(told(made), what, "{credential}");
     }
     for (user, password) in [
         ("", "x"),
@@ -111,6 +118,16 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
     }
 }
 
+const EMPTY: &str = "a lock's name is empty; is its variable set?";
+
+/// What is told of an argument that was given for this lock.
+fn about(lock: &str, what: &str) -> String {
+    match lock.char_indices().nth(100) {
+        None => format!("{what} (lock {lock:?})"),
+        Some((end, _)) => format!("{what} (lock \"{}…\")", &lock[..end]),
+    }
+}
+
 fn offline() -> TestClient {
     client_of(Bridge::upstash("https://bridge.example", "credential").expect("a bridge"))
 }
@@ -123,10 +140,10 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     let braces = "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
     let outside = "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
     for (name, what) in [
-        ("", "a lock's name is empty"),
+        ("", EMPTY),
         (
             long.as_str(),
-            "a lock's name has 513 bytes with its prefix, and may have 512",
+            "a lock's name has 513 bytes with its prefix, and may have 512; take a digest of what is longer",
         ),
         ("{a}:fence", belongs),
         ("{a}:queue", belongs),
@@ -136,88 +153,183 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
         ("a}", outside),
         ("}{", outside),
     ] {
+        let what = about(name, what);
         assert_eq!(told(client.lock(name).check()), what);
         assert_eq!(told(client.semaphore(name, 2).check()), what);
         assert_eq!(told(client.reentrant(name, "owner").check()), what);
+        assert_eq!(told(client.once(name).check()), what);
+        assert_eq!(told(client.throttle(name, ms(9)).check()), what);
+        assert_eq!(told(client.debounce(name, ms(9)).check()), what);
     }
-    type Set = fn(TestLock) -> TestLock;
-    let wrong: [(Set, &str); 16] = [
-        (|lock| lock.ttl(Duration::ZERO), NO_TTL),
-        (|lock| lock.ttl(ms(3)), NO_TTL),
-        (|lock| lock.ttl(Duration::from_micros(4_500)), NO_TTL),
-        (|lock| lock.ttl(Duration::from_nanos(10_000_001)), NO_TTL),
-        (
-            |lock| lock.ttl(Duration::from_secs(366 * 86_400 + 1)),
-            NO_TTL,
-        ),
-        (|lock| lock.ttl(Duration::MAX), NO_TTL),
-        (|lock| lock.wait_for_replicas(0, ms(100)), NO_REPLICAS),
-        (
-            |lock| lock.wait_for_replicas(1, Duration::ZERO),
-            NO_REPLICAS,
-        ),
-        (
-            |lock| lock.wait_for_replicas(1, Duration::from_micros(999)),
-            NO_REPLICAS,
-        ),
-        (|lock| lock.wait_for_replicas(1, ms(60_001)), NO_REPLICAS),
-        (
-            |lock| lock.label(&"l".repeat(129)),
-            "a label has up to 128 bytes, and this one 129",
-        ),
-        (
-            |lock| lock.signal_list(""),
-            "a signal list is a key of its own",
-        ),
-        (
-            |lock| lock.signal_list("a"),
-            "a signal list is a key of its own",
-        ),
-        (
-            |lock| lock.signal_list("{a}:queue"),
-            "a signal list is no companion key of a lock",
-        ),
-        (
-            |lock| lock.signal_list("{b}:fence"),
-            "a signal list is no companion key of a lock",
-        ),
-        // The first that is wrong is told.
-        (|lock| lock.ttl(ms(1)).label(&"l".repeat(129)), NO_TTL),
-    ];
-    for (set, what) in wrong {
-        assert_eq!(told(set(client.lock("a")).check()), what);
+    for (owner, bytes) in [("", 0), (long.as_str(), 513)] {
+        let what = format!("an owner has 1 to 512 bytes, and this one {bytes}");
+        let reentrant = client.reentrant("a", owner);
+        assert_eq!(told(reentrant.check()), about("a", &what));
     }
-    let no_owner = |bytes| format!("an owner has 1 to 512 bytes, and this one {bytes}");
-    assert_eq!(told(client.reentrant("a", "").check()), no_owner(0));
-    assert_eq!(told(client.reentrant("a", &long).check()), no_owner(513));
-    assert_eq!(
-        told(client.semaphore("a", 0).check()),
-        "a semaphore has 1 permit or more"
-    );
+    let none = client.semaphore("a", 0);
+    let what = about("a", "a semaphore has 1 permit or more, not 0");
+    assert_eq!(told(none.check()), what);
     let many: Vec<String> = (0..33).map(|n| n.to_string()).collect();
     let none: [&str; 0] = [];
-    for (lock, what) in [
+    for (lock, all, what) in [
         (
             client.lock_all(none),
+            "",
             "lock_all takes 1 to 32 names, and was given 0",
         ),
         (
             client.lock_all(&many),
+            &many.join(", "),
             "lock_all takes 1 to 32 names, and was given 33",
         ),
         (
             client.lock_all(["a", "b", "a"]),
+            "a, b, a",
             "lock_all was given \"a\" twice",
         ),
-        (client.lock_all(["a", ""]), "a lock's name is empty"),
-        (client.lock_all(["b", "{a}"]), braces),
-        (client.lock_all(["b", "a}"]), outside),
+        (client.lock_all(["a", ""]), "a, ", EMPTY),
+        (client.lock_all(["b", "{a}"]), "b, {a}", braces),
+        (client.lock_all(["b", "a}"]), "b, a}", outside),
         (
             client.lock_all(["a", "b"]).signal_list("c"),
+            "a, b",
             "several names at once have no signal list: other programs' waiters block on a list of each name",
         ),
     ] {
-        assert_eq!(told(lock.check()), what);
+        assert_eq!(told(lock.check()), about(all, what));
+    }
+}
+
+#[test]
+fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
+    let client = offline();
+    type Set = fn(TestLock) -> TestLock;
+    let no_ttl = |given: &str| {
+        format!("a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {given}")
+    };
+    let no_replicas = |given: &str| {
+        format!(
+            "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, not for {given}"
+        )
+    };
+    let wrong: [(Set, String); 17] = [
+        (|lock| lock.ttl(Duration::ZERO), no_ttl("0 ms")),
+        (|lock| lock.ttl(ms(3)), no_ttl("3 ms")),
+        (
+            |lock| lock.ttl(Duration::from_micros(4_500)),
+            no_ttl("4.500000 ms"),
+        ),
+        (
+            |lock| lock.ttl(Duration::from_nanos(10_000_001)),
+            no_ttl("10.000001 ms"),
+        ),
+        (
+            |lock| lock.ttl(Duration::from_secs(366 * 86_400 + 1)),
+            no_ttl("31622401000 ms"),
+        ),
+        (
+            |lock| lock.ttl(Duration::MAX),
+            no_ttl("18446744073709551615.999999 ms"),
+        ),
+        (
+            |lock| lock.wait_for_replicas(0, ms(100)),
+            no_replicas("0 within 100 ms"),
+        ),
+        (
+            |lock| lock.wait_for_replicas(1, Duration::ZERO),
+            no_replicas("1 within 0 ms"),
+        ),
+        (
+            |lock| lock.wait_for_replicas(1, Duration::from_micros(999)),
+            no_replicas("1 within 0.999000 ms"),
+        ),
+        (
+            |lock| lock.wait_for_replicas(1, ms(60_001)),
+            no_replicas("1 within 60001 ms"),
+        ),
+        (
+            |lock| lock.label(&"l".repeat(129)),
+            "a label has up to 128 bytes, and this one 129".to_owned(),
+        ),
+        (
+            |lock| lock.signal_list(""),
+            "the signal list cannot be \"\": it is a key of its own, neither empty nor the lock's"
+                .to_owned(),
+        ),
+        (
+            |lock| lock.signal_list("a"),
+            "the signal list cannot be \"a\": it is a key of its own, neither empty nor the lock's"
+                .to_owned(),
+        ),
+        (
+            |lock| lock.signal_list("{a}:queue"),
+            "the signal list cannot be \"{a}:queue\": a key with this ending belongs to a lock"
+                .to_owned(),
+        ),
+        (
+            |lock| lock.signal_list("{b}:fence"),
+            "the signal list cannot be \"{b}:fence\": a key with this ending belongs to a lock"
+                .to_owned(),
+        ),
+        // The first that is wrong is told.
+        (
+            |lock| lock.ttl(ms(1)).label(&"l".repeat(129)),
+            no_ttl("1 ms"),
+        ),
+        (
+            |lock| lock.label(&"l".repeat(129)).ttl(ms(1)),
+            "a label has up to 128 bytes, and this one 129".to_owned(),
+        ),
+    ];
+    for (set, what) in wrong {
+        assert_eq!(told(set(client.lock("a")).check()), about("a", &what));
+    }
+    for (checked, what) in [
+        (
+            client.throttle("a", Duration::ZERO).check(),
+            "the window of a throttle is 1 ms to 366 days, in whole milliseconds, not 0 ms",
+        ),
+        (
+            client.debounce("a", ms(86_400_001)).check(),
+            "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not 86400001 ms",
+        ),
+        (
+            client.debounce("a", ms(500)).max_wait(ms(400)).check(),
+            "the longest wait of a debounce is from its wait (500 ms) to 24 hours, in whole milliseconds, not 400 ms",
+        ),
+        (
+            client.once("a").keep(Duration::ZERO).check(),
+            "a result is kept for 1 ms to 366 days, in whole milliseconds, not 0 ms",
+        ),
+        (
+            client.once("a").max_bytes(262_145).check(),
+            "a result may have 1 to 262144 bytes, and the bound given is 262145",
+        ),
+        (
+            client.once("a").fingerprint(&"f".repeat(129)).check(),
+            "a fingerprint has 1 to 128 bytes, and this one 129; take a digest of what is longer",
+        ),
+    ] {
+        assert_eq!(told(checked), about("a", what));
+    }
+}
+
+#[test]
+fn bridges_that_cannot_be_together_are_told_by_what_they_share() {
+    let bridge = || Bridge::upstash("https://bridge.example", "credential").expect("a bridge");
+    let quorum =
+        |bridges: Vec<Bridge>| TestClient::quorum(bridges, Http::default(), Tokio::default());
+    for (client, what) in [
+        (
+            quorum(vec![]),
+            "a quorum needs bridges with an address of its own each, and was given none",
+        ),
+        (
+            quorum(vec![bridge(), bridge()]),
+            "a quorum needs bridges with an address of its own each, and was given \"https://bridge.example\" twice",
+        ),
+    ] {
+        assert_eq!(told(client), what);
     }
 }
 
@@ -230,18 +342,23 @@ fn a_call_that_cannot_be_made_is_told_with_what_to_write() {
         let what = format!(
             "\"{name}\" is not known as a command that only reads; send it with exec or commit"
         );
-        assert_eq!(told(lock.check_reads(&[Command::new(name).key("x")])), what);
+        let reads = [Command::new(name).key("x")];
+        assert_eq!(told(lock.check_reads(&reads)), about("a", &what));
     }
     let many = (0..1_000).fold(Command::new("MGET"), |command, _| command.key("x"));
     assert_eq!(
         told(lock.check_reads(&[many])),
-        "a command has over 1000 words"
+        about(
+            "a",
+            "the command \"MGET\" has 1001 words, and may have 1000; split it"
+        )
     );
     for token in ["", "token", "a token of 22 letters!", &"a".repeat(23)] {
-        assert_eq!(
-            told(Token::parse(token)),
-            "a token is 22 characters of base64url"
+        let bytes = token.len();
+        let what = format!(
+            "a token is 22 characters of base64url, and this one has {bytes} bytes; pass on the token of a lease as it is"
         );
+        assert_eq!(told(Token::parse(token)), what);
     }
 }
 

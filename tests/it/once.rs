@@ -407,17 +407,30 @@ fn a_result_over_the_bound_is_refused_and_not_kept(spawn: Spawn) {
 }
 
 fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(spawn: Spawn) {
+    fn told<V>(outcome: Result<V, Error>) -> String {
+        let error = outcome.err().expect("an error");
+        assert_eq!(error.code(), "result_unreadable");
+        error.to_string()
+    }
     run(async {
         let mut stack = spawn();
         let client = stack.client();
         let number = client.once("a").run(async |_| Ok::<_, Error>(7)).await;
         assert_eq!(number, Ok(Executed(7)));
         let text = client.once("a").run(never::<String, _>).await;
-        assert_eq!(code(text), "result_unreadable");
+        assert_eq!(
+            told(text),
+            "the result of \"a\": what is kept is not of the type that this call asks for: \
+             invalid type: integer `7`, expected a string at line 1 column 1"
+        );
         // What cannot be written is not kept.
         let keys = HashMap::from([(vec![1], 1)]);
         let odd = client.once("b").run(async |_| Ok::<_, Error>(keys)).await;
-        assert_eq!(code(odd), "result_unreadable");
+        assert_eq!(
+            told(odd),
+            "the result of \"b\": it cannot be written as JSON, so it is not kept: \
+             key must be a string"
+        );
         assert!(!stack.redis::<bool>("EXISTS b {b}:result"));
     });
 }

@@ -235,7 +235,7 @@ fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
             let refused = throttle.try_pass().await.unwrap_err();
             assert_eq!(refused.code(), "invalid_argument");
             let what = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
-            assert!(refused.to_string().ends_with(what), "{refused}");
+            assert!(refused.to_string().contains(what), "{refused}");
             assert_eq!(throttle.check(), Err(refused));
         }
         let nameless = client.throttle("", ms(0)).try_pass().await.unwrap_err();

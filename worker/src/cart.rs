@@ -133,7 +133,7 @@ fn of_look(error: Error) -> Problem {
         Error::Refused { message, .. } if message.contains("CROSSSLOT") => Problem::new(
             422,
             "skus_apart",
-            "this shop's Redis is a cluster, where these sales lie apart and cannot be locked at once; order each by itself",
+            "this shop's Redis is a cluster, where these sales lie apart and cannot be locked at once; order each of them alone",
         ),
         _ => Problem::of(error),
     }

@@ -34,15 +34,16 @@ impl Config {
         let Some((url, credential)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some())
         else {
             return Err(Problem::not_configured(
-                "this Worker has no bridge: set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL"
+                "this Worker has no bridge: set the variable EDGELOCK_BRIDGE_URL and the secret EDGELOCK_BRIDGE_CREDENTIAL (in .dev.vars, or by `npx wrangler secret put`)"
                     .to_owned(),
             ));
         };
-        let bridge = Bridge::upstash(
-            &set(url).unwrap_or_default(),
-            &set(credential).unwrap_or_default(),
-        )
-        .map_err(|error| Problem::not_configured(format!("{url} or {credential}: {error}")))?;
+        let Some(secret) = set(credential) else {
+            let cause = format!("{url} is set, and {credential} is not: set both, of one bridge");
+            return Err(Problem::not_configured(cause));
+        };
+        let bridge = Bridge::upstash(&set(url).unwrap_or_default(), &secret)
+            .map_err(|error| Problem::not_configured(format!("{url}, {credential}: {error}")))?;
         Ok(Self {
             bridge,
             admin: Credential(set("ADMIN_CREDENTIAL")),
@@ -61,7 +62,8 @@ fn replicas(count: &str) -> Result<u32, Problem> {
     is_number.ok_or_else(|| Problem::not_configured(told()))
 }
 
-/// A secret that a caller must send. If it is not set, nobody is let in.
+/// A secret that a caller must send. If it is not set, nobody is let in. Callers are not told the
+/// name of its variable.
 #[derive(Clone)]
 pub(crate) struct Credential(Option<String>);
 
@@ -73,11 +75,8 @@ impl Credential {
     /// 403 `closed` if none is set, 401 `unauthorized` if none or another was sent.
     pub(crate) fn admit(&self, authorization: Option<&str>) -> Result<(), Problem> {
         let Some(credential) = &self.0 else {
-            return Err(Problem::new(
-                403,
-                "closed",
-                "this Worker has no credential for this route, so it is closed",
-            ));
+            let told = "this route is closed until its secret is set; the Worker's README says which one that is";
+            return Err(Problem::new(403, "closed", told));
         };
         let sent = authorization.and_then(bearer).unwrap_or_default();
         if credential.trim().as_bytes().ct_eq(sent.as_bytes()).into() {
@@ -141,7 +140,8 @@ mod tests {
         .err()
         .unwrap();
         let log = error.log().unwrap();
-        assert!(log.contains("EDGELOCK_BRIDGE_CREDENTIAL"), "{log}");
+        let missing = "EDGELOCK_BRIDGE_URL is set, and EDGELOCK_BRIDGE_CREDENTIAL is not";
+        assert!(log.contains(missing), "{log}");
         assert!(!log.contains("another's"), "{log}");
         let response = crate::http::Response::from(error);
         assert_eq!(response.status, 500);
@@ -201,8 +201,10 @@ mod tests {
     #[test]
     fn nobody_is_let_in_where_no_credential_is_set() {
         for sent in [None, Some("Bearer "), Some("Bearer x"), Some("")] {
-            let response = crate::http::Response::from(Credential(None).admit(sent).unwrap_err());
+            let closed = Credential(None);
+            let response = crate::http::Response::from(closed.admit(sent).unwrap_err());
             assert_eq!(response.status, 403);
+            assert!(response.body.contains("until its secret is set"));
         }
     }
 }

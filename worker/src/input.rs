@@ -87,7 +87,9 @@ fn default_ttl() -> Ttl {
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     // Serde would take an array for an object without names.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(bad_json("the body is no JSON object".to_owned()));
+        return Err(bad_json(
+            "the body is no JSON object, as in {\"order_id\":\"o1\",\"buyer\":\"b1\"}".to_owned(),
+        ));
     }
     let mut json = serde_json::Deserializer::from_slice(body);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -117,7 +117,12 @@ fn duration(ttl: Ttl) -> Duration {
 }
 
 fn held(remaining: Option<Duration>) -> Problem {
-    Problem::new(409, "lock_held", "another has the lock").held_for(remaining)
+    Problem::new(
+        409,
+        "lock_held",
+        "another holder has the lock; send the request again, or wait by wait_ms",
+    )
+    .held_for(remaining)
 }
 
 fn lost(error: Error) -> Problem {
@@ -125,7 +130,7 @@ fn lost(error: Error) -> Problem {
         Error::Lost { .. } | Error::Expired { .. } => Problem::new(
             409,
             "lock_lost",
-            "this token does not hold the lock, or no longer",
+            "this token does not have the lock: its lease was released or ran out, or the token is another lock's",
         ),
         error => Problem::of_write(error),
     }

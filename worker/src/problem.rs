@@ -89,7 +89,11 @@ impl Problem {
     }
 
     pub(crate) fn no_such_sale() -> Self {
-        Self::new(404, "no_such_sale", "there is no sale of this sku")
+        Self::new(
+            404,
+            "no_such_sale",
+            "there is no sale of this sku; PUT /sales/{sku} opens one",
+        )
     }
 
     pub(crate) fn sold_out() -> Self {
@@ -97,7 +101,11 @@ impl Problem {
     }
 
     pub(crate) fn order_conflict() -> Self {
-        Self::new(409, "order_conflict", "another order has this order_id")
+        Self::new(
+            409,
+            "order_conflict",
+            "another order has this order_id; draw a new one at random",
+        )
     }
 
     /// The lock was not looked at, to spare the bridge.

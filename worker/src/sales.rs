@@ -81,7 +81,7 @@ fn open(
         return Err(Problem::new(
             409,
             "sale_exists",
-            "there is a sale of this sku on other terms",
+            "there is a sale of this sku on other terms; open one of another sku",
         ));
     }
     let lasts_ms = wanted.ends_at_ms.saturating_sub(now_ms);

@@ -61,7 +61,8 @@ impl Node {
         let text = reason.to_string();
         let known = self.away().replace(text.clone());
         if known.as_ref() != Some(&text) {
-            tracing::error!(%reason, "redis cannot be reached");
+            let server = self.server.shown();
+            tracing::error!(server, %reason, "redis cannot be reached");
         }
         match reason {
             NoConnection::NoPassword | NoConnection::WrongPassword => NoReply::NotLetIn,

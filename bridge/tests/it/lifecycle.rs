@@ -143,7 +143,7 @@ async fn an_unusable_option_is_told_without_secrets() {
         ),
         (
             vec!["--redis", "rediss://:sesame@h", "--redis-ca", "/dev/null"],
-            "no certificate to trust Redis by",
+            "no certificate to trust Redis by in --redis-ca /dev/null: it must be a PEM file",
         ),
         (
             vec!["--redis", "spawn", "--redis-ca", "x"],
@@ -160,16 +160,19 @@ async fn an_unusable_option_is_told_without_secrets() {
         ),
         (
             vec!["--credential", secret],
-            "--credential needs at least 16 characters, or it can be guessed; make one with: openssl rand -hex 32",
+            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16 ASCII characters or more, without blanks; make one with: openssl rand -hex 32",
         ),
         (
             vec!["--credential", "           sesame     "],
-            "--credential needs",
+            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16",
         ),
-        (vec!["--credential", " "], "--credential needs"),
+        (
+            vec!["--credential", " "],
+            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16",
+        ),
         (
             vec!["--read-only-credential", ""],
-            "--read-only-credential needs",
+            "--read-only-credential (EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16",
         ),
         (
             vec!["--credential", long, "--read-only-credential", long],
@@ -177,11 +180,23 @@ async fn an_unusable_option_is_told_without_secrets() {
         ),
         (
             vec!["--metrics-credential", "sesame"],
-            "--metrics-credential needs",
+            "--metrics-credential (EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
         ),
         (
             vec!["--credential", long, "--metrics-credential", long],
             "--credential and --metrics-credential must differ",
+        ),
+        (
+            vec!["--credential", "sesame, open yourself"],
+            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16",
+        ),
+        (vec!["--max-body", "0"], "0 is not in 1.."),
+        (vec!["--max-reply", "0"], "0 is not in 1.."),
+        (vec!["--max-commands", "0"], "0 is not in 1.."),
+        (vec!["--max-connections", "0"], "0 is not in 1.."),
+        (
+            vec!["--max-connections-per-address", "0"],
+            "0 is not in 1..",
         ),
         (vec!["--timeout", "0"], "--timeout"),
         (vec!["--listen", "nowhere"], "cannot listen on nowhere"),
@@ -222,7 +237,11 @@ async fn a_bridge_without_a_token_does_not_start() {
         .await
         .unwrap();
     assert!(!started.status.success());
-    assert!(String::from_utf8_lossy(&started.stderr).contains("--credential <SECRET>"));
+    let said = String::from_utf8_lossy(&started.stderr);
+    assert_eq!(
+        said.trim(),
+        "edgelock-bridge: which credential do clients send? Set EDGELOCK_BRIDGE_CREDENTIAL to 16 ASCII characters or more, without blanks; make one with: openssl rand -hex 32"
+    );
 }
 
 #[tokio::test]

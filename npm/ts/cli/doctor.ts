@@ -18,7 +18,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
     if (!finding.ok && finding.isFatal) break;
   }
   const ok = findings.every((finding) => finding.ok);
-  if (values.json) process.stdout.write(`${JSON.stringify({ ok, checks: findings.map(({ check, ok, found, advice }) => ({ check, ok, found, advice })) })}\n`);
+  if (values.json) process.stdout.write(`${JSON.stringify({ ok, checks: findings.map(told) })}\n`);
   return ok ? OK : NO;
 }
 
@@ -29,6 +29,11 @@ async function examined(check: Check, patient: Patient): Promise<Finding> {
     if (!(error instanceof EdgelockError || error instanceof UsageError)) throw error;
     return { ok: false, isFatal: true, found: error.message, advice: patient.advice(error) };
   }
+}
+
+/** What a machine is told. What is well needs no advice. */
+function told({ check, ok, found, advice }: Finding & { readonly check: string }): object {
+  return ok ? { check, ok, found } : { check, ok, found, advice };
 }
 
 function line(check: string, { ok, found, advice }: Finding): string {
