@@ -138,7 +138,7 @@ async fn a_slot_that_moves_is_followed_by_all_kinds_of_requests() {
     cluster.begin_migration(slot, from, to);
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"1"}"#));
     while cluster.migrate_one(slot, from, to) {}
-    // It is still the old node's, which sends whoever asks on.
+    // The slot still belongs to the old node, which redirects each request to the new one.
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"1"}"#));
     let waits = r#"[["INCR","a"],["WAIT","1","10"]]"#;
     assert_eq!(
