@@ -5,11 +5,16 @@
 //! busy for a while slows all of them. A bridge has the second core to itself; Redis and the
 //! customers share the first. Where those two are the slower ones, as they may be on two cores,
 //! what a bridge can serve shows in the requests that it serves for each second of its CPU time.
+//!
+//! Where other programs want the cores too, a bridge that sleeps for a moment waits until they give
+//! its core back. A bridge that is too slow to sleep does not. So the faster one loses more, and
+//! only its CPU time says how fast it is, unless `--first` puts what is measured first.
 
+mod cores;
 mod customers;
+mod report;
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -21,9 +26,10 @@ use xtask::paths;
 use xtask::setup;
 use xtask::stack::{self, Bridge, HumanWhoCodes, ServerlessRedis, Webdis};
 
-use self::customers::{Customers, Served};
-use super::target::{Bound, Target};
-use super::{cpu_ns, median, redis_id};
+use self::cores::{OF_BRIDGES, SHARED, Ticks};
+use self::customers::Customers;
+use self::report::Sample;
+use super::{cpu_ns, redis_id};
 use crate::interrupt;
 
 const CUSTOMERS: usize = 16;
@@ -50,6 +56,9 @@ pub(crate) struct Bridges {
     /// Leaves out all bridges but ours
     #[arg(long)]
     alone: bool,
+    /// Runs what is measured ahead of all other programs of this machine, as an administrator may
+    #[arg(long)]
+    first: bool,
 }
 
 /// A bridge, how it is asked, and how much better ours is to be.
@@ -59,15 +68,9 @@ struct Entrant {
     process: u32,
     authorization: String,
     body: fn(sha: &str, customer: usize) -> String,
-    target: Option<f64>,
+    target: f64,
     /// One for each round.
     samples: Vec<Sample>,
-}
-
-struct Sample {
-    per_second: f64,
-    /// In microseconds for each request: the bridge's, Redis' and that of the customers.
-    cpu_us: [f64; 3],
 }
 
 pub(crate) fn run(options: &Bridges) -> Result<()> {
@@ -100,31 +103,33 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
         ours.id(),
         token,
         upstash,
-        None,
+        1.0,
     )];
     if !options.alone {
         let basic = STANDARD.encode(format!("{}:{}", webdis.user(), webdis.password()));
         let (url, basic) = (webdis.url(), format!("Basic {basic}"));
-        entrants.push(entrant("webdis", &url, webdis.id(), basic, path, Some(1.5)));
+        entrants.push(entrant("webdis", &url, webdis.id(), basic, path, 1.5));
         let (url, token, name) = (node.url(), bearer(node.token()), "@humanwhocodes (Node)");
-        entrants.push(entrant(name, &url, node.id(), token, upstash, Some(1.2)));
+        entrants.push(entrant(name, &url, node.id(), token, upstash, 1.2));
     }
     if let Some(other) = &serverless {
         let (url, token, name) = (other.url(), bearer(other.token()), "serverless-redis");
-        entrants.push(entrant(name, &url, other.id(), token, upstash, Some(1.2)));
+        entrants.push(entrant(name, &url, other.id(), token, upstash, 1.2));
     }
     let redis = redis_id(&ours)?;
     // Last, or those started later would be where we are.
-    pin(redis, 0)?;
-    pin(std::process::id(), 0)?;
-    for entrant in &entrants {
-        pin(entrant.process, 1)?;
+    let bridges = entrants.iter().map(|bridge| (bridge.process, OF_BRIDGES));
+    for (process, core) in bridges.chain([(redis, SHARED), (std::process::id(), SHARED)]) {
+        cores::pin(process, core)?;
+        if options.first {
+            cores::put_first(process)?;
+        }
     }
     interrupt::or(async {
         measure(&mut entrants, options, &ours.redis(), redis).await?;
-        println!("{}", table(&entrants));
-        for target in targets(&entrants) {
-            println!("{target}");
+        println!("{}", report::table(&entrants));
+        for (target, [least, most]) in report::targets(&entrants) {
+            println!("{target}  ({least:.2} to {most:.2})");
         }
         Ok(())
     })
@@ -171,14 +176,14 @@ async fn measure(
                 continue;
             }
             let ids = [entrant.process, redis, std::process::id()];
-            let before = ids.map(cpu_ns);
+            let (before, ticks) = (ids.map(cpu_ns), Ticks::now()?);
             let served = customers.ask_for(window).await?;
-            let after = ids.map(cpu_ns);
+            let (after, busy) = (ids.map(cpu_ns), Ticks::now()?.busy_since(&ticks));
             let mut cpu_ns = [0; 3];
             for (spent, (before, after)) in cpu_ns.iter_mut().zip(before.into_iter().zip(after)) {
                 *spent = after?.saturating_sub(before?);
             }
-            let sample = Sample::of(&served, cpu_ns);
+            let sample = Sample::of(&served, cpu_ns, busy);
             eprintln!("{:21} {sample}", entrant.name);
             entrant.samples.push(sample);
         }
@@ -200,81 +205,4 @@ fn path(sha: &str, customer: usize) -> String {
         "EVALSHA/{sha}/1/lock%3A{customer}/token-{customer}/30000/{}",
         customers::NONCE
     )
-}
-
-/// Keeps all threads of a process on one core.
-fn pin(process: u32, core: usize) -> Result<()> {
-    let pinned = Command::new("taskset")
-        .args(["--all-tasks", "--cpu-list", "--pid"])
-        .args([core.to_string(), process.to_string()])
-        .output()
-        .context("processes are kept on a core by `taskset`, of util-linux")?;
-    let said = String::from_utf8_lossy(&pinned.stderr).into_owned();
-    ensure!(pinned.status.success(), "two cores are needed: {said}");
-    Ok(())
-}
-
-impl Sample {
-    fn of(served: &Served, cpu_ns: [u64; 3]) -> Self {
-        let requests = served.requests as f64;
-        Self {
-            per_second: requests / served.took.as_secs_f64(),
-            cpu_us: cpu_ns.map(|ns| ns as f64 / 1_000.0 / requests),
-        }
-    }
-
-    /// What the bridge serves for a second of its CPU time.
-    fn per_cpu_second(&self) -> f64 {
-        1_000_000.0 / self.cpu_us[0]
-    }
-}
-
-impl std::fmt::Display for Sample {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ([bridge, redis, customers], per_cpu) = (self.cpu_us, self.per_cpu_second());
-        let per_second = self.per_second;
-        write!(
-            f,
-            "{per_second:10.0} {per_cpu:17.0} {bridge:13.1} {redis:6.1} {customers:9.1}"
-        )
-    }
-}
-
-fn table(entrants: &[Entrant]) -> String {
-    let mut table = format!(
-        "{CUSTOMERS} connections, EVALSHA     requests/s  /s of bridge's CPU  µs CPU: bridge  Redis customers\n"
-    );
-    for entrant in entrants {
-        let median_of = |value: &dyn Fn(&Sample) -> f64| median(entrant.samples.iter().map(value));
-        let sample = Sample {
-            per_second: median_of(&|sample| sample.per_second),
-            cpu_us: [0, 1, 2].map(|of| median_of(&move |sample| sample.cpu_us[of])),
-        };
-        table += &format!("{:25} {sample}\n", entrant.name);
-    }
-    table
-}
-
-/// Each figure is the median over the rounds of ours to theirs in the same round.
-fn targets(entrants: &[Entrant]) -> Vec<Target> {
-    let Some((ours, others)) = entrants.split_first() else {
-        return Vec::new();
-    };
-    let ratio = |theirs: &Entrant, value: fn(&Sample) -> f64| {
-        let rounds = ours.samples.iter().zip(&theirs.samples);
-        median(rounds.map(|(ours, theirs)| value(ours) / value(theirs)))
-    };
-    let mut targets = Vec::new();
-    for other in others {
-        let bound = other.target.map_or(Bound::AtLeast(1.0), Bound::AtLeast);
-        let target = |what, value| Target {
-            who: other.name,
-            what,
-            figure: ratio(other, value),
-            bound,
-        };
-        targets.push(target("requests/s, ours to theirs", |s| s.per_second));
-        targets.push(target("per second of CPU", Sample::per_cpu_second));
-    }
-    targets
 }
