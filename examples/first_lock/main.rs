@@ -1,8 +1,5 @@
 //! A first lock, natively: takes one unit from a stock that many could want at once.
-//!
-//! Run `cargo xtask dev` in another terminal, then, with the address and the credential that it
-//! prints: `EDGELOCK_BRIDGE_URL=… EDGELOCK_BRIDGE_CREDENTIAL=… cargo run --features native
-//! --example first_lock`
+//! docs/guide.md shows it, and says how to run it.
 
 use std::env;
 use std::error::Error;
@@ -18,14 +15,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let client = native::client(bridge);
     let lock = client
-        .lock("sku:42")
+        .lock("sku:44")
         .ttl(Duration::from_secs(10))
         .wait(Duration::from_secs(3));
 
     // One request takes the lock and reads, and one writes and releases.
     // If the lease is lost in between, the write does not happen.
     let (lease, replies) = lock
-        .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
+        .acquire_and_read(&[Command::new("GET").key("{sku:44}:stock")])
         .await?;
     let stock = replies[0].as_i64().unwrap_or(5);
     if stock == 0 {
@@ -34,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     } else {
         lease
             .commit(&[Command::new("SET")
-                .key("{sku:42}:stock")
+                .key("{sku:44}:stock")
                 .arg(stock - 1)
                 .arg("EX")
                 .arg(3600)])

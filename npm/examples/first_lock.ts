@@ -4,8 +4,8 @@ export default {
   async fetch(_request: Request, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
     // Clean-up goes on after the response.
     const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
-    const lock = client.lock("sku:42", { ttl: 10_000, wait: 3_000 });
-    const stock = { key: "{sku:42}:stock" };
+    const lock = client.lock("sku:43", { ttl: 10_000, wait: 3_000 });
+    const stock = { key: "{sku:43}:stock" };
     try {
       // One request takes the lock and reads, and one writes and releases.
       // If the lease is lost in between, the write does not happen.

@@ -90,7 +90,7 @@ const forEver = (): Promise<never> => new Promise(() => {});
 
 export const examples: Suite = {
   async a_first_lock_sells_five_and_no_more(stack) {
-    await stack.redis("DEL {sku:42}:stock sku:42");
+    await stack.redis("DEL {sku:43}:stock sku:43");
     const texts = await times(8, async () => (await firstLock.fetch(new Request("http://shop/"), env(stack), context)).text());
     equal(texts.filter((text) => text.startsWith("sold one")).length, 5);
     equal(texts.filter((text) => text === "sold out\n").length, 3);

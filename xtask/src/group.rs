@@ -52,10 +52,10 @@ pub(crate) async fn run(
     }
 }
 
-struct Group(Pid);
+pub(crate) struct Group(Pid);
 
 impl Group {
-    fn of(child: &tokio::process::Child) -> Result<Self> {
+    pub(crate) fn of(child: &tokio::process::Child) -> Result<Self> {
         let id = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         id.map(Self).context("the child has an id")
     }

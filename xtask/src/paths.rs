@@ -95,7 +95,7 @@ pub fn faketime() -> Option<PathBuf> {
 }
 
 /// Where a program is on the `PATH`.
-pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+pub fn on_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())

@@ -15,10 +15,11 @@ use serde_json::json;
 use xtask::paths;
 use xtask::setup::{self, tool};
 use xtask::stack::{Bridge, Webdis, build_bridge};
+use xtask::worker_build;
 
 use self::native::Tests;
 use self::report::{Counts, Report, Step};
-use crate::{faulty, interrupt, npm_test, workerd_tests};
+use crate::{faulty, interrupt, npm_build, npm_test, quick_starts, workerd_tests};
 
 /// The crates that run at the edge, as the edge runs them.
 const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
@@ -43,6 +44,16 @@ pub(crate) fn run_npm() -> Result<bool> {
         npm(&xtask, &bridge, &mut report).await;
         Ok(report.finish())
     })
+}
+
+/// Follows the quick starts, once what they take is built.
+pub(crate) fn run_quick_starts() -> Result<()> {
+    let xtask = env::current_exe().context("xtask does not know where it is")?;
+    setup::run(setup::Needs::Everything)?;
+    npm_build::build()?;
+    worker_build::build_if_stale()?;
+    let bridge = build_bridge("dev")?;
+    interrupt::or(quick_starts::follow(&xtask, &bridge))
 }
 
 /// Whether nothing is left of `calls` of each kind that the npm package has.
@@ -136,6 +147,9 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
         wasm(xtask, bridge, report).await;
     });
     report.append(meanwhile);
+
+    let followed = quick_starts::follow(xtask, bridge).await;
+    report.done("the quick starts, to the letter", followed);
 
     let mut demo = Command::new(xtask);
     demo.arg("demo").env(BRIDGE_BIN, bridge);

