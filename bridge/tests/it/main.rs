@@ -5,6 +5,7 @@ mod clients;
 mod cluster;
 mod credentials;
 mod dialect;
+mod docker;
 mod http;
 mod lifecycle;
 mod logs;
