@@ -145,8 +145,8 @@ impl Write {
                     is_last: true,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let call = release(hold, writing.number, commands);
-                let call = call.replicated(claim.replicas.as_ref());
+                let call =
+                    release(hold, writing.number, commands).replicated(claim.replicas.as_ref());
                 Ok((Phase::Ending(claim.ask(call.into(), until)), Some(writing)))
             }
             Aimed::Release => {
@@ -156,8 +156,7 @@ impl Write {
                     is_last: true,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let call = release(hold, LAST, &[]);
-                let ask = claim.ask(call.into(), Until::Timeout);
+                let ask = claim.ask(release(hold, LAST, &[]).into(), Until::Timeout);
                 Ok((Phase::Ending(ask), Some(writing)))
             }
         }
