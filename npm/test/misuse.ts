@@ -64,7 +64,7 @@ const CLIENTS: readonly Use[] = [
   [() => Client.fromEnv({ UPSTASH_REDIS_REST_TOKEN: "x" }), "the environment has UPSTASH_REDIS_REST_TOKEN, and no UPSTASH_REDIS_REST_URL: set both"],
   [
     () => Client.fromEnv({}),
-    "the environment names no bridge: set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL, or UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, or KV_REST_API_URL and KV_REST_API_TOKEN",
+    "the environment names no bridge: set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL, or UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, or KV_REST_API_URL and KV_REST_API_TOKEN; a host that asks for permissions must let them be read",
   ],
 ];
 

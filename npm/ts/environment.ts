@@ -31,7 +31,7 @@ export function lookUp(env: object): { readonly url: string; readonly credential
     if (typeof url === "string") throw half(urlName, credentialName);
     if (typeof credential === "string") throw half(credentialName, urlName);
   }
-  throw invalidArgument(`the environment names no bridge: set ${NAMES.map((pair) => pair.join(" and ")).join(", or ")}`);
+  throw invalidArgument(`the environment names no bridge: set ${NAMES.map((pair) => pair.join(" and ")).join(", or ")}; a host that asks for permissions must let them be read`);
 }
 
 function half(set: string, missing: string): InvalidArgumentError {
