@@ -1,0 +1,159 @@
+use edgelock::BadResponse;
+
+use super::*;
+
+fn unavailable(may_have_run: bool) -> Error {
+    Error::Unavailable {
+        lock: None,
+        source: None,
+        message: "what the bridge said".to_owned(),
+        retry_after: Some(Duration::from_millis(1_001)),
+        may_have_run,
+    }
+}
+
+fn held(retry_after: Duration) -> Error {
+    Error::Held {
+        lock: lock(),
+        remaining: None,
+        ahead: 7,
+        label: None,
+        retry_after,
+        requests: 1,
+    }
+}
+
+fn lock() -> String {
+    "sale:42".to_owned()
+}
+
+#[track_caller]
+fn check(problem: Problem, status: u16, code: &str, retry_after: Option<&str>) {
+    let response = Response::from(problem);
+    assert_eq!(response.status, status, "{response:?}");
+    let quoted = format!(r#""code":"{code}""#);
+    assert!(response.body.contains(&quoted), "{response:?}");
+    let header = response
+        .headers
+        .iter()
+        .find(|(name, _)| *name == "retry-after");
+    assert_eq!(header.map(|(_, value)| value.as_str()), retry_after);
+    assert!(!response.body.contains("the bridge said"), "{response:?}");
+}
+
+#[test]
+fn each_failure_has_its_status_and_code() {
+    check(
+        Problem::of(held(Duration::from_secs(1))),
+        503,
+        "lock_held",
+        Some("1"),
+    );
+    check(
+        Problem::of(Error::Expired { lock: lock() }),
+        503,
+        "lock_lost",
+        Some("1"),
+    );
+    check(
+        Problem::of(BadResponse::Truncated.into()),
+        503,
+        "bridge_unavailable",
+        Some("1"),
+    );
+    check(
+        Problem::of(BadResponse::NotJson { status: 502 }.into()),
+        503,
+        "bridge_unavailable",
+        Some("1"),
+    );
+    check(
+        Problem::of(unavailable(false)),
+        503,
+        "bridge_unavailable",
+        Some("2"),
+    );
+    let quarantined = Error::Quarantined {
+        lock: lock(),
+        retry_after: Duration::from_millis(1_001),
+    };
+    check(
+        Problem::of(quarantined),
+        503,
+        "bridge_unavailable",
+        Some("2"),
+    );
+    check(
+        Problem::of(Error::WrongType { lock: lock() }),
+        500,
+        "wrong_type",
+        None,
+    );
+    let refused = Error::Unauthorized {
+        lock: None,
+        message: "what the bridge said".to_owned(),
+    };
+    check(Problem::of(refused), 502, "bridge_refused", None);
+    check(
+        Problem::of(BadResponse::Redirected { status: 301 }.into()),
+        502,
+        "bridge_refused",
+        None,
+    );
+}
+
+#[test]
+fn whoever_waited_in_vain_is_told_its_place_and_to_stay_away_for_1_to_30_s() {
+    for (estimate_ms, stay_ms, header) in [
+        (0, 1_000, "1"),
+        (1_001, 1_001, "2"),
+        (29_999, 29_999, "30"),
+        (3_600_000, 30_000, "30"),
+    ] {
+        let held = held(Duration::from_millis(estimate_ms));
+        let response = Response::from(Problem::of(held));
+        let body: serde_json::Value = serde_json::from_str(&response.body).unwrap();
+        assert_eq!(body["ahead"], 7);
+        assert_eq!(body["retry_after_ms"], stay_ms);
+        let header = ("retry-after", header.to_owned());
+        assert!(response.headers.contains(&header), "{response:?}");
+    }
+}
+
+#[test]
+fn a_write_whose_outcome_is_unknown_is_never_said_to_have_failed() {
+    check(
+        Problem::of_write(unavailable(true)),
+        503,
+        "outcome_unknown",
+        Some("2"),
+    );
+    check(
+        Problem::of_write(unavailable(false)),
+        503,
+        "bridge_unavailable",
+        Some("2"),
+    );
+    check(
+        Problem::of_write(BadResponse::Truncated.into()),
+        503,
+        "outcome_unknown",
+        Some("1"),
+    );
+    check(
+        Problem::of_write(Error::Lost { lock: lock() }),
+        503,
+        "lock_lost",
+        Some("1"),
+    );
+}
+
+#[test]
+fn the_log_says_why_and_only_of_failures_that_are_ours() {
+    let line = Problem::of(unavailable(true)).log().unwrap();
+    assert_eq!(
+        line,
+        r#"{"event":"failed","status":503,"code":"bridge_unavailable","cause":"unavailable: what the bridge said"}"#
+    );
+    assert_eq!(Problem::no_such_sale().log(), None);
+}
