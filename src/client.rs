@@ -197,7 +197,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
     /// nothing.
     ///
-    /// The key is the name of a mutex, which whoever does the work holds; the result is kept beside
+    /// The key is the name of a mutex, which is held while the work runs. The result is kept beside
     /// it, in `{key}:result`. Give it a name of its own: a [lock](Client::lock) of the same name,
     /// taken inside the work, would wait for the work.
     ///

@@ -1,9 +1,9 @@
-//! The kinds of locks, as data: how each is stored, what it can be asked for, and how who waits for
-//! it is woken.
+//! The kinds of locks, as data: how each is stored, what it can be asked for, and how its waiters
+//! are woken.
 //!
 //! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common
-//! is in `shared`. Where a lock lives, and what else a lock may be told to do, are not kinds, but a
-//! kind says which of it it can.
+//! is in `shared`. The topology of a lock and its options are not kinds, but a kind's row says
+//! which of them it supports.
 
 mod debounce;
 mod lua;

@@ -46,13 +46,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.hold.fence()
     }
 
-    /// The token of this acquisition: whoever has it has the lock.
+    /// The token of this acquisition. Anyone who has it can use and release the lock.
     pub fn token(&self) -> &Token {
         &self.hold.claim.token
     }
 
-    /// Hands the lease over to whoever gets the token and [resumes](crate::Lock::resume) it. Sends
-    /// nothing, and releases nothing. If the lease is borrowed, as in the work of
+    /// Hands the lease over to another handler, which [resumes](crate::Lock::resume) the token.
+    /// Sends nothing, and releases nothing. If the lease is borrowed, as in the work of
     /// [`crate::Lock::run`], use [`Lease::hand_over`].
     ///
     /// Only one handler at a time may use a lease: hand it over when all its calls were answered.
@@ -74,7 +74,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// async fn begin(lock: &Lock) -> Result<Token, Error> {
     ///     lock.run(async |lease| {
     ///         lease.exec(&[]).await?;
-    ///         // Whoever goes on resumes it.
+    ///         // The next handler resumes it.
     ///         lease.hand_over()
     ///     })
     ///     .await

@@ -26,7 +26,7 @@ const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 pub(crate) struct Metrics {
-    /// Whoever reads them has a credential for nothing else.
+    /// Their reader has a credential that is good for nothing else.
     credentials: Credentials,
     places: Arc<Places>,
     budget: Budget,
@@ -118,7 +118,7 @@ impl Metrics {
         }
     }
 
-    /// Who asks may read them, in this way.
+    /// Whether this request may read them.
     pub(crate) fn check(
         &self,
         method: &Method,

@@ -46,11 +46,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// for all again. It is [fair](Lock::fair) by default: it queues for all its names, and gets its
     /// turn in order of arrival among fair callers. The price is that a name is left free while the
     /// first in its queue waits for another name. With `fair(false)` it queues only for the name that
-    /// it was refused for, and leaves the others to whoever asks. That raises throughput, but under a
+    /// it was refused for, and other callers may take the rest. That raises throughput, but under a
     /// steady load its names may never be free at the same time.
     ///
     /// [`Lock::inspect`] lists those who hold any of the names. [`Lock::force_release`] frees all
-    /// names, whoever holds which of them. A [`GroupCommit`](crate::GroupCommit) refuses this lock.
+    /// names, even if different callers hold them. A [`GroupCommit`](crate::GroupCommit) refuses
+    /// this lock.
     ///
     /// On a Redis Cluster all names need one hash tag, as in the example; otherwise Redis refuses
     /// the first request, and nothing is taken ([`Error::Refused`]).

@@ -1,8 +1,8 @@
 //! Several names at once, all or none: each is the mutex of that name, and all have one token and
 //! one fence.
 //!
-//! Who waits for them is never handed one. It is told to ask, and the name stays free: so nobody
-//! has some of its names and waits for others.
+//! A waiter is never handed one of them. It is told to ask, and the name stays free. So no caller
+//! holds some of its names while it waits for the others.
 
 use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, HAND_OVER};

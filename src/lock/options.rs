@@ -132,7 +132,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// programs' waiters can block on it. Those of python-redis-lock do: its lock `sku:42` is the
     /// key `lock:sku:42`, and its waiters block on `lock-signal:sku:42`.
     ///
-    /// Whoever ends a hold through this `Lock` feeds the list: by a release, a commit or a forced
+    /// Each end of a hold through this `Lock` feeds the list: a release, a commit or a forced
     /// release. Redis does not feed it when a holder dies.
     ///
     /// `key` is the list's whole key, without the client's prefix. Whatever is stored there is

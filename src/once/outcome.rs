@@ -10,7 +10,7 @@ pub enum OnceOutcome<V> {
 }
 
 impl<V> OnceOutcome<V> {
-    /// The result, whoever did the work.
+    /// The result, of this execution or of an earlier one.
     pub fn into_value(self) -> V {
         match self {
             Self::Executed(value) | Self::Replayed(value) => value,

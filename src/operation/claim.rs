@@ -29,7 +29,7 @@ pub(crate) struct Claim {
     pub(crate) session: Session,
     /// Who claims it, if others may go on with it.
     pub(crate) caller: Option<Caller>,
-    /// What others are told of who has it, as it is stored.
+    /// The label that others see while it holds the lock, as it is stored.
     pub(crate) label: String,
     /// When it was made; of a lease, when it was granted or resumed.
     pub(crate) since: Instant,
@@ -77,7 +77,7 @@ impl Claim {
         self.caller.as_ref().is_none_or(Caller::end)
     }
 
-    /// What who waits with it waits by.
+    /// The session under which it stands in the queue: that of the first caller that waited.
     pub(crate) fn waits_as(&self) -> &Session {
         (self.caller.as_ref()).map_or(&self.session, Caller::waits_as)
     }

@@ -19,7 +19,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) name: &'a Name,
     pub(crate) kind: &'a Kind,
     pub(crate) token: &'a Token,
-    /// What others are told of who asks, as it is stored.
+    /// The label that others will see, as it is stored.
     pub(crate) label: &'a str,
     /// For how long a server must have been up to have a say, where several have one.
     pub(crate) uptime: Option<Duration>,

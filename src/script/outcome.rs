@@ -39,7 +39,7 @@ pub(crate) enum Acquired {
 /// Why a lock was not had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contended {
-    /// What the holder has left, or whoever is to have it next; `None` without end.
+    /// The time that the holder has left, or the waiter that it is kept for; `None` without end.
     pub(crate) remaining: Option<Duration>,
     /// How many wait before this one.
     pub(crate) ahead: u64,

@@ -96,7 +96,7 @@ impl Host {
         let mut rounds = Vec::new();
         for round in 0..WARM_UP_ROUNDS + count {
             let mut samples = Vec::new();
-            // Whoever comes first in a round may pay for the last one's garbage, so they take turns
+            // The first in a round may pay for the last one's garbage, so they take turns
             // in that, too.
             for place in 0..cases.len() {
                 let case = (round + place) % cases.len();

@@ -48,7 +48,7 @@ function wantsHelp(args: readonly string[]): boolean {
   return split(args)[0].some((arg) => arg === "--help" || arg === "-h");
 }
 
-// Whoever read the output has gone, as `head` does.
+// The program that read the output has ended, as `head` does.
 process.stdout.on("error", () => process.exit(ofSignal("SIGPIPE")));
 // What nobody can read must not end a command that runs.
 process.stderr.on("error", () => {});

@@ -1,4 +1,4 @@
-//! Who asks for a lock: with what, how patiently, and what it has to give back.
+//! The candidate for a lock: what it asks with, how patient it is, and what it has to give back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,7 +138,7 @@ impl Candidate {
         self.requests_left() / self.claim.kind.requests_of_a_try()
     }
 
-    /// It has the lock; whoever gets the grant answers for the token now.
+    /// It has the lock. The receiver of the grant is responsible for the token now.
     pub(super) fn granted(&mut self, cx: &Cx<'_>, granted: Grant) -> Granted {
         self.needs_cleanup = false;
         self.waits = false;
@@ -206,7 +206,7 @@ pub(super) struct Grant {
     pub(super) replies: Vec<crate::command::Reply>,
 }
 
-/// Where who asks with `claim` would stand in the queue.
+/// The place in the queue that `claim` would have.
 fn own_place(claim: &Claim, patience: &AcquireOptions) -> Place {
     let stands = patience.wait.is_some() && patience.max_requests >= REQUESTS_OF_A_WAIT;
     let channel = (stands && claim.topology.may_push())
@@ -252,6 +252,6 @@ fn call(
 
 fn accepts_handover(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
     let is_whole = waiter.is_some_and(|waiter| claim.ttl <= waiter.liveness);
-    // Whoever hands it over waits for no replicas.
+    // The release that hands it over waits for no replicas.
     is_whole && reads.is_empty() && claim.replicas.is_none()
 }

@@ -1,4 +1,4 @@
-//! One request for the lock, and what its answer means for who asks.
+//! One request for the lock, and what its answer means for the candidate.
 
 use std::time::Duration;
 

@@ -32,12 +32,12 @@ const TTL: Duration = Duration::from_secs(4);
 /// How long each has the lock.
 const HOLD: Time = 150 * MS;
 
-/// From a release to who listens, with a request to be sure.
+/// From a release until the waiter that listens has heard, with one request to be sure.
 const PUSHED: Time = 40 * MS;
 
-/// For how long a lock is kept for who polls and was overtaken for long, which is its liveness, and
-/// until others ask whether it is over: whoever it was kept for may have died. For several that
-/// died, those run side by side.
+/// For how long a lock is kept for a waiter that polls and was overtaken for long. That is the
+/// waiter's liveness, and the time until others ask whether it is over, since that waiter may have
+/// died. For several that died, these times run side by side.
 const KEPT: Time = TTL.as_nanos() as Time / 3 * 4;
 
 /// The most that Redis's clock was set back, which is how much longer a key lives.

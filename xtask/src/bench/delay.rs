@@ -55,7 +55,7 @@ impl LongWay {
         let (there, back) = (line(), line());
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
-                // Whoever connected is told by the connection's end.
+                // The client learns it by the connection's end.
                 let Ok(far) = TcpStream::connect(far) else {
                     continue;
                 };

@@ -71,7 +71,7 @@ impl Weather {
     }
 }
 
-/// One connection, until it ends or is cut. Whoever is in it is told by its end.
+/// One connection, until it ends or is cut. Both sides learn of a cut by its end.
 async fn pass(near: TcpStream, mut weather: watch::Receiver<Weather>) {
     let Weather { to, cuts, .. } = *weather.borrow();
     let Ok(far) = TcpStream::connect(to).await else {

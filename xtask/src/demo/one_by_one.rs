@@ -19,7 +19,7 @@ const WAIT_MS: u64 = 5_000;
 /// Before asking again where nothing could be said.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How many turns `customers` at once get in [`WINDOW`]. Whoever had one wants another.
+/// How many turns `customers` at once get in [`WINDOW`]. A customer that had one wants another.
 pub(super) async fn turns(workers: &[String; 2], token: &str, customers: usize) -> Result<u64> {
     let turns = Arc::new(AtomicU64::new(0));
     let mut crowd = JoinSet::new();

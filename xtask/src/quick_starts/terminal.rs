@@ -124,7 +124,7 @@ fn lines_of(stdout: ChildStdout) -> mpsc::UnboundedReceiver<String> {
     tokio::spawn(async move {
         let mut stdout = BufReader::new(stdout).split(b'\n');
         while let Ok(Some(line)) = stdout.next_segment().await {
-            // Whoever no longer listens has no use for them.
+            // If nobody listens any more, nobody needs them.
             let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
         }
     });

@@ -1,7 +1,7 @@
 //! SooditK's `serverless-redis`, a bridge of Upstash's dialect that is not ours, before a Redis
 //! that another handle owns.
 //!
-//! No registry has it: who wants to see it beside ours builds it.
+//! No registry has it. To measure it beside ours, build it from its source.
 
 use std::fmt;
 use std::path::Path;

@@ -137,8 +137,8 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     beside.got_all().await;
 }
 
-/// Or whoever sends another's script together with one that lasts would have it wait behind all
-/// that do.
+/// The bridge learns which scripts take long, and has them wait in a lane of their own. A client
+/// could otherwise put the script of another there, if it sent it together with a slow one.
 #[tokio::test]
 async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts() {
     let bridge = Bridge::spawn().await;

@@ -258,7 +258,7 @@ fn who_pauses_for_longer_than_its_liveness_loses_its_place() {
     assert_eq!(ahead_after_a_pause(&Rc::default()), Some(1));
 }
 
-/// Sabotage: that it is buried when it asks again, for whoever stands before it lives.
+/// Sabotage: it is no longer removed from the queue when it asks again.
 #[test]
 fn a_place_that_is_kept_over_a_pause_is_noticed() {
     let buried = "if alive_for(WAITER) <= 0 then bury(WAITER) end";

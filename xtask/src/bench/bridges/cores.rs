@@ -1,4 +1,4 @@
-//! The two cores of the benchmark: who has which, and who else uses them.
+//! The two cores of the benchmark: which process runs on which, and what else uses them.
 
 use std::fs;
 use std::process::Command;

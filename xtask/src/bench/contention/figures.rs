@@ -12,7 +12,7 @@ pub(super) struct Figures {
     pub(super) wait_p99_ms: f64,
     /// Of the waiters' turns.
     pub(super) jain: f64,
-    /// The turns of whoever had fewest, and most.
+    /// The fewest and the most turns that one customer had.
     pub(super) turns: [f64; 2],
     pub(super) held_ms: f64,
     /// Of a turn: Node, bridge, Redis.

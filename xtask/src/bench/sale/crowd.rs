@@ -182,7 +182,7 @@ async fn connect(worker: SocketAddr) -> Result<SendRequest<Full<Bytes>>> {
     stream.set_nodelay(true)?;
     let (connection, carried) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::task::spawn_local(async move {
-        // Whoever sends on it is told.
+        // Its user learns it by an error.
         let _ = carried.await;
     });
     Ok(connection)
