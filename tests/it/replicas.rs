@@ -230,11 +230,7 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
             is_not_replicated(lock.try_acquire().await);
             let port = pair.primary.port();
             let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
-            pair.replica.wait_until("it is in step", |replica| {
-                replica
-                    .ask::<String>("INFO replication")
-                    .contains("master_link_status:up")
-            });
+            pair.replica.wait_until_in_step();
         }
     });
 }

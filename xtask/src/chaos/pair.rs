@@ -108,10 +108,7 @@ impl Pair {
     fn follow(&self) -> Result<()> {
         let port = self.primary.port().to_string();
         let _: () = self.replica.try_ask(&["REPLICAOF", "127.0.0.1", &port])?;
-        self.replica.wait_until("it is in step", |replica| {
-            let info: String = replica.ask("INFO replication");
-            info.contains("master_link_status:up")
-        });
+        self.replica.wait_until_in_step();
         Ok(())
     }
 }

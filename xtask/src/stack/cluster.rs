@@ -87,10 +87,7 @@ impl RedisCluster {
                 .try_ask::<()>(&["CLUSTER", "REPLICATE", &primary])
                 .is_ok()
         });
-        replica.wait_until("it is in step", |replica| {
-            let info: String = replica.ask("INFO replication");
-            info.contains("master_link_status:up")
-        });
+        replica.wait_until_in_step();
         for node in &self.nodes {
             node.wait_until("it is known", |node| {
                 let nodes: String = node.ask("CLUSTER NODES");

@@ -71,10 +71,7 @@ impl RedisServer {
         let mut all = vec!["--replicaof", primary.as_str()];
         all.extend(options);
         let replica = Self::start(&all);
-        replica.wait_until("it is in step", |replica| {
-            let info: String = replica.ask("INFO replication");
-            info.contains("master_link_status:up")
-        });
+        replica.wait_until_in_step();
         replica
     }
 
@@ -206,6 +203,14 @@ impl RedisServer {
             assert!(std::time::Instant::now() < until, "not in time: {what}");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits until this replica has what its primary has.
+    pub fn wait_until_in_step(&self) {
+        self.wait_until("it is in step", |replica| {
+            let info: String = replica.ask("INFO replication");
+            info.contains("master_link_status:up")
+        });
     }
 
     /// As if its machine had lost power.
