@@ -7,7 +7,6 @@ mod pair;
 mod store;
 mod way;
 
-use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,7 +24,7 @@ use self::way::Way;
 use crate::demo::ledger::{Books, Ledger};
 use crate::demo::load::{Figures, Load};
 use crate::demo::{self, orders};
-use crate::{interrupt, limits};
+use crate::{interrupt, limits, process};
 
 /// In one sale.
 const ORDERS: u64 = 2_000;
@@ -214,10 +213,11 @@ impl Use {
         let descriptors = ids
             .iter()
             .copied()
-            .map(descriptors)
+            .map(process::descriptors)
             .collect::<Result<_>>()?;
         ids.extend(parts.workers.each_ref().map(Worker::id));
-        let memory = ids.into_iter().map(memory).collect::<Result<_>>()?;
+        let memory = ids.into_iter().map(|id| Ok(process::memory(id)? >> 20));
+        let memory = memory.collect::<Result<_>>()?;
         Ok(Self {
             descriptors,
             memory,
@@ -242,18 +242,4 @@ impl Use {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
-}
-
-fn descriptors(id: u32) -> Result<usize> {
-    let folder = format!("/proc/{id}/fd");
-    Ok(fs::read_dir(&folder).context(folder)?.count())
-}
-
-/// In megabytes.
-fn memory(id: u32) -> Result<u64> {
-    let file = format!("/proc/{id}/status");
-    let status = fs::read_to_string(&file)?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    Ok(kilobytes.context(file)?.trim().parse::<u64>()? / 1024)
 }

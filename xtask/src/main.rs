@@ -14,6 +14,7 @@ mod interrupt;
 mod limits;
 mod npm_build;
 mod npm_test;
+mod process;
 mod quick_starts;
 mod reference;
 mod sim;

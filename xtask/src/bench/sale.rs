@@ -9,7 +9,6 @@ mod crowd;
 mod shops;
 mod targets;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,7 +19,7 @@ use xtask::{setup, stack, worker_build};
 use self::crowd::{Crowd, Seen};
 use self::shops::{Open, Role, Shop};
 use super::cpu_ns;
-use crate::{interrupt, limits};
+use crate::{interrupt, limits, process};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a crowd orders at most, so that a slow shop does not take all day.
@@ -276,12 +275,8 @@ fn cpu_of_roles(open: &Open, before: &[(Role, u64)]) -> Result<[u64; 3]> {
 fn memory(open: &Open) -> Result<u64> {
     let mut sum = 0;
     for (role, id) in open.processes()? {
-        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes =
-            resident.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
         if role == Role::Worker {
-            sum += kilobytes.unwrap_or(0) << 10;
+            sum += process::memory(id)?;
         }
     }
     Ok(sum)
