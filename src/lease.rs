@@ -184,9 +184,9 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// # Errors
     /// As [`Lease::exec`]. After [`Error::CommandFailed`] and [`Error::NotReplicated`] the lease is
-    /// released nevertheless. If the outcome is [unknown](Error::is_outcome_unknown), only a release or another commit may
-    /// follow. If that one finds the lock not held, the outcome stays unknown, since the first
-    /// commit may have run.
+    /// released nevertheless. If the outcome is [unknown](Error::is_outcome_unknown), only a
+    /// release or another commit may follow. If that one finds the lock not held, the outcome stays
+    /// unknown, since the first commit may have run.
     ///
     /// # Cancel safety
     /// As [`Lease::exec`].

@@ -15,7 +15,8 @@ pub(crate) fn is_from(shortest: Duration, time: Duration) -> bool {
     (shortest..=MAX).contains(&time) && is_whole
 }
 
-/// In milliseconds, as errors show it. `Duration`'s own `Debug` would bring more code into the wasm.
+/// In milliseconds, as errors show it. `Duration`'s own `Debug` would bring more code into the
+/// wasm.
 pub(crate) fn shown(time: Duration) -> String {
     let whole = (time.as_secs().saturating_mul(1_000)).saturating_add(time.subsec_millis().into());
     match time.subsec_nanos() % 1_000_000 {

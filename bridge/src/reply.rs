@@ -107,8 +107,8 @@ impl Failure {
     }
 }
 
-/// Keeps `guard` until the answer is complete. A stream is complete when it ends. Any other answer is
-/// complete here: whether the system takes its bytes is noted when they are written.
+/// Keeps `guard` until the answer is complete. A stream is complete when it ends. Any other answer
+/// is complete here: whether the system takes its bytes is noted when they are written.
 pub(crate) fn until_complete(
     response: Response<Body>,
     guard: impl Send + 'static,

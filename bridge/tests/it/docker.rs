@@ -1,4 +1,4 @@
-//! The Docker file builds this package, and starts it as it can be started. Docker itself is not run.
+//! The Docker file builds this package, and starts it with options that it has. Docker is not run.
 
 use std::fs;
 use std::path::Path;
