@@ -53,6 +53,7 @@ const tests = {
       "index.d.ts",
       "index.js",
       "index.js.map",
+      "node.cjs",
       "node.js",
       "package.json",
       "shared.js",
