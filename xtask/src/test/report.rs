@@ -144,19 +144,17 @@ impl Report {
         ))
     }
 
-    /// Runs them one after the other, whatever becomes of them.
-    pub(crate) async fn run_all(&mut self, steps: impl Iterator<Item = Step>) {
-        for step in steps {
-            self.run(step).await;
-        }
-    }
-
-    /// Records what was checked in this process.
-    pub(crate) fn done(&mut self, name: &'static str, outcome: anyhow::Result<()>) {
-        let error = outcome.err().map(|error| format!("{error:#}"));
+    /// Records what is checked in this process.
+    pub(crate) async fn check(
+        &mut self,
+        name: &'static str,
+        checked: impl Future<Output = anyhow::Result<()>>,
+    ) {
+        let start = Instant::now();
+        let error = checked.await.err().map(|error| format!("{error:#}"));
         self.push(Outcome::new(
             name,
-            Duration::ZERO,
+            start.elapsed(),
             Counts::One,
             Tally::default(),
             error,
