@@ -1,7 +1,8 @@
-// Each kind of call, to be made over and over without a network.
+// Each kind of call, to be made over and over without a network, but for the mix of them.
 import { Client, type ClientSettings, EdgelockError, GroupCommit, type Lock, type LockOptions } from "edgelock";
 import { Instant, settled } from "./instant.js";
 import { type Bridge, check, eventually, sleep } from "./harness.js";
+import { MIX, mix } from "./soak.js";
 
 /** A client whose bridge answers at once, and one of the real bridge. */
 class Bench {
@@ -113,7 +114,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   "run": {
-    calls: 100_000,
+    calls: 10_000,
     call(bench) {
       const lock = bench.lock();
       return () => lock.run(async () => {});
@@ -287,13 +288,17 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /** The kinds that need a host's finalizers: what only the garbage collector knows to be forgotten. */
-export const FINALIZED: readonly string[] = ["a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
+export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
 
 /** How many calls of each kind are made. */
-export const KINDS: ReadonlyMap<string, number> = new Map(Object.entries(kinds).map(([name, { calls = 5_000 }]) => [name, calls]));
+export const KINDS: ReadonlyMap<string, number> = new Map([
+  [MIX, 2_500],
+  ...Object.entries(kinds).map(([name, { calls = 5_000 }]): [string, number] => [name, calls]),
+]);
 
 /** Makes calls of a kind, as many as are to be; ready once the first was made. */
 export async function prepare(bridge: Bridge, name: string): Promise<(count: number) => Promise<void>> {
+  if (name === MIX) return mix(bridge);
   const kind = kinds[name];
   if (kind === undefined) throw new Error(`no kind of call is ${name}`);
   const mark = `heap-${crypto.randomUUID().slice(0, 8)}:`;

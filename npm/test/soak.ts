@@ -1,0 +1,87 @@
+// Turns over the real bridge, many at once: what stays in Redis, and, as growth.ts measures it, in
+// the host and in the bridge.
+import { Client, HeldError, LostError } from "edgelock";
+import { type Bridge, check, sleep } from "./harness.js";
+
+/** The name that the mix has among the kinds of calls. */
+export const MIX = "a mix of turns, over the real bridge";
+
+const LANES = 16;
+/** Of each kind but what all lanes share. */
+const NAMES = 3;
+
+type Turn = () => Promise<unknown>;
+
+/** Makes turns of all kinds, and checks what they leave in Redis. */
+export function mix(bridge: Bridge): (count: number) => Promise<void> {
+  const mark = `soak-${crypto.randomUUID().slice(0, 8)}:`;
+  const { url, credential } = bridge;
+  const client = new Client({ url, credential, prefix: mark });
+  const lanes = Array.from({ length: LANES }, (_, lane) => turns(client, mark, `${lane}`));
+  return async (count) => {
+    let made = 0;
+    await Promise.all(lanes.map(async (lane) => {
+      while (made < count) await lane[made++ % lane.length]!();
+    }));
+    // What goes on behind the last ones.
+    await sleep(50);
+    await leavesFencesAlone(bridge, mark);
+  };
+}
+
+function turns(client: Client, mark: string, lane: string): readonly Turn[] {
+  const name = (what: string) => `${what}-${lane}`;
+  const lock = client.lock(name("a"));
+  const n = { key: `${mark}n` };
+  const shared = client.lock("shared", { wait: 100 });
+  const readWrite = client.readWrite(name("rw"));
+  const once = client.once(name("once"), { keep: 1_000 });
+  const throttle = client.throttle(name("throttle"), 10);
+  return [
+    async () => (await lock.acquire()).release(),
+    async () => {
+      const [lease] = await lock.acquireAndRead([["GET", n]]);
+      await lease.commit([["SET", n, lane, "PX", 1_000]]);
+    },
+    () => lock.run((lease) => lease.renew()),
+    async () => (await client.reentrant(name("r"), lane).acquire()).release(),
+    async () => (await client.semaphore("permits", LANES).acquire()).release(),
+    async () => (await readWrite.read().acquire()).release(),
+    async () => {
+      const lease = await readWrite.write().acquire();
+      await lease.downgrade();
+      await lease.release();
+    },
+    async () => (await client.lockAll([name("a"), name("b")]).acquire()).release(),
+    () => once.run(() => lane),
+    () => throttle.tryPass(),
+    // All lanes want it.
+    () => unlessLate(async () => (await shared.acquire()).release()),
+    () => unlessLate(async () => (await shared.acquire({ signal: AbortSignal.timeout(5) })).release()),
+    // Nobody releases it.
+    () => unlessLate(async () => (await client.lock(name("c"), { ttl: 50, wait: 1_000 }).acquire()).handOver()),
+  ];
+}
+
+/** Another may have it, the caller may give up, and a busy host may look at a lease that is over. */
+async function unlessLate(turn: Turn): Promise<void> {
+  try {
+    await turn();
+  } catch (error) {
+    const isAborted = error instanceof DOMException && error.name === "TimeoutError";
+    if (!(error instanceof HeldError || error instanceof LostError || isAborted)) throw error;
+  }
+}
+
+/** Of each name its fence stays, for a week; all else has at most the time that a receipt has. */
+async function leavesFencesAlone(bridge: Bridge, mark: string): Promise<void> {
+  const script = `local fences, others = 0, {} for _, key in ipairs(redis.call('KEYS', '*' .. ARGV[1] .. '*')) do
+    if string.find(key, ':fence$') then fences = fences + 1 elseif redis.call('PTTL', key) > 60000 then others[#others + 1] = key end
+    end return {fences, others}`;
+  const headers = { authorization: `Bearer ${bridge.credential}` };
+  const response = await fetch(bridge.url, { method: "POST", headers, body: JSON.stringify(["EVAL", script, 0, mark]) });
+  const { result } = (await response.json()) as { result: [number, string[]] };
+  const [fences, others] = result;
+  check(fences <= LANES * (NAMES + 3) + 2, `${fences} fences are left in Redis`);
+  check(others.length === 0, `these are left in Redis: ${others.join(", ")}`);
+}
