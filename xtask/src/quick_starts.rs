@@ -42,6 +42,9 @@ pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
 /// What a user of the client follows, one after the other, with one bridge.
 async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
     let (_servers, printed) = dev(desk).await?;
+    let mut reader = Reader::at(&desk.clone(), desk, &printed)?;
+    let asked = ask_the_worker(&mut reader, &printed).await;
+    asked.context("the Worker of `cargo xtask dev`")?;
     let place = desk.place(place)?;
 
     let mut reader = Reader::at(&place, desk, &printed)?;
@@ -69,6 +72,39 @@ async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
     reader
         .follow("bridge/README.md", "edgelock-bridge", answer)
         .await
+}
+
+/// Types what `cargo xtask dev` printed, and then the cart of the Worker's page.
+async fn ask_the_worker(reader: &mut Reader<'_>, printed: &str) -> Result<()> {
+    let lines = printed.lines();
+    let mut last = String::new();
+    for command in lines.clone().filter(|line| line.starts_with("  curl ")) {
+        last = answer(reader, command).await?;
+    }
+    ensure!(last.contains(r#""winners":["ann"]"#), "the lottery: {last}");
+    let worker = lines
+        .clone()
+        .find_map(|line| line.strip_prefix("Worker   "));
+    let worker = worker.context("an address")?;
+    reader.run(&format!("WORKER={worker}")).await?;
+    for step in steps("worker/README.md", "Bodies")? {
+        let Step::Type { command, .. } = step else {
+            bail!("the Worker's page says {step:?}");
+        };
+        let cart = answer(reader, &command).await?;
+        ensure!(cart.contains(r#""order_id":"c1""#), "the cart: {cart}");
+    }
+    Ok(())
+}
+
+/// What a command prints of the Worker, if that is no problem.
+async fn answer(reader: &mut Reader<'_>, command: &str) -> Result<String> {
+    let printed = reader.run(command).await?;
+    ensure!(
+        !printed.contains(r#""code":"#),
+        "{command} printed {printed}"
+    );
+    Ok(printed)
 }
 
 /// All but what goes on for ever, and what asks.
