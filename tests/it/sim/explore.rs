@@ -220,6 +220,12 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     ),
     ("a_release_that_wakes_nobody", "permit-queue", 2, &[]),
     (
+        "a_permit_with_the_fence_of_the_last_one",
+        "semaphore",
+        2,
+        &[LostReply],
+    ),
+    (
         "a_straggler_that_takes_a_permit_again",
         "semaphore",
         2,
@@ -242,6 +248,13 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         &[],
     ),
     ("a_renewal_that_reads_again", "read-write", 2, &[Twice]),
+    ("a_downgrade_of_who_has_lost_it", "read-write", 2, &[Twice]),
+    (
+        "a_reader_that_has_the_fence_of_the_last_one",
+        "read-write",
+        3,
+        &[LostReply],
+    ),
     ("a_straggler_that_takes_it_again", "read-write", 2, &[Twice]),
     ("a_release_that_wakes_nobody", "read-write-queue", 2, &[]),
     ("holds_without_expiry", "read-write", 2, &[]),
