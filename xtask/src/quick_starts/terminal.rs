@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use crate::group::Group;
 
-/// For one command: a Worker in Rust is compiled within.
-const LIMIT: Duration = Duration::from_secs(300);
+/// For one command: a Worker in Rust is compiled within, for the first time beside other work.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Goes before the status of a command that ended.
 const ENDED: &str = "edgelock: the command ended with ";
