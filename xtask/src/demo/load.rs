@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use reqwest::{Client, StatusCode};
+use anyhow::{Context, Result, ensure};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -49,14 +49,19 @@ struct Reply {
     body: String,
 }
 
-/// The last word on one order.
-struct Answer {
-    order: Order,
+/// The last word on a request.
+struct Word {
     status: StatusCode,
-    code: String,
-    latency: Duration,
+    body: String,
     told_to_wait: u64,
     disconnected: u64,
+}
+
+struct Answer {
+    order: Order,
+    word: Word,
+    /// From the first try to the last word.
+    latency: Duration,
 }
 
 impl Load {
@@ -76,16 +81,16 @@ impl Load {
 
     /// Opens a sale.
     pub(crate) async fn open(&self, sku: &str, admin_token: &str, sale: &Value) -> Result<()> {
-        let request = self
-            .client
-            .put(format!("{}/sales/{sku}", self.workers[0]))
-            .bearer_auth(admin_token);
-        let answer = request.body(sale.to_string()).send().await?;
-        let status = answer.status();
+        let path = format!("/sales/{sku}");
+        let put = |worker: &str| {
+            let request = self.client.put(format!("{worker}{path}"));
+            request.bearer_auth(admin_token).body(sale.to_string())
+        };
+        let Word { status, body, .. } = self.last_word(&path, 0, put).await?;
+        // It is there already if the answer that said so was lost, or was that nobody knows.
         ensure!(
-            status == StatusCode::CREATED,
-            "the sale was not opened: {status} {}",
-            answer.text().await?
+            [StatusCode::CREATED, StatusCode::OK].contains(&status),
+            "the sale was not opened: {status} {body}"
         );
         Ok(())
     }
@@ -116,12 +121,36 @@ impl Load {
         }
     }
 
-    /// One order to its last word, for as long as a customer is patient.
-    async fn order(&self, order: Order, mut turn: usize) -> Result<Answer> {
+    /// One order to its last word.
+    async fn order(&self, order: Order, turn: usize) -> Result<Answer> {
+        let start = Instant::now();
+        let send = |worker: &str| {
+            let request = self
+                .client
+                .request(order.method.clone(), format!("{worker}{}", order.path));
+            request.body(order.body.clone())
+        };
+        let word = self.last_word(&order.path, turn, send).await?;
+        Ok(Answer {
+            latency: start.elapsed(),
+            order,
+            word,
+        })
+    }
+
+    /// What `request` is answered at last, for as long as a customer is patient. It is the same each
+    /// time, to one Worker or the other, so it is done once.
+    async fn last_word(
+        &self,
+        path: &str,
+        mut turn: usize,
+        request: impl Fn(&str) -> RequestBuilder,
+    ) -> Result<Word> {
         let start = Instant::now();
         let (mut told_to_wait, mut disconnected) = (0, 0);
         loop {
-            let pause = match self.ask(&order, turn).await {
+            let worker = &self.workers[turn % self.workers.len()];
+            let pause = match ask(request(worker)).await {
                 Ok(Reply {
                     status,
                     retry_after,
@@ -139,50 +168,40 @@ impl Load {
                     PAUSE
                 }
                 Ok(Reply { status, body, .. }) => {
-                    let (code, latency) = (code(&body), start.elapsed());
-                    return Ok(Answer {
-                        order,
+                    return Ok(Word {
                         status,
-                        code,
-                        latency,
+                        body,
                         told_to_wait,
                         disconnected,
                     });
                 }
-                // The Worker is gone: the same order, by its id the same, to the other one.
+                // The Worker is gone: the same request to the other one.
                 Err(_) => {
                     disconnected += 1;
                     turn += 1;
                     PAUSE
                 }
             };
-            if start.elapsed() + pause > self.patience {
-                bail!(
-                    "{} {} had no answer within {} s",
-                    order.method,
-                    order.path,
-                    self.patience.as_secs()
-                );
-            }
+            let patience = self.patience;
+            ensure!(
+                start.elapsed() + pause <= patience,
+                "{path} had no answer within {} s",
+                patience.as_secs()
+            );
             tokio::time::sleep(pause).await;
         }
     }
+}
 
-    async fn ask(&self, order: &Order, turn: usize) -> reqwest::Result<Reply> {
-        let url = format!("{}{}", self.workers[turn % self.workers.len()], order.path);
-        let request = self
-            .client
-            .request(order.method.clone(), url)
-            .body(order.body.clone());
-        let reply = request.send().await?;
-        let retry_after = reply.headers().get("retry-after");
-        let seconds = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
-        Ok(Reply {
-            status: reply.status(),
-            retry_after: seconds.map(Duration::from_secs),
-            body: reply.text().await?,
-        })
-    }
+async fn ask(request: RequestBuilder) -> reqwest::Result<Reply> {
+    let reply = request.send().await?;
+    let retry_after = reply.headers().get("retry-after");
+    let seconds = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+    Ok(Reply {
+        status: reply.status(),
+        retry_after: seconds.map(Duration::from_secs),
+        body: reply.text().await?,
+    })
 }
 
 impl Figures {
@@ -213,15 +232,14 @@ impl Figures {
 
     fn add(&mut self, answer: Answer) {
         self.answered += 1;
-        self.told_to_wait += answer.told_to_wait;
-        self.disconnected += answer.disconnected;
         let Answer {
             order,
-            status,
-            code,
+            word,
             latency,
-            ..
         } = answer;
+        self.told_to_wait += word.told_to_wait;
+        self.disconnected += word.disconnected;
+        let (status, code) = (word.status, code(&word.body));
         match (order.honest, status.as_u16()) {
             (Some(honest), 201) => {
                 self.units += honest.quantity;
