@@ -26,6 +26,9 @@ pub(crate) enum Counts {
     Tests,
 }
 
+/// So many lines of a step that failed are told again where a reader of the end finds them.
+const LAST_LINES: usize = 12;
+
 #[derive(Default)]
 pub(crate) struct Report {
     outcomes: Vec<Outcome>,
@@ -36,6 +39,8 @@ struct Outcome {
     took: Duration,
     tally: Tally,
     error: Option<String>,
+    /// The last lines of its output, if it failed.
+    last_words: Vec<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
@@ -69,7 +74,7 @@ impl Step {
     pub(crate) fn quiet(self) -> Self {
         Self {
             quiet: true,
-            ..self.through(&["sh", "-c", r#"exec "$0" "$@" 2>&1"#])
+            ..self
         }
     }
 
@@ -111,6 +116,7 @@ impl Report {
             step.name,
             if step.quiet { " (meanwhile)" } else { "" }
         );
+        let step = step.through(&["sh", "-c", r#"exec "$0" "$@" 2>&1"#]);
         let start = Instant::now();
         let mut tally = Tally::default();
         let mut kept = String::new();
@@ -122,9 +128,8 @@ impl Report {
             }
             let ended = group::run(command, left, |line| {
                 tally.add(line);
-                if step.quiet {
-                    kept.extend([line, "\n"]);
-                } else {
+                kept.extend([line, "\n"]);
+                if !step.quiet {
                     println!("{line}");
                 }
             });
@@ -132,16 +137,11 @@ impl Report {
                 error.get_or_insert_with(|| format!("{failed:#}"));
             }
         }
-        if error.is_some() {
-            eprint!("{kept}");
+        if error.is_some() && step.quiet {
+            print!("{kept}");
         }
-        self.push(Outcome::new(
-            step.name,
-            start.elapsed(),
-            step.counts,
-            tally,
-            error,
-        ))
+        let outcome = Outcome::new(step.name, start.elapsed(), step.counts, tally, error);
+        self.push(outcome.which_said(&kept))
     }
 
     /// Records what is checked in this process.
@@ -176,11 +176,16 @@ impl Report {
         self.outcomes.append(&mut other.outcomes);
     }
 
-    /// Prints the summary, the sum alone on the last line; whether everything holds.
-    pub(crate) fn finish(self) -> bool {
+    /// Prints the summary, what failed and its last lines behind all that succeeded, the sum alone
+    /// on the last line; whether everything holds.
+    pub(crate) fn finish(mut self) -> bool {
         println!();
+        self.outcomes.sort_by_key(|outcome| outcome.error.is_some());
         for outcome in &self.outcomes {
             println!("{outcome}");
+            for line in &outcome.last_words {
+                println!("    {line}");
+            }
         }
         let passed: u64 = self
             .outcomes
@@ -228,7 +233,17 @@ impl Outcome {
             took,
             tally,
             error,
+            last_words: Vec::new(),
         }
+    }
+
+    fn which_said(mut self, output: &str) -> Self {
+        if self.error.is_some() {
+            let last = output.lines().rev().take(LAST_LINES).map(str::to_owned);
+            self.last_words = last.collect();
+            self.last_words.reverse();
+        }
+        self
     }
 }
 
@@ -341,6 +356,20 @@ mod tests {
         );
         let tally = report.outcomes[0].tally;
         assert_eq!((tally.passed, tally.failed), (7, 1));
+    }
+
+    #[tokio::test]
+    async fn what_a_step_said_last_is_told_again_if_it_failed() {
+        let says = |end| shell(&format!("seq 20; echo why >&2; {end}"));
+        let mut report = Report::default();
+        report.run(Step::new("good", 1, says("exit 0"))).await;
+        report
+            .run(Step::new("bad", 1, says("exit 1")).quiet())
+            .await;
+        assert!(report.outcomes[0].last_words.is_empty());
+        let told = &report.outcomes[1].last_words;
+        assert_eq!((told.len(), told[0].as_str()), (LAST_LINES, "10"));
+        assert_eq!(told[LAST_LINES - 1], "why");
     }
 
     #[tokio::test]
