@@ -66,6 +66,10 @@ fn the_versions_that_the_docs_name_are_those_that_the_set_up_installs() {
     let sources = [
         "package.json",
         "xtask/hosts/package.json",
+        "xtask/frameworks/next/package.json",
+        "xtask/frameworks/sveltekit/package.json",
+        "xtask/frameworks/react-router/package.json",
+        "xtask/frameworks/astro/package.json",
         "bridge/tests/clients/requirements.txt",
         "xtask/src/setup.rs",
     ]

@@ -8,6 +8,7 @@ mod demo;
 mod dev;
 mod explore;
 mod faulty;
+mod frameworks;
 mod fuzz;
 mod group;
 mod interrupt;
@@ -18,6 +19,7 @@ mod process;
 mod quick_starts;
 mod reference;
 mod sim;
+mod terminal;
 mod test;
 mod workerd_tests;
 
@@ -73,6 +75,9 @@ enum Task {
     TestNpm,
     /// Follow the quick starts of the pages to the letter, as `test` does too
     QuickStarts,
+    /// Have Next.js, SvelteKit, React Router and Astro build and serve their recipes, and ask them;
+    /// npm takes 600 MB for that, so `test` does not
+    Frameworks,
     /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the
     /// memory in use before and after; `test` does so with fewer
     Heap {
@@ -150,6 +155,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Chaos(options) => return chaos::run(&options),
         Task::TestNpm => return test::run_npm(),
         Task::QuickStarts => test::run_quick_starts()?,
+        Task::Frameworks => frameworks::run()?,
         Task::Heap { kind, calls } => return test::run_heap(&kind, calls),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {

@@ -272,7 +272,7 @@ fn tarball() -> Result<PathBuf> {
         .context("npm packed nothing: run `cargo xtask build-npm`")
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -4,7 +4,6 @@
 mod desk;
 mod page;
 mod reader;
-mod terminal;
 
 use std::path::Path;
 
@@ -14,8 +13,8 @@ use xtask::paths;
 use self::desk::{Desk, Node};
 use self::page::{Place, Step, steps};
 use self::reader::Reader;
-use self::terminal::Terminal;
 use crate::npm_test::program;
+use crate::terminal::Terminal;
 
 const GUIDE: &str = "docs/guide.md";
 const SOLD_OUT: &str = "sold out";

@@ -21,7 +21,7 @@ pub use cluster::{RedisCluster, SLOTS};
 pub use config::{workerd_config, workerd_modules};
 pub use humanwhocodes::HumanWhoCodes;
 pub use node::NodeScript;
-pub use redis_server::RedisServer;
+pub use redis_server::{RedisServer, free_port};
 pub use serverless_redis::ServerlessRedis;
 pub use webdis::Webdis;
 pub use worker::{Worker, WorkerConfig};

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::desk::Desk;
 use super::page::{Place, Step, steps};
-use super::terminal::Terminal;
+use crate::terminal::Terminal;
 
 /// Where pages say that servers listen. Here the system picks the ports.
 const WORKER: &str = "http://localhost:8787";

@@ -280,7 +280,12 @@ fn set_clock(folder: &Path, ahead_ms: i64) -> Result<()> {
     Ok(fs::rename(next, folder.join(CLOCK))?)
 }
 
-pub(super) fn free_port() -> Result<u16> {
+/// A port of the loopback interface that nobody has yet.
+///
+/// # Errors
+///
+/// The system has none.
+pub fn free_port() -> Result<u16> {
     let socket = TcpListener::bind("127.0.0.1:0").context("no free port")?;
     Ok(socket.local_addr()?.port())
 }

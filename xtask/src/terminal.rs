@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 const ENDED: &str = "edgelock: the command ended with ";
 
 /// Cancel safety: dropped, it ends all that runs in it.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     stdin: ChildStdin,
     lines: mpsc::UnboundedReceiver<String>,
     _group: Group,
@@ -28,7 +28,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Opens one in `folder`, with the variables of `like`.
-    pub(super) fn open(folder: &Path, like: &Command) -> Result<Self> {
+    pub(crate) fn open(folder: &Path, like: &Command) -> Result<Self> {
         use std::os::unix::process::CommandExt;
 
         let mut shell = Command::new("sh");
@@ -54,7 +54,7 @@ impl Terminal {
     }
 
     /// Types a command, and waits for its end: what it printed.
-    pub(super) async fn run(&mut self, command: &str) -> Result<String> {
+    pub(crate) async fn run(&mut self, command: &str) -> Result<String> {
         self.enter(command).await?;
         let mut printed = String::new();
         let ended = self.read(&mut printed, |line| {
@@ -73,7 +73,7 @@ impl Terminal {
 
     /// Types a command that goes on, and waits until it prints a line with `sign`: what it printed
     /// up to there.
-    pub(super) async fn start(&mut self, command: &str, sign: &str) -> Result<String> {
+    pub(crate) async fn start(&mut self, command: &str, sign: &str) -> Result<String> {
         self.enter(command).await?;
         let mut printed = String::new();
         let seen = self.read(&mut printed, |line| {
