@@ -189,10 +189,14 @@ impl Check {
         }
     }
 
-    /// Of a lock behind one server, whose data were not lost.
+    /// Of a lock behind one server. Who lost it by force, or with the data, cannot know.
     pub(crate) fn have(&self, name: &str, db: &Db, now: Time) {
         let (holds, held) = (self.holds.borrow(), holders(name, db));
-        let believes = |hold: &&Hold| hold.lock == name && hold.until > hold.machine.clock(now);
+        let forced = (self.locks.borrow().get(name)).map_or(0, |record| record.forced);
+        let believes = |hold: &&Hold| {
+            let is_inside = hold.until > hold.machine.clock(now);
+            hold.lock == name && is_inside && hold.fence > forced
+        };
         for hold in holds.values().filter(believes) {
             if !held.contains(&(hold.who.clone(), hold.fence)) {
                 let what = format!("{} believes to hold {name}, which {held:?} have", hold.who);
@@ -248,6 +252,7 @@ impl Check {
         self.locks.borrow().hash(hasher);
         self.writes.borrow().hash(hasher);
         self.kept.borrow().hash(hasher);
+        self.lost_data.get().hash(hasher);
         let holds = self.holds.borrow();
         let mut holds: Vec<_> = (holds.values())
             .map(|hold| (&hold.lock, &hold.who, hold.fence, hold.reads, hold.until))

@@ -19,6 +19,7 @@ use crate::host::{Heard, Inbox, within};
 
 pub(super) type SmallClient = Client<Desk, Desk>;
 pub(super) type SmallLease = edgelock::Lease<Desk, Desk>;
+pub(super) type SmallLock = edgelock::Lock<Desk, Desk>;
 
 /// Shorter than any lease lasts, so that there is time for another attempt.
 const TIMEOUT: Duration = Duration::from_millis(500);

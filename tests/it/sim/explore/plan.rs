@@ -1,5 +1,7 @@
 //! The small worlds that are looked at.
 
+use std::time::Duration;
+
 use super::program::Act;
 use super::step::{Fault, Faults};
 use crate::workload::{Kind, Locks, Name, Role};
@@ -25,9 +27,19 @@ pub(crate) struct Plan {
     pub(crate) kinds: &'static [Kind],
     /// How many may have it, where that may be several.
     pub(crate) permits: Option<usize>,
+    /// For how long each client asks for it.
+    pub(crate) ttls: &'static [Duration],
+    /// By what fingerprint each client has work executed once.
+    pub(crate) prints: &'static [Option<&'static str>],
     /// What each does with it.
     pub(crate) acts: &'static [&'static [Act]],
     pub(crate) clients: usize,
+    /// Who does not ask for it, but frees it as an operator does.
+    pub(crate) forces: Option<usize>,
+    /// Whether they read what was written as they ask for it.
+    pub(crate) looks: bool,
+    /// Whether the work fails that is to be executed once.
+    pub(crate) fails: bool,
     /// Whether they wait for it, and listen.
     pub(crate) waits: bool,
     pub(crate) servers: usize,
@@ -46,6 +58,12 @@ const SORTS: &[Fault] = &[
     Fault::Expiry,
 ];
 
+const TTL: Duration = Duration::from_millis(2_000);
+/// Over before others have stood still.
+const SHORT: Duration = Duration::from_millis(1_000);
+/// Outlives the time for which others stand still.
+const LONG: Duration = Duration::from_millis(4_000);
+
 const SECTION: &[&[Act]] = &[&[Act::Write, Act::Renew, Act::Release]];
 
 /// One that two ask for at once, and do not wait for.
@@ -56,8 +74,13 @@ const MUTEX: Plan = Plan {
     locks: Locks::Single,
     kinds: &[Kind::Mutex],
     permits: None,
+    ttls: &[TTL],
+    prints: &[None],
     acts: SECTION,
     clients: 2,
+    forces: None,
+    looks: false,
+    fails: false,
     waits: false,
     servers: 1,
     sorts: SORTS,
@@ -76,7 +99,7 @@ const HEARING: &[Fault] = &[
     Fault::LostMessage,
 ];
 
-pub(crate) const PLANS: [Plan; 12] = [
+pub(crate) const PLANS: [Plan; 25] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -114,6 +137,15 @@ pub(crate) const PLANS: [Plan; 12] = [
         name: "reentrant",
         about: "a reentrant lock, which the same owner may enter twice; a third has an owner of its own",
         kinds: &[Kind::Reentrant],
+        ..MUTEX
+    },
+    Plan {
+        name: "reentrant-forced",
+        about: "a reentrant lock that the same owner enters twice, and that one frees by force",
+        kinds: &[Kind::Reentrant],
+        acts: &[&[Act::Write, Act::Release]],
+        clients: 3,
+        forces: Some(2),
         ..MUTEX
     },
     Plan {
@@ -170,6 +202,159 @@ pub(crate) const PLANS: [Plan; 12] = [
         ..MUTEX
     },
     Plan {
+        name: "prolonged",
+        about: "a mutex: each acquires, renews, then renews for longer, releases",
+        ttls: &[SHORT, TTL],
+        acts: &[&[Act::Renew, Act::Prolong, Act::Release]],
+        ..MUTEX
+    },
+    Plan {
+        name: "emptied",
+        about: "a mutex: each acquires, writes, releases, and the server may come back empty",
+        acts: &[&[Act::Write, Act::Release]],
+        sorts: &[
+            Fault::LostRequest,
+            Fault::LostReply,
+            Fault::Twice,
+            Fault::Late,
+            Fault::Expiry,
+            Fault::Empty,
+        ],
+        ..MUTEX
+    },
+    Plan {
+        name: "looks",
+        about: "a mutex: each reads what was written, whether it gets the lock or not, and writes",
+        ttls: &[LONG, TTL],
+        acts: &[&[Act::Write, Act::Release]],
+        looks: true,
+        ..MUTEX
+    },
+    Plan {
+        name: "permit-prolonged",
+        about: "a semaphore of one permit: each acquires, renews, then renews for longer, releases",
+        locks: Locks::Semaphores,
+        kinds: &[Kind::Semaphore(1)],
+        permits: Some(1),
+        ttls: &[SHORT, TTL],
+        acts: &[&[Act::Renew, Act::Prolong, Act::Release]],
+        ..MUTEX
+    },
+    Plan {
+        name: "permit-resumed",
+        about: "a semaphore of one permit: each acquires, and hands its permit on, where it is renewed",
+        locks: Locks::Semaphores,
+        kinds: &[Kind::Semaphore(1)],
+        permits: Some(1),
+        acts: &[
+            &[Act::Resume, Act::Renew, Act::Release],
+            &[Act::Resume, Act::Commit],
+        ],
+        ..MUTEX
+    },
+    Plan {
+        name: "permit-ttls",
+        about: "a semaphore of two permits: the first client has its permit for longer",
+        locks: Locks::Semaphores,
+        kinds: &[Kind::Semaphore(2)],
+        permits: Some(2),
+        ttls: &[LONG, TTL],
+        acts: &[&[Act::Write, Act::Release]],
+        ..MUTEX
+    },
+    Plan {
+        name: "reader-ttls",
+        about: "a read/write lock: the first client reads for longer than the second, and others write",
+        locks: Locks::ReadWrites,
+        kinds: &[
+            Kind::ReadWrite(Role::Reads),
+            Kind::ReadWrite(Role::Reads),
+            Kind::ReadWrite(Role::Writes),
+        ],
+        permits: Some(1),
+        ttls: &[LONG, TTL],
+        acts: &[
+            &[Act::Renew, Act::Release],
+            &[Act::Release],
+            &[Act::Write, Act::Release],
+        ],
+        clients: 3,
+        ..MUTEX
+    },
+    Plan {
+        name: "forced",
+        about: "a read/write lock: one reads and writes, one writes, then reads, one frees it by force",
+        locks: Locks::ReadWrites,
+        kinds: &[
+            Kind::ReadWrite(Role::Reads),
+            Kind::ReadWrite(Role::Writes),
+            Kind::ReadWrite(Role::Locks),
+        ],
+        permits: Some(1),
+        acts: &[
+            &[Act::Write, Act::Release],
+            &[Act::Write, Act::Downgrade, Act::Release],
+            &[],
+        ],
+        clients: 3,
+        forces: Some(2),
+        ..MUTEX
+    },
+    Plan {
+        name: "downgrade-queue",
+        about: "a read/write lock: all write, wait, and listen, and the first reads then",
+        locks: Locks::ReadWrites,
+        kinds: &[Kind::ReadWrite(Role::Writes)],
+        permits: Some(1),
+        acts: &[
+            &[Act::Write, Act::Downgrade, Act::Release],
+            &[Act::Write, Act::Release],
+        ],
+        waits: true,
+        sorts: HEARING,
+        ..MUTEX
+    },
+    Plan {
+        name: "readers-queue",
+        about: "a read/write lock: two read, the third writes, and all wait, and listen",
+        locks: Locks::ReadWrites,
+        kinds: &[
+            Kind::ReadWrite(Role::Reads),
+            Kind::ReadWrite(Role::Reads),
+            Kind::ReadWrite(Role::Writes),
+        ],
+        permits: Some(1),
+        acts: &[
+            &[Act::Release],
+            &[Act::Release],
+            &[Act::Write, Act::Release],
+        ],
+        clients: 3,
+        waits: true,
+        sorts: HEARING,
+        ..MUTEX
+    },
+    Plan {
+        name: "prints",
+        about: "work that is executed once, for callers that want different work, and one that wants any",
+        locks: Locks::Onces,
+        kinds: &[Kind::Once],
+        prints: &[Some("x"), None, Some("y")],
+        acts: &[&[]],
+        waits: true,
+        ..MUTEX
+    },
+    Plan {
+        name: "failed",
+        about: "work that is executed once, and fails",
+        locks: Locks::Onces,
+        kinds: &[Kind::Once],
+        acts: &[&[]],
+        waits: true,
+        fails: true,
+        ..MUTEX
+    },
+    Plan {
         name: "quorum",
         about: "a lock over three servers, of which one may come back empty",
         acts: &[&[Act::Release]],
@@ -211,12 +396,30 @@ impl Plan {
     pub(crate) fn name_for(&self, client: usize) -> Name {
         Name {
             name: self.lock,
-            kind: self.kinds[client.min(self.kinds.len() - 1)],
+            kind: of(self.kinds, client),
             is_fair: false,
         }
     }
 
     pub(crate) fn acts_of(&self, client: usize) -> &'static [Act] {
-        self.acts[client.min(self.acts.len() - 1)]
+        of(self.acts, client)
     }
+
+    pub(crate) fn ttl_of(&self, client: usize) -> Duration {
+        of(self.ttls, client)
+    }
+
+    /// Nobody can have the lock for longer.
+    pub(crate) fn longest(&self) -> Duration {
+        2 * *self.ttls.iter().max().expect("a ttl")
+    }
+
+    pub(crate) fn print_of(&self, client: usize) -> Option<&'static str> {
+        of(self.prints, client)
+    }
+}
+
+/// Of each client; the last is that of all further ones.
+fn of<T: Copy>(all: &[T], client: usize) -> T {
+    all[client.min(all.len() - 1)]
 }

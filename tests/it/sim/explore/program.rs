@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use edgelock::{Command, Error, OnceOutcome};
 
-use super::desk::{self, SmallClient, SmallLease};
+use super::desk::{self, SmallClient, SmallLease, SmallLock};
 use super::stage::{Seat, Stage, Stand};
-use crate::check::{Hold, Invariant, Wanted, log};
+use crate::check::{Asking, Hold, Invariant, Wanted, log};
 use crate::workload::{Kind, Name};
 use crate::world::Time;
 
@@ -20,6 +20,8 @@ use crate::world::Time;
 pub(crate) enum Act {
     Write,
     Renew,
+    /// For twice as long.
+    Prolong,
     Downgrade,
     /// It goes on elsewhere, where nothing is known but its token.
     Resume,
@@ -28,7 +30,12 @@ pub(crate) enum Act {
     Commit,
 }
 
-const TTL: Duration = Duration::from_millis(2_000);
+impl Act {
+    /// Whoever did it has the lock no more.
+    const fn ends(self) -> bool {
+        matches!(self, Self::Commit | Self::Release)
+    }
+}
 
 /// For longer than anybody has the lock who stands still, and one behind him.
 const WAIT: Duration = Duration::from_millis(8_000);
@@ -82,6 +89,11 @@ impl Client {
     async fn live(self) {
         self.point().await;
         match self.name.kind {
+            _ if self.stage.plan.forces == Some(self.number) => {
+                let told = self.lock().force_release().await;
+                self.stage
+                    .tell(|| format!("{} is told: {told:?}", self.seat().name));
+            }
             Kind::Once => self.have_executed().await,
             _ => self.section().await,
         }
@@ -113,7 +125,7 @@ impl Client {
         for (at, act) in self.stage.plan.acts_of(self.number).iter().enumerate() {
             self.point().await;
             stage.tell(|| format!("{} begins: {act:?}", self.seat().name));
-            let is_last = matches!(act, Act::Commit | Act::Release);
+            let is_last = act.ends();
             // Whoever does not know whether it may still write alone cannot count on it.
             if is_last || *act == Act::Downgrade {
                 drop(held.take());
@@ -121,11 +133,11 @@ impl Client {
             let write = self.writes[at];
             let told = match act {
                 Act::Renew => lease.renew().await,
+                Act::Prolong => lease.renew_for(2 * self.ttl()).await,
                 Act::Release => lease.release().await,
                 Act::Resume => {
                     drop(held.take());
-                    let lock = self.name.lock(&self.client, self.owner);
-                    lease = lock.resume(lease.into_token()).expect("randomness");
+                    lease = (self.lock().resume(lease.into_token())).expect("randomness");
                     Ok(())
                 }
                 Act::Downgrade => {
@@ -146,22 +158,43 @@ impl Client {
 
     async fn acquire(&self) -> Option<SmallLease> {
         let (stage, seat) = (&self.stage, self.seat());
-        let lock = self.name.lock(&self.client, self.owner).ttl(TTL);
+        let lock = self.lock().ttl(self.ttl());
         seat.stand.set(Stand::Asking);
         let told = match stage.plan.waits {
-            true => lock.wait(WAIT).acquire().await,
-            false => lock.try_acquire().await,
+            true => lock.wait(WAIT).acquire().await.map(Some),
+            false if stage.plan.looks => self.try_and_read(&lock).await,
+            false => lock.try_acquire().await.map(Some),
         };
         seat.stand.set(Stand::Working);
-        let said = told.as_ref().map(SmallLease::fence);
+        let said = (told.as_ref()).map(|lease| lease.as_ref().map(SmallLease::fence));
         stage.tell(|| format!("{} is told of its acquisition: {said:?}", seat.name));
-        let may_have_it = told.as_ref().err().is_none_or(Error::is_outcome_unknown);
+        let may_have_it = match &told {
+            Ok(lease) => lease.is_some(),
+            Err(error) => error.is_outcome_unknown(),
+        };
         seat.may_have_it.set(may_have_it);
         if matches!(told, Err(Error::Held { .. })) && stage.plan.waits && stage.is_free() {
             let what = format!("{} waited in vain for what is free", seat.name);
             stage.check.fail(Invariant::NextWaiterHolds, what);
         }
-        told.ok()
+        if let Err(Error::Held { remaining, .. }) = &told
+            && remaining.is_none_or(|left| left > stage.plan.longest())
+        {
+            let what = format!("{} is told of a holder with {remaining:?}", seat.name);
+            stage.check.fail(Invariant::NextWaiterHolds, what);
+        }
+        told.ok().flatten()
+    }
+
+    /// Learns what was written, whether it gets the lock or not.
+    async fn try_and_read(&self, lock: &SmallLock) -> Result<Option<SmallLease>, Error> {
+        let (stage, name) = (&self.stage, self.name.name);
+        let asking = Asking::begin(name, stage.world.now(), &stage.db(0));
+        let read = Command::new("GET").key(log(name));
+        let (lease, replies) = lock.try_acquire_and_read(&[read]).await?;
+        let granted = (lease.as_ref()).map(|lease| (self.who(lease), lease.fence()));
+        (stage.check).found(&asking, &replies, granted.as_ref(), &stage.db(0));
+        Ok(lease)
     }
 
     async fn write(&self, lease: &SmallLease, id: usize, is_last: bool) -> Result<(), Error> {
@@ -183,8 +216,10 @@ impl Client {
             self.stage.check.told_lost(lock, token, &format!("{act:?}"));
         }
         match told {
-            Ok(()) if matches!(act, Act::Release | Act::Commit) => {
-                self.seat().may_have_it.set(false)
+            Ok(()) if act.ends() => self.seat().may_have_it.set(false),
+            Ok(()) if act == Act::Renew && lease.remaining() > self.ttl() => {
+                let what = format!("{} is renewed for longer than asked for", self.who(lease));
+                self.stage.check.fail(Invariant::NextWaiterHolds, what);
             }
             Ok(()) => {}
             Err(_) => self.is_clean.set(false),
@@ -200,6 +235,14 @@ impl Client {
             true => seat.forget_but(all),
             false => seat.note(all),
         }
+    }
+
+    fn lock(&self) -> SmallLock {
+        self.name.lock(&self.client, self.owner)
+    }
+
+    fn ttl(&self) -> Duration {
+        self.stage.plan.ttl_of(self.number)
     }
 
     fn until(&self, lease: &SmallLease) -> Time {
@@ -229,15 +272,23 @@ impl Client {
 
     async fn have_executed(&self) {
         let (stage, key, seat) = (&self.stage, self.name.name, self.seat());
-        let once = self.client.once(key).ttl(TTL).wait(WAIT);
+        let mut once = self.client.once(key).ttl(self.ttl()).wait(WAIT);
+        let print = stage.plan.print_of(self.number);
+        if let Some(print) = print {
+            once = once.fingerprint(print);
+        }
         let begun = stage.world.now();
-        stage.check.want(key, None);
-        let (own, is_done) = (format!("{} ", self.number), Cell::new(false));
+        stage.check.want(key, print);
+        let own = format!("{} {}", self.number, print.unwrap_or_default());
+        let is_done = Cell::new(false);
         seat.stand.set(Stand::Asking);
         let work = async |lease: &SmallLease| {
             seat.stand.set(Stand::Working);
             let _held = self.hold(lease);
             self.point().await;
+            if stage.plan.fails {
+                return Err(Error::InvalidArgument("the work failed".into()));
+            }
             is_done.set(true);
             Ok::<_, Error>(own.clone())
         };
@@ -246,7 +297,7 @@ impl Client {
         stage.tell(|| format!("{} is told: {told:?}", seat.name));
         let wanted = Wanted {
             key,
-            print: None,
+            print,
             begun,
             is_done: is_done.get(),
             own: own.clone(),
@@ -267,9 +318,10 @@ impl Drop for Held {
 pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
     let client = desk::client(stage, number);
     let name = stage.plan.name_for(number);
+    let ttl = stage.plan.ttl_of(number);
     let machine = stage.seats[number].machine.clone();
     let work = async move {
-        let lock = name.lock(&client, "rehearsal").ttl(TTL);
+        let lock = name.lock(&client, "rehearsal").ttl(ttl);
         // One that is dropped is abandoned, in the background.
         begun(lock.acquire()).await;
         if let Ok(lease) = lock.try_acquire().await {
@@ -277,6 +329,7 @@ pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
                 lease.renew().await,
                 lease.downgrade().await,
                 lease.release().await,
+                lock.force_release().await,
             ));
         }
     };

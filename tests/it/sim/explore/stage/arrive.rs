@@ -9,6 +9,7 @@ use crate::bridge::Dialect;
 use crate::explore::server;
 use crate::explore::step::Fault;
 use crate::host::Heard;
+use crate::world::MS;
 
 impl Stage {
     /// Has `step` happen, and all that follows at once.
@@ -272,9 +273,17 @@ impl Stage {
     fn come_back_empty(&self, server: usize) {
         self.spend(Fault::Empty);
         self.tell(|| format!("server {server} comes back empty"));
+        if self.servers.len() == 1 {
+            // A start takes time. So its clock does not say again what it said before.
+            self.world.go_on_to(self.world.now() + MS);
+        }
         let (now_us, mut empty) = (self.now_us(), self.servers[server].fresh(self.now_us()));
         empty.started_us = now_us;
         *self.held[server].borrow_mut() = Rc::new(empty);
+        if self.servers.len() == 1 {
+            let db = self.db(server);
+            self.check.lose_data(&db, self.world.now(), true);
+        }
         let of = format!("@{server}");
         self.given_back
             .borrow_mut()
