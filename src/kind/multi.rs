@@ -7,14 +7,14 @@
 use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, HAND_OVER};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, HEARING, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE,
-    RECEIPT, RELEASE, RENEW, RESP,
+    ABANDON, ACQUIRED, ANOTHER, FENCE, HEARING, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE, RECEIPT,
+    RELEASE, REMOVE_WAITER, RENEW, RESP,
 };
 use super::{Refusals, Row, Waking};
 use crate::name::Name;
 
 const NAMES: &str = part!("multi/names.lua");
-const FREE: &str = part!("multi/free.lua");
+const NOTIFY: &str = part!("multi/notify.lua");
 const LEAVE: &str = part!("multi/leave.lua");
 const LOST_ALL: &str = part!("multi/lost.lua");
 const EXTEND_ALL: &str = part!("multi/extend.lua");
@@ -25,12 +25,12 @@ const FORCE_RELEASE: &str = part!("multi/force_release.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, HEARING, HAND_OVER, NAMES, ACQUIRE]),
-        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FREE, LOST_ALL, EXTEND_ALL, RENEW]),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, ACQUIRED, ANOTHER, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FREE, LOST_ALL, RELEASE]),
-        abandon: Script::of(&[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FREE, LEAVE, ABANDON]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, LINE, HEARING, HAND_OVER, NAMES, ACQUIRE]),
+        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LOST_ALL, EXTEND_ALL, RENEW]),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, ACQUIRED, ANOTHER, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LOST_ALL, RELEASE]),
+        abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LEAVE, ABANDON]),
         inspect: Script::of(&[KEYS, RESP, HOLD, NAMES, INSPECT]),
-        force_release: Script::of(&[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, NAMES, FORCE_RELEASE]),
+        force_release: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, FORCE_RELEASE]),
     },
     signalling: None,
     keys,

@@ -2,8 +2,8 @@
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
-    ABANDON, ACQUIRED, ALONE, ANOTHER, BURY, FENCE, FORCE_RELEASE, HEARING, HOLD, INSPECT, KEYS,
-    LINE, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, RENEW, RESP, VACANT,
+    ABANDON, ACQUIRED, ALONE, ANOTHER, FENCE, FORCE_RELEASE, HEARING, HOLD, INSPECT, KEYS, LINE,
+    LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP, VACANT,
 };
 use super::{Refusals, Row, Waking, quorum};
 
@@ -14,29 +14,47 @@ pub(super) const ACQUIRE: &str = part!("mutex/acquire.lua");
 const SIGNAL: &str = part!("mutex/signal.lua");
 
 // The same with a signal list; some of it also for a quorum, and with a stored result.
-const ACQUIRING: &[&str] = &[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, ACQUIRE];
+const ACQUIRING: &[&str] = &[
+    KEYS,
+    RESP,
+    FENCE,
+    HOLD,
+    REMOVE_WAITER,
+    QUEUE,
+    PROLONG,
+    LINE,
+    ACQUIRE,
+];
 pub(super) const INSPECTING: &[&str] = &[KEYS, RESP, STORAGE, ALONE, INSPECT];
 #[rustfmt::skip]
 pub(super) const RENEWING: &[&str] = &[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW];
-pub(super) const FORCING: &[&str] = &[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, FORCE_RELEASE];
+pub(super) const FORCING: &[&str] = &[
+    KEYS,
+    FENCE,
+    REMOVE_WAITER,
+    QUEUE,
+    HEARING,
+    HAND_OVER,
+    FORCE_RELEASE,
+];
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
         acquire: Script::of(ACQUIRING),
         renew: Script::of(RENEWING),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, FENCE, BURY, QUEUE, HEARING, HAND_OVER, RELEASE]),
-        abandon: Script::of(&[KEYS, STORAGE, FENCE, BURY, QUEUE, HEARING, HAND_OVER, VACANT, ABANDON]),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, RELEASE]),
+        abandon: Script::of(&[KEYS, STORAGE, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, VACANT, ABANDON]),
         inspect: Script::of(INSPECTING),
         force_release: Script::of(FORCING),
     },
     signalling: Some(Scripts {
         acquire: Script::of(ACQUIRING),
         renew: Script::of(RENEWING),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, FENCE, BURY, QUEUE, HEARING, HAND_OVER, SIGNAL, RELEASE]),
-        abandon: Script::of(&[KEYS, STORAGE, FENCE, BURY, QUEUE, HEARING, HAND_OVER, SIGNAL, VACANT, ABANDON]),
+        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, SIGNAL, RELEASE]),
+        abandon: Script::of(&[KEYS, STORAGE, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, SIGNAL, VACANT, ABANDON]),
         inspect: Script::of(INSPECTING),
-        force_release: Script::of(&[KEYS, FENCE, BURY, QUEUE, HEARING, HAND_OVER, SIGNAL, FORCE_RELEASE]),
+        force_release: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, SIGNAL, FORCE_RELEASE]),
     }),
     keys: |_, _| Vec::new(),
     waking: Waking::HandOver,

@@ -7,8 +7,8 @@
 use super::lua::{Script, Scripts, part};
 use super::mutex::{ACQUIRE, INSPECTING, RENEWING, STORAGE};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, FORCE_RELEASE, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE,
-    RECEIPT, RELEASE, RESP, VACANT,
+    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE,
+    RECEIPT, RELEASE, REMOVE_WAITER, RESP, VACANT,
 };
 use super::{Refusals, Row, Waking};
 use crate::name::Name;
@@ -19,10 +19,10 @@ const TELL: &str = part!("once/tell.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, BURY, QUEUE, PROLONG, LINE, KEPT, ACQUIRE]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, LINE, KEPT, ACQUIRE]),
         renew: Script::of(RENEWING),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
-        abandon: Script::of(&[KEYS, BURY, STORAGE, TELL, VACANT, ABANDON]),
+        abandon: Script::of(&[KEYS, REMOVE_WAITER, STORAGE, TELL, VACANT, ABANDON]),
         inspect: Script::of(INSPECTING),
         force_release: Script::of(&[KEYS, TELL, FORCE_RELEASE]),
     },

@@ -3,8 +3,8 @@
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, BURY, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, KEYS, LINE,
-    LISTED, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, RENEW, RESP,
+    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, KEYS, LINE, LISTED,
+    LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP,
 };
 use super::{Refusals, Row, Waking};
 
@@ -24,8 +24,23 @@ const INSPECT: &str = part!("read_write/inspect.lua");
 
 pub(super) static WRITER: Row = row(
     Some(Script::of(&[
-        KEYS, LOST, FENCE, PROLONG, BURY, QUEUE, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, GRANT,
-        EXTEND, FULL, HEARING, HAND_ON, DOWNGRADE,
+        KEYS,
+        LOST,
+        FENCE,
+        PROLONG,
+        REMOVE_WAITER,
+        QUEUE,
+        STORAGE,
+        CLEAN,
+        ACQUIRED,
+        ANOTHER,
+        READ,
+        GRANT,
+        EXTEND,
+        FULL,
+        HEARING,
+        HAND_ON,
+        DOWNGRADE,
     ])),
     None,
 );
@@ -41,12 +56,12 @@ pub(super) static READER: Row = row(
 const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
     Row {
         scripts: Scripts {
-            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, BURY, QUEUE, LINE, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, HAD, ACQUIRE]),
+            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, REMOVE_WAITER, QUEUE, LINE, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, HAD, ACQUIRE]),
             renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, EXTEND, RENEW]),
-            release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, BURY, QUEUE, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
-            abandon: Script::of(&[KEYS, FENCE, BURY, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
+            release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
+            abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
             inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, LISTED, INSPECT]),
-            force_release: Script::of(&[KEYS, FENCE, BURY, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
+            force_release: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
         },
         signalling: None,
         keys: |name, _| vec![name.companion("readers"), name.companion("holds")],

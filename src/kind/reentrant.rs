@@ -2,8 +2,8 @@
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
-    ABANDON, ALONE, ANOTHER, BURY, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOST, PROLONG, RECEIPT,
-    RELEASE, RENEW, RESP, VACANT,
+    ABANDON, ALONE, ANOTHER, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOST, PROLONG, RECEIPT, RELEASE,
+    REMOVE_WAITER, RENEW, RESP, VACANT,
 };
 use super::{Refusals, Row, Waking};
 use crate::name::Name;
@@ -20,7 +20,7 @@ pub(super) static ROW: Row = Row {
         acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, OTHERS, CLEAN, EXTEND, ACQUIRE]),
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, STORAGE, CLEAN, ANOTHER, RELEASE]),
-        abandon: Script::of(&[KEYS, FENCE, BURY, STORAGE, CLEAN, VACANT, ABANDON]),
+        abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, STORAGE, CLEAN, VACANT, ABANDON]),
         inspect: Script::of(&[KEYS, RESP, STORAGE, OTHERS, ALONE, INSPECT]),
         force_release: Script::of(&[KEYS, STORAGE, FORCE_RELEASE]),
     },

@@ -13,7 +13,7 @@
 -- stands in all from the beginning: so of two that want some of the same names each of those has the same one first. Where one leaves a queue and the
 -- name is free, that may have been left so for it, and the next is told. A name of another type is told before any queue is joined.
 --
--- needs     FENCE FENCE_MS GONE NAME QUEUE RECEIPT WAITER alive_for bury each head hold_of is_held join keep_fence next_fence prolong refuse run wake whole
+-- needs     FENCE FENCE_MS GONE NAME QUEUE RECEIPT WAITER each head hold_of integer is_held join keep_fence liveness_left next_fence notify prolong refuse remove_waiter run
 local held, fair = is_held(), string.find(ARGV[6], 'f')
 local taken, ms, label
 if not held then
@@ -27,7 +27,7 @@ if not held then
     end
     local first = fair and head()
     if first and first ~= WAITER then
-      ms = alive_for(first)
+      ms = liveness_left(first)
       return at
     end
   end)
@@ -41,8 +41,8 @@ if taken then
       join()
     elseif WAITER ~= '' then
       local left = redis.call('ZSCORE', QUEUE, WAITER)
-      bury(WAITER)
-      if left and redis.call('EXISTS', NAME) == 0 then wake() end
+      remove_waiter(WAITER)
+      if left and redis.call('EXISTS', NAME) == 0 then notify() end
     end
   end)
   reply[7], reply[8] = reply[7] or '', taken
@@ -54,11 +54,11 @@ if fence then
 else
   fence = 0
   each(function() fence = math.max(fence, next_fence()) end)
-  fence = whole(fence)
+  fence = integer(fence)
   each(function() keep_fence(fence, ARGV[2], fence, ARGV[3], ARGV[7]) end)
 end
 if WAITER ~= '' then
-  each(function() bury(WAITER) end)
+  each(function() remove_waiter(WAITER) end)
 end
 -- The names last: if anything above fails, none is held.
 each(function()

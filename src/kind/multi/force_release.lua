@@ -7,7 +7,7 @@
 --
 -- A repeat must not hit whoever was next.
 --
--- needs     NAME RECEIPT each wipe
+-- needs     NAME RECEIPT delete each
 local RECEIPT_MS = 30000
 local before = redis.call('GET', RECEIPT)
 if before then return { tonumber(before), ARGV[1] } end
@@ -15,7 +15,7 @@ local held = 0
 each(function()
   if redis.call('EXISTS', NAME) == 1 then
     held = 1
-    wipe()
+    delete()
   end
 end)
 redis.call('SET', RECEIPT, held, 'PX', RECEIPT_MS)

@@ -1,8 +1,8 @@
 -- Shared: how a waiter leaves the queues of all names.
 --
--- provides  bury
+-- provides  remove_waiter
 -- needs     each
-local bury_one = bury
-local function bury(waiter)
-  each(function() bury_one(waiter) end)
+local remove_from_one = remove_waiter
+local function remove_waiter(waiter)
+  each(function() remove_from_one(waiter) end)
 end

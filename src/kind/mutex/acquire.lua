@@ -14,7 +14,7 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER alive_for bury head hold_of issue_fence prolong
+-- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER head hold_of issue_fence liveness_left prolong remove_waiter
 -- needs     refuse run
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
@@ -25,7 +25,7 @@ if not mine then
     return refuse(redis.call('PTTL', NAME), label)
   end
   local first = string.find(ARGV[6], 'f') and head()
-  if first and first ~= WAITER then return refuse(alive_for(first)) end
+  if first and first ~= WAITER then return refuse(liveness_left(first)) end
 end
 local fence = mine and hold_of(ARGV[2])
 if fence then
@@ -33,7 +33,7 @@ if fence then
 else
   fence = issue_fence(ARGV[2], ARGV[3], ARGV[7])
 end
-if WAITER ~= '' then bury(WAITER) end
+if WAITER ~= '' then remove_waiter(WAITER) end
 -- The lock last: if anything above fails, nothing is held.
 if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end
 return { 1, ARGV[1], fence, run(9) }

@@ -5,40 +5,40 @@
 -- and is told to ask: what becomes of that is in `read_write`. Who waits for several names at once (`fa`, `ba`) gets none of them so: it is told to
 -- ask, and the lock stays free.
 --
--- provides  free wake wipe
--- needs     NAME NOW_US QUEUE alive_for bury issue_fence listens may_be_overtaken whole
+-- provides  delete notify release_one
+-- needs     NAME NOW_US QUEUE integer issue_fence listens liveness_left may_be_overtaken remove_waiter
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
 local function give(waiter, most)
   local token, ms, want, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
   if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end
   local fence = issue_fence(token, ttl, label)
-  redis.call('SET', NAME, token, 'PX', whole(math.min(ms, most)))
-  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
+  redis.call('SET', NAME, token, 'PX', integer(math.min(ms, most)))
+  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
-  bury(waiter)
+  remove_waiter(waiter)
 end
 local function hand_over()
   local place, first = 0, nil
   for _ = 1, 100 do
     local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
     if not waiter then return end
-    if alive_for(waiter) <= 0 then
-      bury(waiter)
+    if liveness_left(waiter) <= 0 then
+      remove_waiter(waiter)
     else
       place, first = place + 1, first or waiter
       local manner, channel = string.match(waiter, '^%S+ %d+ (%S+) %d+ %S* (.*)$')
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
-        return give(first, alive_for(first))
+        return give(first, liveness_left(first))
       end
       if manner == 'f' or manner == 'fa' then return end
     end
   end
 end
 -- Damage to the queue must not keep the lock from being freed.
-local function wake() pcall(hand_over) end
-local function wipe()
+local function notify() pcall(hand_over) end
+local function delete()
   redis.call('DEL', NAME)
-  wake()
+  notify()
 end
-local free = wipe
+local release_one = delete

@@ -3,11 +3,11 @@
 --
 -- KEYS  7 the result; the channel has the same name
 --
--- provides  free wake wipe
+-- provides  delete notify release_one
 -- needs     NAME
-local function wake() redis.pcall('PUBLISH', KEYS[7], '0') end
-local function wipe()
+local function notify() redis.pcall('PUBLISH', KEYS[7], '0') end
+local function delete()
   redis.call('DEL', NAME)
-  wake()
+  notify()
 end
-local free = wipe
+local release_one = delete

@@ -8,14 +8,14 @@
 --       {-2, nonce, ms}           for that long not this server's to give
 --       {-1, nonce}               this token was abandoned, given back or lost: a straggler
 --
--- needs     GONE NAME NOW_US hold_of keep_fence last_fence missing_uptime next_fence prolong whole
+-- needs     GONE NAME NOW_US hold_of integer keep_fence last_fence missing_uptime next_fence prolong
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then
   if redis.call('EXISTS', GONE) > 0 then return { -1, ARGV[1] } end
   if holder then
     local _, _, label = hold_of(holder)
-    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), label or '' }
+    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, integer(NOW_US), label or '' }
   end
   local missing = missing_uptime(ARGV[8])
   if missing > 0 then return { -2, ARGV[1], missing } end

@@ -5,7 +5,7 @@
 -- reply {1, nonce}  done: the lock is held
 --       {0, nonce}  lost
 --
--- needs     is_held keep_fence last_fence whole
+-- needs     integer is_held keep_fence last_fence
 if not is_held() then return { 0, ARGV[1] } end
-keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+keep_fence(integer(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 return { 1, ARGV[1] }

@@ -18,7 +18,7 @@
 -- was handed the lock as its writer by the release of a mutex, goes on as a reader. No reader
 -- becomes the writer. The next reader in the queue is told to ask.
 --
--- needs     GONE RECEIPT acquired ahead alive_for extend grant had in_the_way is_full is_held
+-- needs     GONE RECEIPT acquired ahead extend grant had in_the_way is_full is_held liveness_left
 -- needs     refuse says
 local reads = ARGV[8] == 'r'
 local held, writes = is_held(), says(ARGV[2])
@@ -28,7 +28,7 @@ if not held then
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
   if is_full(ARGV[8]) then return refuse(in_the_way()) end
   local first = string.find(ARGV[6], 'f') and ahead()
-  if first then return refuse(alive_for(first)) end
+  if first then return refuse(liveness_left(first)) end
 end
 local fence = held and acquired()
 if fence then

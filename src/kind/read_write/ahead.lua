@@ -2,12 +2,12 @@
 -- reader, a writer that did.
 --
 -- provides  ahead
--- needs     QUEUE WAITER alive_for
+-- needs     QUEUE WAITER liveness_left
 local function ahead()
   for place = 0, 99 do
     local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
     if not waiter or waiter == WAITER then return nil end
     local reads = ARGV[8] == 'r' and string.find(waiter, '^%S+ %d+ %lr')
-    if not reads and alive_for(waiter) > 0 then return waiter end
+    if not reads and liveness_left(waiter) > 0 then return waiter end
   end
 end

@@ -3,7 +3,7 @@
 -- reader that is left here reads.
 --
 -- provides  is_held
--- needs     HOLDERS NOW_MS forget says whole
-local over = says('readers') and '(' .. whole(NOW_MS) or '+inf'
+-- needs     HOLDERS NOW_MS forget integer says
+local over = says('readers') and '(' .. integer(NOW_MS) or '+inf'
 for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', over)) do forget(token) end
 local function is_held() return says(ARGV[2]) or redis.call('ZSCORE', HOLDERS, ARGV[2]) end

@@ -1,8 +1,8 @@
 -- Shared: removes all holders at once.
 --
--- provides  wipe
--- needs     HOLDERS HOLDS NAME wake
-local function wipe()
+-- provides  delete
+-- needs     HOLDERS HOLDS NAME notify
+local function delete()
   redis.call('DEL', NAME, HOLDERS, HOLDS)
-  wake()
+  notify()
 end

@@ -1,11 +1,11 @@
 -- Shared: removes a reader, or the writer.
 --
--- provides  free
--- needs     HOLDERS NAME NOW_MS forget wake
-local function free()
+-- provides  release_one
+-- needs     HOLDERS NAME NOW_MS forget notify
+local function release_one()
   forget(ARGV[2])
   -- To others it is held until the last reader ends.
   local last = redis.call('ZRANGE', HOLDERS, -1, -1, 'WITHSCORES')[2]
   if last then redis.call('PEXPIRE', NAME, last - NOW_MS) else redis.call('DEL', NAME) end
-  wake()
+  notify()
 end

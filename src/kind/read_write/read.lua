@@ -2,10 +2,10 @@
 -- reader.
 --
 -- provides  read
--- needs     HOLDERS HOLDS NAME NOW_MS hold whole
+-- needs     HOLDERS HOLDS NAME NOW_MS hold integer
 local function read(token, ms)
   redis.call('HSET', HOLDS, token, hold(token))
-  redis.call('ZADD', HOLDERS, whole(NOW_MS + ms), token)
+  redis.call('ZADD', HOLDERS, integer(NOW_MS + ms), token)
   -- All keys last as long as the reader that ends last. The name comes last: if anything before
   -- fails, nobody reads.
   local life = math.max(redis.call('PTTL', NAME), ms)

@@ -9,14 +9,14 @@
 --
 -- Asking again for the same entry is harmless: the same fence, the same count.
 --
--- needs     ENTRY GONE HOLD NAME NOW_US OWNER RECEIPT acquired extend held_fence is_held issue_fence run whole
+-- needs     ENTRY GONE HOLD NAME NOW_US OWNER RECEIPT acquired extend held_fence integer is_held issue_fence run
 local again = is_held()
 local fence = again and acquired()
 if not again then
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
   local mine = redis.call('HEXISTS', NAME, OWNER) == 1
   if not mine and redis.call('EXISTS', NAME) == 1 then
-    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), '', string.find(ARGV[6], 'r') and run(9) or nil }
+    return { 0, ARGV[1], redis.call('PTTL', NAME), 0, integer(NOW_US), '', string.find(ARGV[6], 'r') and run(9) or nil }
   end
   fence = mine and held_fence()
   if not fence then

@@ -5,7 +5,7 @@
 -- a later hold, and the ttl in ms that it entered for. ENTRIES is a sorted set: '<fence> <ENTRY>' → until when it counts, in Redis's ms.
 -- An entry that is not in it counts no more: ENTRY alone can come back, if it had run out and Redis's clock is set back.
 --
--- provides  ENTRIES ENTRY HOLD OWNER acquired free held_fence holder_and_count is_held leave wake wipe
+-- provides  ENTRIES ENTRY HOLD OWNER acquired delete held_fence holder_and_count is_held leave notify release_one
 -- needs     NAME
 local OWNER, HOLD, ENTRY, ENTRIES = ARGV[2], KEYS[7], KEYS[8], KEYS[9]
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
@@ -20,15 +20,15 @@ local function is_held()
     and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)
 end
 local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
-local function wake() redis.pcall('PUBLISH', CHANNEL, '0') end
-local function wipe()
+local function notify() redis.pcall('PUBLISH', CHANNEL, '0') end
+local function delete()
   redis.call('DEL', NAME, HOLD, ENTRIES)
-  wake()
+  notify()
 end
 local function leave(owner)
-  if redis.call('HINCRBY', NAME, owner, -1) <= 0 then wipe() end
+  if redis.call('HINCRBY', NAME, owner, -1) <= 0 then delete() end
 end
-local function free()
+local function release_one()
   redis.pcall('ZREM', ENTRIES, acquired() .. ' ' .. ENTRY)
   redis.call('DEL', ENTRY)
   leave(OWNER)

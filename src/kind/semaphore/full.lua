@@ -3,9 +3,9 @@
 -- that was a lock before, there is none. Another program's is always full.
 --
 -- provides  is_full
--- needs     HOLDERS HOLDS NOW_MS whole
+-- needs     HOLDERS HOLDS NOW_MS integer
 local function is_full(permits)
   local first = redis.call('ZRANGE', HOLDERS, 0, 0)[1]
   if first and redis.call('HEXISTS', HOLDS, first) == 0 then return true end
-  return redis.call('ZCOUNT', HOLDERS, whole(NOW_MS), '+inf') >= (tonumber(permits) or 0)
+  return redis.call('ZCOUNT', HOLDERS, integer(NOW_MS), '+inf') >= (tonumber(permits) or 0)
 end

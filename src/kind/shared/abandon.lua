@@ -6,12 +6,12 @@
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
 --
--- needs     GONE bury free is_held wake
+-- needs     GONE is_held notify release_one remove_waiter
 local GONE_MS = 60000
-if ARGV[3] ~= '' then bury(ARGV[3]) end
+if ARGV[3] ~= '' then remove_waiter(ARGV[3]) end
 local held = is_held()
 -- It may have been kept free for this waiter. Then it is the next one's turn.
-if held then free() else wake() end
+if held then release_one() else notify() end
 redis.call('SET', GONE, '', 'PX', GONE_MS)
 if held then return { 1, ARGV[1], '' } end
 return { 0, ARGV[1] }

@@ -2,8 +2,8 @@
 -- is set back later, a holder must not come back that was told that its lock is lost, or that gave
 -- it up. Who is not in HOLDS is another program's, and stays.
 --
--- needs     HOLDERS HOLDS NOW_MS whole
-for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', '(' .. whole(NOW_MS))) do
+-- needs     HOLDERS HOLDS NOW_MS integer
+for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', '(' .. integer(NOW_MS))) do
   if redis.call('HEXISTS', HOLDS, token) == 1 then
     redis.call('ZREM', HOLDERS, token)
     redis.call('HDEL', HOLDS, token)

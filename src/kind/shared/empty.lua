@@ -1,8 +1,8 @@
 -- Shared: removes all of several holders at once.
 --
--- provides  wipe
--- needs     HOLDERS HOLDS wake
-local function wipe()
+-- provides  delete
+-- needs     HOLDERS HOLDS notify
+local function delete()
   redis.call('DEL', HOLDERS, HOLDS)
-  wake()
+  notify()
 end

@@ -5,14 +5,14 @@
 -- or the last one, its token, its fence (0: not known here), the ttl in ms that it was acquired
 -- for, and its label, which is one word, or empty.
 --
--- provides  NOW_MS NOW_US issue_fence keep_fence last_fence next_fence whole
+-- provides  NOW_MS NOW_US integer issue_fence keep_fence last_fence next_fence
 -- needs     FENCE FENCE_MS
 local TIME = redis.call('TIME')
 local NOW_US = TIME[1] * 1000000 + TIME[2]
 local NOW_MS = math.floor(NOW_US / 1000)
-local function whole(number) return string.format('%.0f', number) end
+local function integer(number) return string.format('%.0f', number) end
 local function last_fence() return string.match(redis.call('GET', FENCE) or '', '^%d+') end
-local function next_fence() return whole(math.max((last_fence() or 0) + 1, NOW_US)) end
+local function next_fence() return integer(math.max((last_fence() or 0) + 1, NOW_US)) end
 local function keep_fence(last, token, fence, ttl, label)
   redis.call('SET', FENCE, table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)
 end

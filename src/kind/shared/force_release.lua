@@ -7,11 +7,11 @@
 --
 -- A repeat must not hit the next holder.
 --
--- needs     NAME RECEIPT wipe
+-- needs     NAME RECEIPT delete
 local RECEIPT_MS = 30000
 local before = redis.call('GET', RECEIPT)
 if before then return { tonumber(before), ARGV[1] } end
 local held = redis.call('EXISTS', NAME)
-if held == 1 then wipe() end
+if held == 1 then delete() end
 redis.call('SET', RECEIPT, held, 'PX', RECEIPT_MS)
 return { held, ARGV[1] }

@@ -3,9 +3,9 @@
 -- freed.
 --
 -- provides  had
--- needs     WAITER bury head is_full run
+-- needs     WAITER head is_full remove_waiter run
 local function had(fence)
-  if WAITER ~= '' then bury(WAITER) end
+  if WAITER ~= '' then remove_waiter(WAITER) end
   local want, channel = string.match(head() or '', '^%S+ %d+ %l(%S*) %d+ %S* (.+)$')
   if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end
   return { 1, ARGV[1], fence, run(9) }

@@ -5,8 +5,8 @@
 --
 -- A place is stored before it is told: if the one fails, nobody may hear the other.
 --
--- provides  wake
--- needs     NOW_US QUEUE alive_for bury grant is_full listens may_be_overtaken whole
+-- provides  notify
+-- needs     NOW_US QUEUE grant integer is_full listens liveness_left may_be_overtaken remove_waiter
 -- A waiter, in the form of queue.lua. Its fairness, and what it wants, are one word.
 local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
 -- A waiter that listens at another node is told too. If the place is kept for less than its grant,
@@ -14,9 +14,9 @@ local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*)
 local function give(waiter, most)
   local token, ms, _, want, ttl, label, channel = parts(waiter)
   local fence = grant(token, math.min(ms, most), ttl, label, want)
-  local told = tonumber(ms) <= most and fence .. ' ' .. whole(NOW_US) or '0'
+  local told = tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
-  bury(waiter)
+  remove_waiter(waiter)
 end
 local function hand_on()
   local place, first = 0
@@ -24,8 +24,8 @@ local function hand_on()
     local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
     if not waiter then return end
     local _, _, manner, want, _, _, channel = parts(waiter)
-    if alive_for(waiter) <= 0 then
-      bury(waiter)
+    if liveness_left(waiter) <= 0 then
+      remove_waiter(waiter)
     elseif is_full(want) then
       return
     elseif want == 'a' then
@@ -33,7 +33,7 @@ local function hand_on()
     else
       place, first = place + 1, first or waiter
       if channel ~= '' and listens(channel) then
-        if first == waiter or may_be_overtaken(first) then give(waiter, math.huge) else give(first, alive_for(first)) end
+        if first == waiter or may_be_overtaken(first) then give(waiter, math.huge) else give(first, liveness_left(first)) end
         place, first = 0, nil
       elseif manner == 'f' and want ~= 'r' then
         return
@@ -42,4 +42,4 @@ local function hand_on()
   end
 end
 -- Damage to the queue must not keep a place from being freed.
-local function wake() pcall(hand_on) end
+local function notify() pcall(hand_on) end

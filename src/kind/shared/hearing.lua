@@ -9,7 +9,7 @@
 -- could have been heard of elsewhere.
 --
 -- provides  listens may_be_overtaken
--- needs     ALIVE NOW_MS OVERTAKEN whole
+-- needs     ALIVE NOW_MS OVERTAKEN integer
 local OVERTAKEN_MS = 2000
 local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
@@ -17,7 +17,7 @@ local function listens(channel)
 end
 -- ALIVE also has since when.
 local function may_be_overtaken(first)
-  redis.call('ZADD', ALIVE, 'NX', whole(NOW_MS), OVERTAKEN .. first)
+  redis.call('ZADD', ALIVE, 'NX', integer(NOW_MS), OVERTAKEN .. first)
   local since = redis.call('ZSCORE', ALIVE, OVERTAKEN .. first)
   return NOW_MS - since < OVERTAKEN_MS
 end

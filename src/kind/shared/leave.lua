@@ -1,9 +1,9 @@
 -- Shared: removes one of several holders.
 --
--- provides  free
--- needs     HOLDERS HOLDS wake
-local function free()
+-- provides  release_one
+-- needs     HOLDERS HOLDS notify
+local function release_one()
   redis.call('ZREM', HOLDERS, ARGV[2])
   redis.call('HDEL', HOLDS, ARGV[2])
-  wake()
+  notify()
 end

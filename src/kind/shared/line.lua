@@ -1,20 +1,20 @@
 -- Shared: who asks in vain is told why, and joins the queue if it waits.
 --
 -- provides  WAITER head join refuse
--- needs     ALIVE NOW_MS NOW_US QUEUE alive_for bury run whole
+-- needs     ALIVE NOW_MS NOW_US QUEUE integer liveness_left remove_waiter run
 local WAITER = ARGV[5]
 local function head()
   while true do
     local first = redis.call('ZRANGE', QUEUE, 0, 0)[1]
     if not first then return nil end
-    if alive_for(first) > 0 then return first end
-    bury(first)
+    if liveness_left(first) > 0 then return first end
+    remove_waiter(first)
   end
 end
 local function join()
-  if alive_for(WAITER) <= 0 then bury(WAITER) end
-  redis.call('ZADD', QUEUE, 'NX', whole(NOW_US), WAITER)
-  redis.call('ZADD', ALIVE, whole(NOW_MS + ARGV[4]), WAITER)
+  if liveness_left(WAITER) <= 0 then remove_waiter(WAITER) end
+  redis.call('ZADD', QUEUE, 'NX', integer(NOW_US), WAITER)
+  redis.call('ZADD', ALIVE, integer(NOW_MS + ARGV[4]), WAITER)
   for _, key in ipairs({ QUEUE, ALIVE }) do
     if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
   end
@@ -28,5 +28,5 @@ local function refuse(ms, label)
     join()
     place = redis.call('ZRANK', QUEUE, WAITER)
   end
-  return { 0, ARGV[1], ms, place, whole(NOW_US), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
+  return { 0, ARGV[1], ms, place, integer(NOW_US), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
 end

@@ -4,8 +4,8 @@
 --
 -- alive_for: how much longer a waiter counts as alive. One without an entry died long ago.
 --
--- provides  alive_for
+-- provides  liveness_left
 -- needs     ALIVE NOW_MS
-local function alive_for(waiter)
+local function liveness_left(waiter)
   return (tonumber(redis.call('ZSCORE', ALIVE, waiter) or 0) or 0) - NOW_MS
 end

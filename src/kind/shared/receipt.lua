@@ -3,7 +3,7 @@
 -- number: what they sent may still be on its way. The receipt lives while the client counts on it,
 -- and as long as the lock, so that nothing that comes late runs twice.
 --
--- provides  NUMBER RECEIPT_MS answered leave_receipt
+-- provides  NUMBER RECEIPT_MS leave_receipt replay
 -- needs     RECEIPT
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
@@ -11,7 +11,7 @@ local session, number, earlier, results
 -- The reply if nothing is to run: the first reply for a repeat; "lost" for a straggler that a later
 -- write overtook. The receipt of a repeat may have been replaced by a later session's write. Then
 -- the reply says that it ran, and that it is not lost.
-local function answered()
+local function replay()
   session, number, earlier, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (%S*) (.*)$')
   if session == SESSION then
     if tonumber(number) == NUMBER then

@@ -8,18 +8,18 @@
 --       {0, nonce}           lost: nothing ran
 --       {-1, nonce}          it ran before, and its reply is not known any more
 --
--- needs     RECEIPT RECEIPT_MS acquired answered free is_another is_held leave_receipt lost run
-local reply = answered()
+-- needs     RECEIPT RECEIPT_MS acquired is_another is_held leave_receipt lost release_one replay run
+local reply = replay()
 if reply then return reply end
 if not is_held() then return lost() end
 if is_another(acquired()) then
-  free()
+  release_one()
   return lost()
 end
 -- A full Redis refuses what needs memory until a script has written something else. Of several
 -- commands it would refuse some, and run those behind them.
 redis.call('PEXPIRE', RECEIPT, RECEIPT_MS)
 local results = run(6)
-free()
+release_one()
 leave_receipt(results, RECEIPT_MS)
 return { 1, ARGV[1], results }

@@ -11,10 +11,10 @@
 --       {0, nonce}                            lost
 --       {-1, nonce}                           it ran before, and its reply is not known any more
 --
--- needs     NAME NUMBER RECEIPT RECEIPT_MS acquired answered extend is_another is_held
+-- needs     NAME NUMBER RECEIPT RECEIPT_MS acquired extend is_another is_held replay
 -- needs     leave_receipt lost run
 if NUMBER > 0 then
-  local reply = answered()
+  local reply = replay()
   if reply then return reply end
 end
 if not is_held() then return lost() end

@@ -15,7 +15,7 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     GONE RECEIPT WAITER acquired alive_for extend grant had head is_full in_the_way is_held
+-- needs     GONE RECEIPT WAITER acquired extend grant had head in_the_way is_full is_held liveness_left
 -- needs     refuse refuse_others
 local fence = is_held() and acquired()
 if fence then
@@ -25,7 +25,7 @@ else
   refuse_others()
   if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
   local first = string.find(ARGV[6], 'f') and head()
-  if first and first ~= WAITER then return refuse(alive_for(first)) end
+  if first and first ~= WAITER then return refuse(liveness_left(first)) end
   fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
 end
 return had(fence)

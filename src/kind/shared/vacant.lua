@@ -1,7 +1,7 @@
 -- Shared: while somebody holds the lock, nobody is handed it.
 --
--- needs     NAME wake
-local wake_next = wake
-wake = function()
-  if redis.call('EXISTS', NAME) == 0 then wake_next() end
+-- needs     NAME notify
+local notify_next = notify
+notify = function()
+  if redis.call('EXISTS', NAME) == 0 then notify_next() end
 end

@@ -34,11 +34,11 @@ broken! {
         "string.find(mark, '^once:') and string.find(ARGV[7], '^once:') and"
         => "(kept or label) and";
     an_end_of_the_work_that_nobody_is_told_of: HandedOver,
-        "local function wake() redis.pcall('PUBLISH', KEYS[7], '0') end"
-        => "local function wake() end";
+        "local function notify() redis.pcall('PUBLISH', KEYS[7], '0') end"
+        => "local function notify() end";
     a_lock_that_stays_behind_the_work: HandedOver,
-        "local function wipe() redis.call('DEL', NAME) wake() end local free = wipe"
-        => "local function wipe() wake() end local free = wipe";
+        "local function delete() redis.call('DEL', NAME) notify() end local release_one = delete"
+        => "local function delete() notify() end local release_one = delete";
     a_straggler_that_takes_the_lock_again: NoGhost,
         "redis.call('EXISTS', GONE, RECEIPT) > 0"
         => "redis.call('EXISTS', GONE) > 0";

@@ -41,13 +41,13 @@ broken! {
         => "if last then redis.call('PEXPIRE', NAME, last - NOW_MS) end";
     a_downgrade_that_lets_a_writer_in_between: OneHolder,
         "extend(ms, true)"
-        => "redis.call('DEL', NAME) wake() extend(ms, true)";
+        => "redis.call('DEL', NAME) notify() extend(ms, true)";
     a_downgrade_of_who_has_lost_it: OneHolder,
         "if not is_held() or is_another(fence) then return lost() end"
         => "";
     who_was_forced_out_and_counts_again: NoLateWrite,
-        "local over = says('readers') and '(' .. whole(NOW_MS) or '+inf'"
-        => "local over = '(' .. whole(NOW_MS)";
+        "local over = says('readers') and '(' .. integer(NOW_MS) or '+inf'"
+        => "local over = '(' .. integer(NOW_MS)";
     a_renewal_that_reads_again: OneHolder,
         RENEW
         => "if not is_held() then read(ARGV[2], ARGV[6]) end local fence, ttl = acquired()";
@@ -61,8 +61,8 @@ broken! {
         "if held and not reads and not writes then return { -1, ARGV[1] } end"
         => "held = writes or reads and held";
     a_release_that_wakes_nobody: HandedOver,
-        "local function wake() pcall(hand_on) end"
-        => "local function wake() end";
+        "local function notify() pcall(hand_on) end"
+        => "local function notify() end";
     holds_without_expiry: KeysExpire,
         "redis.call('PEXPIRE', HOLDS, life)"
         => "";

@@ -213,7 +213,7 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() return lost() end redis.call('PEXPIRE', RECEIPT, RECEIPT_MS) local results = run(6)";
+pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then release_one() return lost() end redis.call('PEXPIRE', RECEIPT, RECEIPT_MS) local results = run(6)";
 pub(crate) const RENEW: &str =
     "if not is_held() then return lost() end local fence, ttl = acquired()";
 
@@ -304,11 +304,11 @@ broken! {
         "if name == SESSION and"
         => "if not name and";
     fences_that_only_count: FencesGrow,
-        "whole(math.max((last_fence() or 0) + 1, NOW_US))"
-        => "whole((last_fence() or 0) + 1)";
+        "integer(math.max((last_fence() or 0) + 1, NOW_US))"
+        => "integer((last_fence() or 0) + 1)";
     fences_that_only_tell_the_time: FencesGrow,
-        "whole(math.max((last_fence() or 0) + 1, NOW_US))"
-        => "whole(NOW_US)";
+        "integer(math.max((last_fence() or 0) + 1, NOW_US))"
+        => "integer(NOW_US)";
     a_repeat_that_gets_another_fence: FencesGrow,
         "local fence = mine and hold_of(ARGV[2])"
         => "local fence";
@@ -331,17 +331,17 @@ broken! {
         "local mine = holder == ARGV[2]"
         => "local mine = false";
     a_holder_that_stays_in_the_queue: NoGhost,
-        "if WAITER ~= '' then bury(WAITER) end"
+        "if WAITER ~= '' then remove_waiter(WAITER) end"
         => "";
     a_release_that_wakes_nobody: HandedOver,
-        "local function wake() pcall(hand_over) end"
-        => "local function wake() end";
+        "local function notify() pcall(hand_over) end"
+        => "local function notify() end";
     a_hand_over_to_who_does_not_hear: HandedOver,
         "if channel ~= '' and listens(channel) then"
         => "if channel ~= '' then";
     a_hand_over_that_is_told_before_anybody_is_counted: OneHolder,
         "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)"
-        => "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. whole(NOW_US)) }";
+        => "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. integer(NOW_US)) }";
     a_dead_waiter_that_counts_as_alive: NextWaiterHolds,
         "return (tonumber(redis.call('ZSCORE', ALIVE, waiter) or 0) or 0) - NOW_MS"
         => "return 1000";
@@ -355,8 +355,8 @@ broken! {
         "if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end"
         => "";
     a_reentrant_lock_that_is_freed_by_the_first_release: OneHolder,
-        "if redis.call('HINCRBY', NAME, owner, -1) <= 0 then wipe() end"
-        => "wipe()";
+        "if redis.call('HINCRBY', NAME, owner, -1) <= 0 then delete() end"
+        => "delete()";
     an_entry_that_counts_in_a_later_hold: OneHolder,
         "fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1 and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)"
         => "redis.pcall('HEXISTS', NAME, OWNER) == 1";

@@ -35,14 +35,14 @@ broken! {
         "prolong(HOLDERS, ms)"
         => "redis.call('PEXPIRE', HOLDERS, ms)";
     a_permit_that_never_ends: NextWaiterHolds,
-        "redis.call('ZADD', HOLDERS, whole(NOW_MS + ms), token)"
-        => "redis.call('ZADD', HOLDERS, whole(NOW_MS + FENCE_MS), token)";
+        "redis.call('ZADD', HOLDERS, integer(NOW_MS + ms), token)"
+        => "redis.call('ZADD', HOLDERS, integer(NOW_MS + FENCE_MS), token)";
     a_permit_with_the_fence_of_the_last_one: FencesGrow,
         "redis.call('HGET', HOLDS, token) or ''"
         => "(string.gsub(redis.call('GET', FENCE) or '', '^(%d+) %S+ %d+', '%1'))";
     a_release_that_wakes_nobody: HandedOver,
-        "local function wake() pcall(hand_on) end"
-        => "local function wake() end";
+        "local function notify() pcall(hand_on) end"
+        => "local function notify() end";
     a_hand_over_to_who_does_not_hear: HandedOver,
         "if channel ~= '' and listens(channel) then"
         => "if channel ~= '' then";
@@ -50,7 +50,7 @@ broken! {
         "redis.call('EXISTS', GONE, RECEIPT) > 0"
         => "redis.call('EXISTS', GONE) > 0";
     a_holder_that_stays_in_the_queue: NoGhost,
-        "if WAITER ~= '' then bury(WAITER) end"
+        "if WAITER ~= '' then remove_waiter(WAITER) end"
         => "";
     holds_without_expiry: KeysExpire,
         "prolong(HOLDS, ms)"

@@ -102,8 +102,8 @@ fn a_holder_that_stays_in_a_queue() {
     script_among(
         Sets,
         NoGhost,
-        "if WAITER ~= '' then each(function() bury(WAITER) end) end",
-        "if WAITER ~= '' then bury(WAITER) end",
+        "if WAITER ~= '' then each(function() remove_waiter(WAITER) end) end",
+        "if WAITER ~= '' then remove_waiter(WAITER) end",
     );
 }
 
@@ -112,8 +112,8 @@ fn who_gives_up_and_stays_in_a_queue() {
     script_among(
         Sets,
         NoGhost,
-        "each(function() bury_one(waiter) end)",
-        "bury_one(waiter)",
+        "each(function() remove_from_one(waiter) end)",
+        "remove_from_one(waiter)",
     );
 }
 

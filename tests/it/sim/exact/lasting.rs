@@ -261,7 +261,7 @@ fn who_pauses_for_longer_than_its_liveness_loses_its_place() {
 /// Sabotage: it is no longer removed from the queue when it asks again.
 #[test]
 fn a_place_that_is_kept_over_a_pause_is_noticed() {
-    let buried = "if alive_for(WAITER) <= 0 then bury(WAITER) end";
-    let redis = Rc::new(Redis::with(buried, ""));
+    let removed = "if liveness_left(WAITER) <= 0 then remove_waiter(WAITER) end";
+    let redis = Rc::new(Redis::with(removed, ""));
     assert_eq!(ahead_after_a_pause(&redis), Some(0));
 }

@@ -133,7 +133,7 @@ fn who_polls_with_the_usual_requests_gets_the_lock_within_a_long_wait() {
 }
 
 /// What a release keeps the lock for, where the first in the queue was overtaken for long.
-const KEPT: &str = "return give(first, alive_for(first))";
+const KEPT: &str = "return give(first, liveness_left(first))";
 
 /// Sabotage: that a lock is kept until the next poll.
 #[test]

@@ -49,7 +49,7 @@ fn script(promise: Promise, part: &'static str, by: &'static str) {
 fn a_server_that_votes_although_it_has_given_its_vote() {
     script(
         OneHolder,
-        "if holder then local _, _, label = hold_of(holder) return { 0, ARGV[1], redis.call('PTTL', NAME), 0, whole(NOW_US), label or '' } end",
+        "if holder then local _, _, label = hold_of(holder) return { 0, ARGV[1], redis.call('PTTL', NAME), 0, integer(NOW_US), label or '' } end",
         "",
     );
 }
@@ -78,7 +78,7 @@ fn a_renewal_of_what_is_anothers() {
 fn a_fence_that_the_majority_does_not_know() {
     script(
         FencesGrow,
-        "keep_fence(whole(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])",
+        "keep_fence(integer(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])",
         "",
     );
 }
