@@ -28,7 +28,7 @@ pub(super) fn members<const N: usize>(
     let text = String::from_utf8_lossy(&response.body);
     json::members(&text, names)
         .and_then(replies)
-        .ok_or_else(|| garbled(response, text.trim()))
+        .ok_or_else(|| malformed(response, text.trim()))
 }
 
 /// The same of each object in a list.
@@ -39,7 +39,7 @@ pub(super) fn members_of_each<const N: usize>(
     let text = String::from_utf8_lossy(&response.body);
     json::members_of_each(&text, names)
         .and_then(|objects| objects.into_iter().map(replies).collect())
-        .ok_or_else(|| garbled(response, text.trim()))
+        .ok_or_else(|| malformed(response, text.trim()))
 }
 
 /// `false` is a reply only inside of an array.
@@ -54,7 +54,7 @@ pub(super) fn text(error: Reply) -> String {
     error.as_str().unwrap_or_default().to_owned()
 }
 
-fn garbled(response: &Response, text: &str) -> Error {
+fn malformed(response: &Response, text: &str) -> Error {
     let status = response.status;
     if status >= 500 {
         unavailable(response, true)

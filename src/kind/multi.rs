@@ -7,7 +7,7 @@
 use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, HAND_OVER};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, FENCE, HEARING, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE, RECEIPT,
+    ABANDON, ACQUIRED, ANOTHER, FENCE, HEARING, HOLD, JOIN, KEYS, LOST, PROLONG, QUEUE, RECEIPT,
     RELEASE, REMOVE_WAITER, RENEW, RESP,
 };
 use super::{Refusals, Row, Waking};
@@ -25,7 +25,7 @@ const FORCE_RELEASE: &str = part!("multi/force_release.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, LINE, HEARING, HAND_OVER, NAMES, ACQUIRE]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, JOIN, HEARING, HAND_OVER, NAMES, ACQUIRE]),
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LOST_ALL, EXTEND_ALL, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, ACQUIRED, ANOTHER, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LOST_ALL, RELEASE]),
         abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LEAVE, ABANDON]),

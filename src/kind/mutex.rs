@@ -2,7 +2,7 @@
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
-    ABANDON, ACQUIRED, ALONE, ANOTHER, FENCE, FORCE_RELEASE, HEARING, HOLD, INSPECT, KEYS, LINE,
+    ABANDON, ACQUIRED, ALONE, ANOTHER, FENCE, FORCE_RELEASE, HEARING, HOLD, INSPECT, JOIN, KEYS,
     LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP, VACANT,
 };
 use super::{Refusals, Row, Waking, quorum};
@@ -22,7 +22,7 @@ const ACQUIRING: &[&str] = &[
     REMOVE_WAITER,
     QUEUE,
     PROLONG,
-    LINE,
+    JOIN,
     ACQUIRE,
 ];
 pub(super) const INSPECTING: &[&str] = &[KEYS, RESP, STORAGE, ALONE, INSPECT];

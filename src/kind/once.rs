@@ -7,7 +7,7 @@
 use super::lua::{Script, Scripts, part};
 use super::mutex::{ACQUIRE, INSPECTING, RENEWING, STORAGE};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HOLD, KEYS, LINE, LOST, PROLONG, QUEUE,
+    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HOLD, JOIN, KEYS, LOST, PROLONG, QUEUE,
     RECEIPT, RELEASE, REMOVE_WAITER, RESP, VACANT,
 };
 use super::{Refusals, Row, Waking};
@@ -19,7 +19,7 @@ const TELL: &str = part!("once/tell.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, LINE, KEPT, ACQUIRE]),
+        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, JOIN, KEPT, ACQUIRE]),
         renew: Script::of(RENEWING),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
         abandon: Script::of(&[KEYS, REMOVE_WAITER, STORAGE, TELL, VACANT, ABANDON]),

@@ -3,7 +3,7 @@
 
 use super::lua::{Script, Scripts, part};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, KEYS, LINE, LISTED,
+    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, JOIN, KEYS, LISTED,
     LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP,
 };
 use super::{Refusals, Row, Waking};
@@ -56,7 +56,7 @@ pub(super) static READER: Row = row(
 const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
     Row {
         scripts: Scripts {
-            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, REMOVE_WAITER, QUEUE, LINE, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, HAD, ACQUIRE]),
+            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, REMOVE_WAITER, QUEUE, JOIN, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, HAD, ACQUIRE]),
             renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, EXTEND, RENEW]),
             release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
             abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),

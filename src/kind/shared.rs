@@ -22,7 +22,7 @@ pub(super) const FORCE_RELEASE: &str = part!("shared/force_release.lua");
 pub(super) const READ: &str = part!("shared/read.lua");
 
 // For kinds that queue.
-pub(super) const LINE: &str = part!("shared/line.lua");
+pub(super) const JOIN: &str = part!("shared/join.lua");
 pub(super) const HEARING: &str = part!("shared/hearing.lua");
 pub(super) const ACQUIRED: &str = part!("shared/acquired.lua");
 

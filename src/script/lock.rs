@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::call::{Call, millis};
 use super::reads::Reads;
-use super::waiter::{Waiter, manner};
+use super::waiter::{Waiter, fairness};
 use crate::command::Command;
 use crate::kind::{Kind, Script};
 use crate::name::Name;
@@ -49,7 +49,7 @@ impl Call {
                 millis(ttl),
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
                 waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
-                [manner(fair), anyway].concat(),
+                [fairness(fair), anyway].concat(),
                 subject.label.to_owned(),
                 measure(subject.kind, subject.uptime),
             ])

@@ -30,17 +30,17 @@ impl Waiter {
         label: &str,
         channel: Option<&str>,
     ) -> Self {
-        let (token, ms, manner) = (token.expose(), millis(granted), manner(fair));
+        let (token, ms, fairness) = (token.expose(), millis(granted), fairness(fair));
         let ttl = millis(ttl);
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("{token} {ms} {manner}{wants} {ttl} {label} {channel}"),
+            text: format!("{token} {ms} {fairness}{wants} {ttl} {label} {channel}"),
         }
     }
 }
 
-pub(super) const fn manner(fair: bool) -> &'static str {
+pub(super) const fn fairness(fair: bool) -> &'static str {
     if fair { "f" } else { "b" }
 }
 

@@ -51,7 +51,7 @@ pub struct Fetch {
     headers: RefCell<Option<Converted>>,
     /// Closures that no exchange uses now. Making a closure visible to JavaScript costs more than
     /// calling it.
-    idle: RefCell<Vec<Ear>>,
+    idle: RefCell<Vec<Completion>>,
 }
 
 struct Converted {
@@ -61,7 +61,7 @@ struct Converted {
 
 impl Transport for Fetch {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-        let ear = self.idle.borrow_mut().pop().unwrap_or_else(Ear::new);
+        let completion = self.idle.borrow_mut().pop().unwrap_or_else(Completion::new);
         let exchange = Exchange::new(
             self.function.as_ref(),
             request.url,
@@ -69,12 +69,12 @@ impl Transport for Fetch {
             &request.body,
             request.body_limit,
             timer_ms(request.timeout),
-            ear.done.as_ref().unchecked_ref(),
+            completion.done.as_ref().unchecked_ref(),
         );
         let mut unanswered = AbortOnDrop(Some(exchange));
-        let answer = ear.answer().await;
+        let answer = completion.answer().await;
         unanswered.0 = None;
-        self.idle.borrow_mut().push(ear);
+        self.idle.borrow_mut().push(completion);
         answer
     }
 
@@ -83,11 +83,11 @@ impl Transport for Fetch {
         request: Request<'_>,
         hear: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<u16, TransportError> {
-        let ear = Ear::new();
-        let hears = ear.heard.clone();
+        let completion = Completion::new();
+        let told = completion.pending.clone();
         let take = Closure::new(move |piece: Uint8Array| {
-            hears.borrow_mut().pieces.extend(piece.to_vec());
-            wake(&hears);
+            told.borrow_mut().pieces.extend(piece.to_vec());
+            wake(&told);
         });
         let stream = Stream::new(
             self.function.as_ref(),
@@ -96,15 +96,15 @@ impl Transport for Fetch {
             &request.body,
             timer_ms(request.timeout),
             Closure::<dyn FnMut(Uint8Array)>::as_ref(&take).unchecked_ref(),
-            ear.done.as_ref().unchecked_ref(),
+            completion.done.as_ref().unchecked_ref(),
         );
         let mut unended = AbortOnDrop(Some(stream.into()));
         let ended = poll_fn(|cx| {
-            let pieces = std::mem::take(&mut ear.heard.borrow_mut().pieces);
+            let pieces = std::mem::take(&mut completion.pending.borrow_mut().pieces);
             if !pieces.is_empty() {
                 hear(&pieces);
             }
-            ear.poll(cx)
+            completion.poll(cx)
         })
         .await;
         unended.0 = None;
@@ -196,8 +196,8 @@ pub(super) fn answer(failure: u8, status: u16, header: Option<String>, text: Str
 }
 
 /// What an exchange reports its end to.
-struct Ear {
-    heard: Rc<RefCell<Heard>>,
+struct Completion {
+    pending: Rc<RefCell<Pending>>,
     done: Closure<Done>,
 }
 
@@ -205,7 +205,7 @@ struct Ear {
 type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
 
 #[derive(Default)]
-struct Heard {
+struct Pending {
     answer: Option<Answer>,
     /// What the host threw, if anything.
     thrown: JsValue,
@@ -214,27 +214,27 @@ struct Heard {
     waker: Option<Waker>,
 }
 
-fn wake(heard: &RefCell<Heard>) {
+fn wake(pending: &RefCell<Pending>) {
     // Not while it is borrowed: some wakers poll at once.
-    let waker = heard.borrow_mut().waker.take();
+    let waker = pending.borrow_mut().waker.take();
     if let Some(waker) = waker {
         waker.wake();
     }
 }
 
-impl Ear {
+impl Completion {
     fn new() -> Self {
-        let heard = Rc::new(RefCell::new(Heard::default()));
-        let hears = heard.clone();
+        let pending = Rc::new(RefCell::new(Pending::default()));
+        let told = pending.clone();
         let done = Closure::new(move |failure, status, header, text: String, thrown| {
             {
-                let mut heard = hears.borrow_mut();
-                heard.answer = Some(answer(failure, status, header, text));
-                heard.thrown = thrown;
+                let mut pending = told.borrow_mut();
+                pending.answer = Some(answer(failure, status, header, text));
+                pending.thrown = thrown;
             }
-            wake(&hears);
+            wake(&told);
         });
-        Self { heard, done }
+        Self { pending, done }
     }
 
     async fn answer(&self) -> Answer {
@@ -242,12 +242,12 @@ impl Ear {
     }
 
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Answer> {
-        let mut heard = self.heard.borrow_mut();
-        if let Some(answer) = heard.answer.take() {
-            THROWN.set(std::mem::take(&mut heard.thrown));
+        let mut pending = self.pending.borrow_mut();
+        if let Some(answer) = pending.answer.take() {
+            THROWN.set(std::mem::take(&mut pending.thrown));
             return Poll::Ready(answer);
         }
-        heard.waker = Some(cx.waker().clone());
+        pending.waker = Some(cx.waker().clone());
         Poll::Pending
     }
 }
