@@ -139,6 +139,14 @@ impl Watch {
 /// Clocks are read in whole nanoseconds.
 pub(crate) const ROUNDING: Time = 1_000;
 
+impl Hold {
+    /// None of its names was freed by force, or lost with the data.
+    fn was_not_forced(&self, locks: &BTreeMap<String, Record>) -> bool {
+        let mut names = self.others.iter().copied().chain([self.lock.as_str()]);
+        names.all(|name| (locks.get(name)).is_none_or(|lock| self.fence > lock.forced))
+    }
+}
+
 impl Check {
     pub(crate) fn new(only: Option<Invariant>) -> Self {
         Self {
@@ -164,10 +172,7 @@ impl Check {
         let locks = self.locks.borrow();
         let inside: Vec<&Hold> = (holds.values())
             .filter(|hold| hold.until > hold.machine.clock(now) && !hold.machine.is_dead.get())
-            .filter(|hold| {
-                let mut names = hold.others.iter().copied().chain([hold.lock.as_str()]);
-                names.all(|name| (locks.get(name)).is_none_or(|lock| hold.fence > lock.forced))
-            })
+            .filter(|hold| hold.was_not_forced(&locks))
             .collect();
         for (at, one) in inside.iter().enumerate() {
             let is_other = |other: &&&Hold| {
@@ -192,13 +197,10 @@ impl Check {
     /// Of a lock behind one server. Who lost it by force, or with the data, cannot know.
     pub(crate) fn have(&self, name: &str, db: &Db, now: Time) {
         let (holds, held) = (self.holds.borrow(), holders(name, db));
-        let forced = (self.locks.borrow().get(name)).map_or(0, |record| record.forced);
-        let believes = |hold: &&Hold| {
-            let is_inside = hold.until > hold.machine.clock(now);
-            hold.lock == name && is_inside && hold.fence > forced
-        };
+        let locks = self.locks.borrow();
+        let believes = |hold: &&Hold| hold.lock == name && hold.until > hold.machine.clock(now);
         for hold in holds.values().filter(believes) {
-            if !held.contains(&(hold.who.clone(), hold.fence)) {
+            if hold.was_not_forced(&locks) && !held.contains(&(hold.who.clone(), hold.fence)) {
                 let what = format!("{} believes to hold {name}, which {held:?} have", hold.who);
                 self.fail(Invariant::HolderHolds, what);
             }
@@ -252,7 +254,7 @@ impl Check {
         self.locks.borrow().hash(hasher);
         self.writes.borrow().hash(hasher);
         self.kept.borrow().hash(hasher);
-        self.lost_data.get().hash(hasher);
+        (self.lost_data.get(), &*self.sets.borrow()).hash(hasher);
         let holds = self.holds.borrow();
         let mut holds: Vec<_> = (holds.values())
             .map(|hold| (&hold.lock, &hold.who, hold.fence, hold.reads, hold.until))

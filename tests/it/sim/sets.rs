@@ -2,127 +2,54 @@
 //! name, never part of a set. And broken variants that must be caught.
 
 use super::check::Invariant::*;
-use super::sabotage::script_among;
+use super::sabotage::broken;
 use super::seeds::seeds;
-use super::workload::Locks::Sets;
+use super::workload::Locks;
 
 const SEEDS: u64 = 6_000;
 
 #[test]
 fn no_promise_breaks() {
-    super::hold_for(Sets, seeds(SEEDS));
+    super::hold_for(Locks::Sets, seeds(SEEDS));
 }
 
 const TAKE: &str =
     "if held then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end";
 
-#[test]
-fn a_name_that_is_taken_though_another_is_held() {
+broken! {
+    Sets;
     // As one who takes what is free, and waits for the rest.
-    script_among(
-        Sets,
-        AllOrNone,
-        "if at == taken then",
-        "if redis.call('EXISTS', NAME) == 0 then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end if at == taken then",
-    );
-}
-
-#[test]
-fn who_looks_at_the_first_name_only() {
-    script_among(
-        Sets,
-        OneHolder,
-        "if holder then ms, label =",
-        "if holder and at == 1 then ms, label =",
-    );
-}
-
-#[test]
-fn a_release_that_hands_one_name_to_who_waits_for_several() {
-    script_among(
-        Sets,
-        AllOrNone,
-        "if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end",
-        "",
-    );
-}
-
-#[test]
-fn a_release_of_the_first_name_only() {
-    script_among(
-        Sets,
-        AllOrNone,
-        "if redis.pcall('GET', NAME) == ARGV[2] then redis.call('DEL', NAME) end",
-        "if redis.pcall('GET', NAME) == ARGV[2] then redis.call('DEL', NAME) return true end",
-    );
-}
-
-#[test]
-fn a_renewal_of_the_first_name_only() {
-    script_among(
-        Sets,
-        AllOrNone,
-        "each(function() extend_one(ms) end)",
-        "extend_one(ms)",
-    );
-}
-
-#[test]
-fn who_has_one_name_and_is_taken_for_who_has_all() {
-    script_among(
-        Sets,
-        NoLateWrite,
-        "return not each(function() return redis.pcall('GET', NAME) ~= ARGV[2] end)",
-        "return redis.pcall('GET', NAME) == ARGV[2]",
-    );
-}
-
-#[test]
-fn a_fence_that_is_higher_than_the_last_of_the_first_name_only() {
-    script_among(
-        Sets,
-        FencesGrow,
-        "each(function() fence = math.max(fence, next_fence()) end)",
-        "fence = next_fence()",
-    );
-}
-
-#[test]
-fn a_straggler_that_takes_them_again() {
-    script_among(
-        Sets,
-        NoGhost,
-        "redis.call('EXISTS', GONE, RECEIPT) > 0",
-        "redis.call('EXISTS', GONE) > 0",
-    );
-}
-
-#[test]
-fn a_holder_that_stays_in_a_queue() {
-    script_among(
-        Sets,
-        NoGhost,
-        "if WAITER ~= '' then each(function() remove_waiter(WAITER) end) end",
-        "if WAITER ~= '' then remove_waiter(WAITER) end",
-    );
-}
-
-#[test]
-fn who_gives_up_and_stays_in_a_queue() {
-    script_among(
-        Sets,
-        NoGhost,
-        "each(function() remove_from_one(waiter) end)",
-        "remove_from_one(waiter)",
-    );
-}
-
-#[test]
-fn names_that_never_end() {
-    script_among(
-        Sets,
-        NextWaiterHolds,
-        TAKE,
-        "if held then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', FENCE_MS) end",
-    );
+    a_name_that_is_taken_though_another_is_held: AllOrNone,
+        "if at == taken then"
+        => "if redis.call('EXISTS', NAME) == 0 then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end if at == taken then";
+    who_looks_at_the_first_name_only: OneHolder,
+        "if holder then ms, label ="
+        => "if holder and at == 1 then ms, label =";
+    a_release_that_hands_one_name_to_who_waits_for_several: AllOrNone,
+        "if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end"
+        => "";
+    a_release_of_the_first_name_only: AllOrNone,
+        "if redis.pcall('GET', NAME) == ARGV[2] then redis.call('DEL', NAME) end"
+        => "if redis.pcall('GET', NAME) == ARGV[2] then redis.call('DEL', NAME) return true end";
+    a_renewal_of_the_first_name_only: AllOrNone,
+        "each(function() extend_one(ms) end)"
+        => "extend_one(ms)";
+    who_has_one_name_and_is_taken_for_who_has_all: NoLateWrite,
+        "return not each(function() return redis.pcall('GET', NAME) ~= ARGV[2] end)"
+        => "return redis.pcall('GET', NAME) == ARGV[2]";
+    a_fence_that_is_higher_than_the_last_of_the_first_name_only: FencesGrow,
+        "each(function() fence = math.max(fence, next_fence()) end)"
+        => "fence = next_fence()";
+    a_straggler_that_takes_them_again: NoGhost,
+        "redis.call('EXISTS', GONE, RECEIPT) > 0"
+        => "redis.call('EXISTS', GONE) > 0";
+    a_holder_that_stays_in_a_queue: NoGhost,
+        "if WAITER ~= '' then each(function() remove_waiter(WAITER) end) end"
+        => "if WAITER ~= '' then remove_waiter(WAITER) end";
+    who_gives_up_and_stays_in_a_queue: NoGhost,
+        "each(function() remove_from_one(waiter) end)"
+        => "remove_from_one(waiter)";
+    names_that_never_end: NextWaiterHolds,
+        TAKE
+        => "if held then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', FENCE_MS) end";
 }

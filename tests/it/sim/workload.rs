@@ -137,6 +137,11 @@ impl Name {
         others.copied().collect()
     }
 
+    /// All that is held with it.
+    pub(crate) fn all(&self) -> Vec<&'static str> {
+        self.others().into_iter().chain([self.name]).collect()
+    }
+
     /// Whether it is asked for to read.
     pub(crate) const fn reads(&self) -> bool {
         matches!(self.kind, Kind::ReadWrite(Role::Reads | Role::Barges))

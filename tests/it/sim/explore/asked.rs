@@ -27,11 +27,11 @@ impl Asked {
         let sabotage: Option<String> = asked_for("SABOTAGE");
         let steps: Option<String> = asked_for("STEPS");
         let bend = sabotage.map(|name| {
-            let is_there = |broken: &&super::Broken| {
+            let is_there = |broken: &&crate::sabotage::Broken| {
                 let plan = Plan::named(&world);
                 broken.name == name && plan.is_none_or(|plan| plan.locks == broken.locks)
             };
-            super::broken()
+            super::caught::broken()
                 .find(is_there)
                 .unwrap_or_else(|| panic!("no sabotage {name:?}; there are{}", names()))
         });
@@ -101,7 +101,7 @@ fn asked_for<V: FromStr>(name: &str) -> Option<V> {
 }
 
 fn names() -> String {
-    super::broken()
+    super::caught::broken()
         .map(|broken| format!("\n  {}", broken.name))
         .collect()
 }

@@ -1,5 +1,6 @@
 //! The small worlds that are looked at.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::program::Act;
@@ -99,7 +100,50 @@ const HEARING: &[Fault] = &[
     Fault::LostMessage,
 ];
 
-pub(crate) const PLANS: [Plan; 25] = [
+/// One that one at a time has, as a permit.
+const PERMIT: Plan = Plan {
+    locks: Locks::Semaphores,
+    kinds: &[Kind::Semaphore(1)],
+    permits: Some(1),
+    ..MUTEX
+};
+
+/// One writes, and the others read.
+const READ_WRITE: Plan = Plan {
+    locks: Locks::ReadWrites,
+    kinds: &[Kind::ReadWrite(Role::Writes), Kind::ReadWrite(Role::Reads)],
+    permits: Some(1),
+    ..MUTEX
+};
+
+const TWO_READERS: &[Kind] = &[
+    Kind::ReadWrite(Role::Reads),
+    Kind::ReadWrite(Role::Reads),
+    Kind::ReadWrite(Role::Writes),
+];
+
+/// Two names are asked for at once, in both orders, and the last of them alone.
+const SET: Plan = Plan {
+    lock: "b",
+    locks: Locks::Sets,
+    kinds: &[
+        Kind::Set(&["a", "b"]),
+        Kind::Set(&[]),
+        Kind::Set(&["b", "a"]),
+    ],
+    ..MUTEX
+};
+
+/// Work that is waited for.
+const ONCE: Plan = Plan {
+    locks: Locks::Onces,
+    kinds: &[Kind::Once],
+    acts: &[&[]],
+    waits: true,
+    ..MUTEX
+};
+
+pub(crate) const PLANS: [Plan; 28] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -151,55 +195,41 @@ pub(crate) const PLANS: [Plan; 25] = [
     Plan {
         name: "semaphore",
         about: "a semaphore of two permits, for three clients",
-        locks: Locks::Semaphores,
         kinds: &[Kind::Semaphore(2)],
         permits: Some(2),
         acts: &[&[Act::Write, Act::Release]],
         clients: 3,
-        ..MUTEX
+        ..PERMIT
     },
     Plan {
         name: "permit-queue",
         about: "a semaphore of one permit, that each waits for, and listens",
-        locks: Locks::Semaphores,
-        kinds: &[Kind::Semaphore(1)],
-        permits: Some(1),
         acts: &[&[Act::Write, Act::Release]],
         waits: true,
         sorts: HEARING,
-        ..MUTEX
+        ..PERMIT
     },
     Plan {
         name: "read-write",
         about: "a read/write lock: one writes, then reads; the others read",
-        locks: Locks::ReadWrites,
-        kinds: &[Kind::ReadWrite(Role::Writes), Kind::ReadWrite(Role::Reads)],
-        permits: Some(1),
         acts: &[
             &[Act::Write, Act::Downgrade, Act::Release],
             &[Act::Renew, Act::Release],
         ],
-        ..MUTEX
+        ..READ_WRITE
     },
     Plan {
         name: "read-write-queue",
         about: "a read/write lock: one writes, the others read, and all wait, and listen",
-        locks: Locks::ReadWrites,
-        kinds: &[Kind::ReadWrite(Role::Writes), Kind::ReadWrite(Role::Reads)],
-        permits: Some(1),
         acts: &[&[Act::Write, Act::Release], &[Act::Release]],
         waits: true,
         sorts: HEARING,
-        ..MUTEX
+        ..READ_WRITE
     },
     Plan {
         name: "once",
         about: "work that is executed once, for callers that come at once",
-        locks: Locks::Onces,
-        kinds: &[Kind::Once],
-        acts: &[&[]],
-        waits: true,
-        ..MUTEX
+        ..ONCE
     },
     Plan {
         name: "prolonged",
@@ -233,45 +263,32 @@ pub(crate) const PLANS: [Plan; 25] = [
     Plan {
         name: "permit-prolonged",
         about: "a semaphore of one permit: each acquires, renews, then renews for longer, releases",
-        locks: Locks::Semaphores,
-        kinds: &[Kind::Semaphore(1)],
-        permits: Some(1),
         ttls: &[SHORT, TTL],
         acts: &[&[Act::Renew, Act::Prolong, Act::Release]],
-        ..MUTEX
+        ..PERMIT
     },
     Plan {
         name: "permit-resumed",
         about: "a semaphore of one permit: each acquires, and hands its permit on, where it is renewed",
-        locks: Locks::Semaphores,
-        kinds: &[Kind::Semaphore(1)],
-        permits: Some(1),
         acts: &[
             &[Act::Resume, Act::Renew, Act::Release],
             &[Act::Resume, Act::Commit],
         ],
-        ..MUTEX
+        ..PERMIT
     },
     Plan {
         name: "permit-ttls",
         about: "a semaphore of two permits: the first client has its permit for longer",
-        locks: Locks::Semaphores,
         kinds: &[Kind::Semaphore(2)],
         permits: Some(2),
         ttls: &[LONG, TTL],
         acts: &[&[Act::Write, Act::Release]],
-        ..MUTEX
+        ..PERMIT
     },
     Plan {
         name: "reader-ttls",
         about: "a read/write lock: the first client reads for longer than the second, and others write",
-        locks: Locks::ReadWrites,
-        kinds: &[
-            Kind::ReadWrite(Role::Reads),
-            Kind::ReadWrite(Role::Reads),
-            Kind::ReadWrite(Role::Writes),
-        ],
-        permits: Some(1),
+        kinds: TWO_READERS,
         ttls: &[LONG, TTL],
         acts: &[
             &[Act::Renew, Act::Release],
@@ -279,18 +296,16 @@ pub(crate) const PLANS: [Plan; 25] = [
             &[Act::Write, Act::Release],
         ],
         clients: 3,
-        ..MUTEX
+        ..READ_WRITE
     },
     Plan {
         name: "forced",
         about: "a read/write lock: one reads and writes, one writes, then reads, one frees it by force",
-        locks: Locks::ReadWrites,
         kinds: &[
             Kind::ReadWrite(Role::Reads),
             Kind::ReadWrite(Role::Writes),
             Kind::ReadWrite(Role::Locks),
         ],
-        permits: Some(1),
         acts: &[
             &[Act::Write, Act::Release],
             &[Act::Write, Act::Downgrade, Act::Release],
@@ -298,32 +313,24 @@ pub(crate) const PLANS: [Plan; 25] = [
         ],
         clients: 3,
         forces: Some(2),
-        ..MUTEX
+        ..READ_WRITE
     },
     Plan {
         name: "downgrade-queue",
         about: "a read/write lock: all write, wait, and listen, and the first reads then",
-        locks: Locks::ReadWrites,
         kinds: &[Kind::ReadWrite(Role::Writes)],
-        permits: Some(1),
         acts: &[
             &[Act::Write, Act::Downgrade, Act::Release],
             &[Act::Write, Act::Release],
         ],
         waits: true,
         sorts: HEARING,
-        ..MUTEX
+        ..READ_WRITE
     },
     Plan {
         name: "readers-queue",
         about: "a read/write lock: two read, the third writes, and all wait, and listen",
-        locks: Locks::ReadWrites,
-        kinds: &[
-            Kind::ReadWrite(Role::Reads),
-            Kind::ReadWrite(Role::Reads),
-            Kind::ReadWrite(Role::Writes),
-        ],
-        permits: Some(1),
+        kinds: TWO_READERS,
         acts: &[
             &[Act::Release],
             &[Act::Release],
@@ -332,27 +339,42 @@ pub(crate) const PLANS: [Plan; 25] = [
         clients: 3,
         waits: true,
         sorts: HEARING,
-        ..MUTEX
+        ..READ_WRITE
     },
     Plan {
         name: "prints",
         about: "work that is executed once, for callers that want different work, and one that wants any",
-        locks: Locks::Onces,
-        kinds: &[Kind::Once],
         prints: &[Some("x"), None, Some("y")],
-        acts: &[&[]],
-        waits: true,
-        ..MUTEX
+        ..ONCE
     },
     Plan {
         name: "failed",
         about: "work that is executed once, and fails",
-        locks: Locks::Onces,
-        kinds: &[Kind::Once],
-        acts: &[&[]],
-        waits: true,
         fails: true,
-        ..MUTEX
+        ..ONCE
+    },
+    Plan {
+        name: "set",
+        about: "two names at once, and one of them alone: each acquires, writes, renews, releases",
+        acts: &[&[Act::Write, Act::Prolong, Act::Release]],
+        ..SET
+    },
+    Plan {
+        name: "set-queue",
+        about: "two names at once, and one of them alone: all wait, and listen",
+        acts: &[&[Act::Write, Act::Release]],
+        waits: true,
+        sorts: HEARING,
+        ..SET
+    },
+    Plan {
+        name: "set-forced",
+        about: "two names at once, one who frees one of them by force, and one who takes that",
+        kinds: &[Kind::Set(&["a", "b"]), Kind::Set(&[])],
+        acts: &[&[Act::Write, Act::Release]],
+        clients: 3,
+        forces: Some(1),
+        ..SET
     },
     Plan {
         name: "quorum",
@@ -407,6 +429,14 @@ impl Plan {
 
     pub(crate) fn ttl_of(&self, client: usize) -> Duration {
         of(self.ttls, client)
+    }
+
+    /// All names that somebody asks for.
+    pub(crate) fn names(&self) -> BTreeSet<&'static str> {
+        let clients = 0..self.clients;
+        clients
+            .flat_map(|client| self.name_for(client).all())
+            .collect()
     }
 
     /// Nobody can have the lock for longer.

@@ -173,7 +173,10 @@ impl Client {
             Err(error) => error.is_outcome_unknown(),
         };
         seat.may_have_it.set(may_have_it);
-        if matches!(told, Err(Error::Held { .. })) && stage.plan.waits && stage.is_free() {
+        if matches!(told, Err(Error::Held { .. }))
+            && stage.plan.waits
+            && stage.is_free_for(self.number)
+        {
             let what = format!("{} waited in vain for what is free", seat.name);
             stage.check.fail(Invariant::NextWaiterHolds, what);
         }
@@ -255,19 +258,23 @@ impl Client {
 
     /// It is believed in from now on, until its deadline or the end of what is returned.
     fn hold(&self, lease: &SmallLease) -> Held {
-        let hold = Hold {
-            machine: self.seat().machine.clone(),
-            lock: self.name.name.to_owned(),
-            others: Vec::new(),
-            who: self.who(lease),
-            fence: lease.fence(),
-            reads: self.reads.get(),
-            until: self.until(lease),
+        let (check, names) = (&self.stage.check, self.name.all());
+        let hold = |name: &&'static str| {
+            let hold = Hold {
+                machine: self.seat().machine.clone(),
+                lock: (*name).to_owned(),
+                others: names.clone(),
+                who: self.who(lease),
+                fence: lease.fence(),
+                reads: self.reads.get(),
+                until: self.until(lease),
+            };
+            if self.stage.plan.servers > 1 {
+                check.won(&hold);
+            }
+            check.hold(hold)
         };
-        if self.stage.plan.servers > 1 {
-            self.stage.check.won(&hold);
-        }
-        Held(self.stage.clone(), self.stage.check.hold(hold))
+        Held(self.stage.clone(), names.iter().map(hold).collect())
     }
 
     async fn have_executed(&self) {
@@ -306,11 +313,13 @@ impl Client {
     }
 }
 
-pub(super) struct Held(Rc<Stage>, u64);
+pub(super) struct Held(Rc<Stage>, Vec<u64>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.check.end_hold(self.1);
+        for hold in &self.1 {
+            self.0.check.end_hold(*hold);
+        }
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) struct Server {
 /// What came of a request.
 pub(super) struct Ran {
     pub(super) script: Option<Script>,
-    pub(super) before: Vec<Grant>,
+    /// Who had each of the locks that it is about.
+    pub(super) before: Vec<Vec<Grant>>,
     pub(super) reply: Reply,
     /// Of the reply, whoever it is for.
     pub(super) digest: u64,
@@ -94,8 +95,8 @@ impl Server {
         let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         let reply = self.redis.execute(&raw);
         let script = self.script(words);
-        let lock = run(script, words).and_then(|run| run.lock());
-        let before = lock.map_or_else(Vec::new, |lock| holders(lock, db));
+        let locks = run(script, words).map_or_else(Vec::new, |run| run.locks());
+        let before = locks.into_iter().map(|lock| holders(lock, db)).collect();
         let told = std::mem::take(&mut self.redis.db_mut().outbox);
         Ran {
             script,

@@ -202,12 +202,12 @@ impl Stage {
     /// What a script did, against what must hold.
     fn judge(&self, server: usize, run: &Run<'_>, ran: &Ran) {
         if self.servers.len() == 1 {
-            // No world has several names at once.
-            let (now, before) = (self.world.now(), &ran.before);
-            for lock in run.locks() {
+            let now = self.world.now();
+            for (lock, before) in run.locks().into_iter().zip(&ran.before) {
                 self.check
                     .command(run, lock, before, &ran.reply, &ran.after, now);
             }
+            self.check.has_no_part(run, &ran.after);
             return;
         }
         let at = format!("{}@{server}", run.token());

@@ -315,8 +315,7 @@ impl Client {
     /// returned.
     pub(super) fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
         let clock = self.machine.clock(self.case.world.now());
-        let names = asked.name.others().into_iter().chain([asked.name.name]);
-        let names: Vec<_> = names.collect();
+        let names = asked.name.all();
         let hold = |name: &&'static str| Hold {
             machine: self.machine.clone(),
             lock: (*name).to_owned(),

@@ -31,7 +31,9 @@ impl Stage {
             .retain(|message| !message.is_moot());
         self.check.step(self.world.now());
         if self.servers.len() == 1 {
-            (self.check).have(self.plan.lock, &self.db(0), self.world.now());
+            for name in self.plan.names() {
+                self.check.have(name, &self.db(0), self.world.now());
+            }
         }
     }
 

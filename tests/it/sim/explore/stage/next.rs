@@ -122,10 +122,11 @@ impl Stage {
     /// Who is the first in the queue, and knows it, does not wait for what is free, where nothing
     /// went wrong.
     fn is_handed_over(&self) {
-        let is_asking =
-            |seat: &&super::Seat| seat.stand.get() == Stand::Asking && seat.place.get() == Some(0);
-        let asking = self.seats.iter().find(is_asking);
-        if let Some(seat) = asking.filter(|_| self.is_free()) {
+        let waits_for_it = |(client, seat): &(usize, &super::Seat)| {
+            let is_first = seat.place.get() == Some(0);
+            seat.stand.get() == Stand::Asking && is_first && self.is_free_for(*client)
+        };
+        if let Some((_, seat)) = self.seats.iter().enumerate().find(waits_for_it) {
             let what = format!("{} is free, and {} waits for it", self.plan.lock, seat.name);
             self.check.fail(Invariant::HandedOver, what);
         }
@@ -143,15 +144,20 @@ impl Stage {
         // One that is refused is not given up, so another copy of it may take the lock for a ttl.
         let was_doubled = self.faults.get().has_had(Fault::Twice, &self.plan.faults);
         let is_alone = is_quiet && !may_have_it && !was_doubled;
-        if is_alone && self.servers.len() == 1 && !self.is_free() {
-            let what = format!("{} is held in the end", self.plan.lock);
+        let is_held = |name: &&str| !holders(name, &self.db(0)).is_empty();
+        if is_alone
+            && self.servers.len() == 1
+            && let Some(name) = self.plan.names().into_iter().find(is_held)
+        {
+            let what = format!("{name} is held in the end");
             self.check.fail(Invariant::EndsForGood, what);
         }
     }
 
-    /// Behind one server.
-    pub(in crate::explore) fn is_free(&self) -> bool {
-        self.servers.len() == 1 && holders(self.plan.lock, &self.db(0)).is_empty()
+    /// Behind one server, all that this client asks for.
+    pub(in crate::explore) fn is_free_for(&self, client: usize) -> bool {
+        let is_free = |name: &&str| holders(name, &self.db(0)).is_empty();
+        self.servers.len() == 1 && self.plan.name_for(client).all().iter().all(is_free)
     }
 }
 
