@@ -1,6 +1,6 @@
 // Turns over the real bridge, many at once: what stays in Redis, and, as growth.ts measures it, in
 // the host and in the bridge.
-import { Client, EdgelockError } from "edgelock";
+import { Client, HeldError, LostError, TimedOutError } from "edgelock";
 import { type Bridge, check, sleep } from "./harness.js";
 
 /** The name that the mix has among the kinds of calls. */
@@ -22,9 +22,14 @@ export function mix(bridge: Bridge): (count: number) => Promise<void> {
   const lanes = Array.from({ length: LANES }, (_, lane) => turns(client, mark, `${lane}`));
   return async (count) => {
     let made = 0;
+    let late = 0;
     await Promise.all(lanes.map(async (lane) => {
-      while (made < count) await lane[made++ % lane.length]!();
+      while (made < count) {
+        const turn = lane[made++ % lane.length]!;
+        if (await isLate(turn)) late++;
+      }
     }));
+    check(late <= count / 4, `${late} of ${count} turns were late`);
     // What goes on behind the last ones.
     await sleep(50);
     await leavesFencesAlone(bridge, mark);
@@ -59,21 +64,22 @@ function turns(client: Client, mark: string, lane: string): readonly Turn[] {
     () => once.run(() => lane),
     () => throttle.tryPass(),
     // All lanes want it.
-    () => unlessLate(async () => (await shared.acquire()).release()),
-    () => unlessLate(async () => (await shared.acquire({ signal: AbortSignal.timeout(5) })).release()),
+    async () => (await shared.acquire()).release(),
+    async () => (await shared.acquire({ signal: AbortSignal.timeout(5) })).release(),
     // Nobody releases it.
-    () => unlessLate(async () => (await client.lock(name(`c${forgotten++ % FORGOTTEN}`), { ttl: 500 }).acquire()).handOver()),
+    async () => (await client.lock(name(`c${forgotten++ % FORGOTTEN}`), { ttl: 500 }).acquire()).handOver(),
   ];
 }
 
-/** Another may have it, the caller may give up, and a busy host may be late. */
-async function unlessLate(turn: Turn): Promise<void> {
+/** Another may have it, the caller may give up, and a busy host may stand still for longer than a ttl. */
+async function isLate(turn: Turn): Promise<boolean> {
   try {
     await turn();
+    return false;
   } catch (error) {
     const isAborted = error instanceof DOMException && error.name === "TimeoutError";
-    const isLate = error instanceof EdgelockError && ["held", "lost", "timed_out"].includes(error.code);
-    if (!isAborted && !isLate) throw error;
+    if (isAborted || error instanceof HeldError || error instanceof LostError || error instanceof TimedOutError) return true;
+    throw error;
   }
 }
 
