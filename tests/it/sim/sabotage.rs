@@ -360,6 +360,9 @@ broken! {
     an_entry_that_counts_in_a_later_hold: OneHolder,
         "fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1 and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)"
         => "redis.pcall('HEXISTS', NAME, OWNER) == 1";
+    an_entry_that_gets_a_fence_of_its_own: FencesGrow,
+        "fence = mine and held_fence()"
+        => "";
     a_repeat_that_enters_twice: NoGhost,
         "if not again then"
         => "if true then";

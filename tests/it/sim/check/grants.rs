@@ -13,6 +13,8 @@ use crate::world::Time;
 pub(super) struct Record {
     /// Who had it, and under which fence, when it was granted last.
     latest: Vec<Grant>,
+    /// The keys of a reentrant lock's entries, as far as they counted after the last command.
+    entries: Vec<String>,
     pub(super) grants: BTreeSet<Grant>,
     highest: u64,
     /// Holders up to this fence lost the lock by force, or with the data.
@@ -103,14 +105,19 @@ impl Check {
     /// Who was granted the lock by this command.
     fn granted(&self, record: &mut Record, name: &str, before: &[Grant], db: &Db) -> Vec<String> {
         let holders = holders(name, db);
+        // That of a reentrant lock may be followed by one of the same holder once all its entries
+        // are over.
+        let is_reentrant = matches!(db.value(name), Some(Value::Hash(_)));
+        let goes_on = |fence| !is_reentrant || has_entry(&record.entries, fence, db);
         for (who, fence) in &holders {
             let is_renamed =
-                |(holder, held): &Grant| holder == who && held != fence && goes_on(name, *held, db);
+                |(holder, held): &Grant| holder == who && held != fence && goes_on(*held);
             if before.iter().any(is_renamed) {
                 let what = format!("{who} holds {name} under {fence}, and before under {before:?}");
                 self.fail(Invariant::FencesGrow, what);
             }
         }
+        record.entries = entries(name, db);
         let news = holders
             .iter()
             .filter(|grant| !record.latest.contains(grant));
@@ -191,6 +198,7 @@ impl Check {
                 record.forced = record.highest;
             }
             record.latest = holders(name, db);
+            record.entries = entries(name, db);
             record.ended.clear();
             record.lost.clear();
             record.released.clear();
@@ -200,16 +208,26 @@ impl Check {
     }
 }
 
-/// Whether a hold with this fence may not be followed by one of the same holder in one step. That
-/// of a reentrant lock may once all its entries are over.
-fn goes_on(name: &str, fence: u64, db: &Db) -> bool {
-    let (entry, fence) = (format!("{{{name}}}:entry:"), format!("{fence} "));
-    let is_its = |key: &[u8], value: &Value| {
-        let is_of_hold = matches!(value, Value::Text(text) if text.starts_with(fence.as_bytes()));
-        key.starts_with(entry.as_bytes()) && is_of_hold
+/// The keys of the entries that count in the hold of a reentrant lock.
+fn entries(name: &str, db: &Db) -> Vec<String> {
+    let Some(Value::Sorted(entries)) = db.value(&format!("{{{name}}}:entries")) else {
+        return Vec::new();
     };
-    let is_reentrant = matches!(db.value(name), Some(Value::Hash(_)));
-    !is_reentrant || db.all().any(|(key, value, _)| is_its(key, value))
+    let key_of = |entry: &[u8]| Some(String::from_utf8_lossy(entry).split_once(' ')?.1.to_owned());
+    entries
+        .iter()
+        .filter_map(|(_, entry)| key_of(entry))
+        .collect()
+}
+
+/// Whether one of these entries of the hold with this fence is not over.
+fn has_entry(entries: &[String], fence: u64, db: &Db) -> bool {
+    let fence = format!("{fence} ");
+    let is_of_hold = |key: &String| match db.value(key) {
+        Some(Value::Text(entry)) => entry.starts_with(fence.as_bytes()),
+        _ => false,
+    };
+    entries.iter().any(is_of_hold)
 }
 
 /// Who holds a lock by what Redis has stored, and under which fence; of a semaphore and of readers,

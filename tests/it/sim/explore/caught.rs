@@ -91,6 +91,7 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         2,
         &[],
     ),
+    ("an_entry_that_gets_a_fence_of_its_own", "reentrant", 2, &[]),
     ("a_repeat_that_enters_twice", "reentrant", 2, &[LostReply]),
     ("one_permit_too_many", "semaphore", 3, &[]),
     (
