@@ -34,7 +34,8 @@ pub enum EventKind<'a> {
         /// How many requests were sent for it.
         requests: u32,
     },
-    /// A wait for the lock ended without it, or was given up because its future was dropped.
+    /// A wait for the lock ended without it, or was given up because its future was dropped. There
+    /// was no `Contended` before it if the wait was over when the first answer came.
     GaveUp {
         /// From the call to its end.
         waited: Duration,

@@ -24,7 +24,10 @@ export type LockEvent = { readonly lock: string } & (
       readonly requests: number;
     }
   | {
-      /** A wait for the lock ended without it, or was given up. */
+      /**
+       * A wait for the lock ended without it, or was given up. There was no `contended` before it
+       * if the wait was over when the first answer came.
+       */
       readonly type: "gave_up";
       /** From the call to its end. */
       readonly waited: number;

@@ -41,7 +41,7 @@ pub(super) struct Candidate {
     pub(super) tries: u32,
     /// Its first request has had all the attempts that one has; those behind it are the wait's.
     pub(super) has_asked: bool,
-    /// It has begun to wait, and nothing has come of that yet.
+    /// It waits, or its wait is over, and nothing has come of that yet.
     pub(super) waits: bool,
 }
 

@@ -120,6 +120,9 @@ impl Waiting {
                 self.unknown = None;
                 self.last = Ok(());
                 self.found = Some(found);
+                // Also if its time was over before the first answer came: a slow bridge must not
+                // hide who waited in vain.
+                who.waits = self.end > who.claim.since;
                 if !self.has_begun && cx.now < self.end && who.tries_left() > 0 {
                     self.has_begun = true;
                     self.begin(who, cx);
@@ -153,7 +156,6 @@ impl Waiting {
         let Some(HeldBy { contended, .. }) = &self.found else {
             return;
         };
-        who.waits = true;
         let kind = EventKind::Contended {
             remaining: contended.remaining,
             ahead: contended.ahead,
