@@ -20,7 +20,7 @@ use crate::replicas::Replicas;
 use crate::runtime::Runtime;
 use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
-use crate::topology::{Judged, Topology};
+use crate::topology::{QuorumOutcome, Topology};
 use crate::transport::Transport;
 use crate::ttl;
 
@@ -134,7 +134,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// A call that belongs to no acquisition.
-    fn ask<O: Judged>(&self, call: Call, session: &Session) -> Ask<O> {
+    fn ask<O: QuorumOutcome>(&self, call: Call, session: &Session) -> Ask<O> {
         Ask::new(&self.topology, call.into(), session, Until::Timeout)
     }
 

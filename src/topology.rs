@@ -12,7 +12,7 @@ use crate::bridge::Bridge;
 use crate::name::Name;
 use crate::transport::Response;
 
-pub(crate) use majority::{Count, Judged};
+pub(crate) use majority::{Count, QuorumOutcome};
 
 /// The bridges of a client, and how often and for how long they are asked.
 #[derive(Clone)]
@@ -180,7 +180,7 @@ impl Node {
     }
 
     /// It has no subscriptions.
-    pub(crate) fn found_mute(&self) {
+    pub(crate) fn found_no_pubsub(&self) {
         self.no_pubsub.store(true, Ordering::Relaxed);
     }
 }

@@ -9,7 +9,7 @@ use super::{Completed, Cx, Id, Input, Operation, Until};
 use crate::error::Error;
 use crate::script::{Call, ScriptReply};
 use crate::token::Session;
-use crate::topology::{Count, Judged, Layout, Topology};
+use crate::topology::{Count, Layout, QuorumOutcome, Topology};
 
 /// Asks one bridge, or the majority of several.
 pub(crate) struct Ask<O>(Whom, PhantomData<fn() -> O>);
@@ -19,7 +19,7 @@ enum Whom {
     Several(Several),
 }
 
-impl<O: Judged> Ask<O> {
+impl<O: QuorumOutcome> Ask<O> {
     /// Asks the bridges of the lock.
     pub(crate) fn new(
         topology: &Topology,
@@ -58,16 +58,16 @@ impl<O: Judged> Ask<O> {
     }
 }
 
-fn decides<O: Judged>(answers: &[ScriptReply], count: Count) -> bool {
+fn decides<O: QuorumOutcome>(answers: &[ScriptReply], count: Count) -> bool {
     judge::<O>(answers, count).is_some()
 }
 
-fn judge<O: Judged>(answers: &[ScriptReply], count: Count) -> Option<O> {
+fn judge<O: QuorumOutcome>(answers: &[ScriptReply], count: Count) -> Option<O> {
     let answers: Vec<O> = answers.iter().flat_map(O::read).collect();
     O::judge(&answers, count)
 }
 
-impl<O: Judged> Operation for Ask<O> {
+impl<O: QuorumOutcome> Operation for Ask<O> {
     type Outcome = Completed<O>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<O>> {

@@ -6,7 +6,7 @@ use crate::name::Name;
 use crate::runtime::Surroundings;
 use crate::script::Call;
 use crate::token::{Session, Token};
-use crate::topology::{Judged, Topology};
+use crate::topology::{QuorumOutcome, Topology};
 
 #[derive(Clone)]
 pub(crate) struct Attempt {
@@ -34,7 +34,7 @@ impl Attempt {
         })
     }
 
-    pub(super) fn ask<O: Judged>(&self, call: Call) -> Ask<O> {
+    pub(super) fn ask<O: QuorumOutcome>(&self, call: Call) -> Ask<O> {
         Ask::new(&self.topology, call.into(), &self.session, Until::Timeout)
     }
 

@@ -14,7 +14,7 @@ use crate::replicas::Replicas;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Call, Subject};
 use crate::token::{Session, Token};
-use crate::topology::{Judged, Topology};
+use crate::topology::{QuorumOutcome, Topology};
 use crate::ttl;
 
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl Claim {
     }
 
     /// What has `call` executed where the lock lives.
-    pub(crate) fn ask<O: Judged>(&self, call: Arc<Call>, until: Until) -> Ask<O> {
+    pub(crate) fn ask<O: QuorumOutcome>(&self, call: Arc<Call>, until: Until) -> Ask<O> {
         Ask::new(&self.topology, call, &self.session, until)
     }
 

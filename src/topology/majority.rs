@@ -45,7 +45,7 @@ impl Count {
 }
 
 /// An answer that several bridges give, and that is worth something once a majority agrees.
-pub(crate) trait Judged: Outcome {
+pub(crate) trait QuorumOutcome: Outcome {
     /// What `answers` amount to; `None` as long as those that are missing could change it, and
     /// always for what only one is asked for.
     fn judge(_answers: &[Self], _count: Count) -> Option<Self> {
@@ -53,7 +53,7 @@ pub(crate) trait Judged: Outcome {
     }
 }
 
-impl Judged for Acquired {
+impl QuorumOutcome for Acquired {
     /// Granted once a majority grants it. Not granted once so many have no say that no majority has
     /// one, or once a majority has replied and a majority of grants is out of reach. A missing
     /// answer could then only add whom to wait for.
@@ -119,7 +119,7 @@ fn last_of<T>(count: usize, mut all: Vec<&T>, left: impl Fn(&T) -> Option<Durati
 }
 
 /// Replies that a lease has from its writes; over several bridges it writes nothing but itself.
-impl Judged for Option<Vec<Reply>> {
+impl QuorumOutcome for Option<Vec<Reply>> {
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let yes = answers.iter().flatten().count();
         count.decided(yes).map(|yes| yes.then(Vec::new))
@@ -128,13 +128,13 @@ impl Judged for Option<Vec<Reply>> {
 
 // What only one server is asked for: reads without a lock, and calls of which no majority could
 // tell the first or the last.
-impl Judged for Vec<Reply> {}
-impl Judged for Passage {}
-impl Judged for Arrived {}
-impl Judged for Settled {}
+impl QuorumOutcome for Vec<Reply> {}
+impl QuorumOutcome for Passage {}
+impl QuorumOutcome for Arrived {}
+impl QuorumOutcome for Settled {}
 
 /// For as long as each that said so has it; under the fence that one of any majority knows.
-impl Judged for Option<Renewed> {
+impl QuorumOutcome for Option<Renewed> {
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         let yes: Vec<&Renewed> = answers.iter().flatten().collect();
         if !count.decided(yes.len())? {
@@ -148,13 +148,13 @@ impl Judged for Option<Renewed> {
     }
 }
 
-impl Judged for bool {
+impl QuorumOutcome for bool {
     fn judge(answers: &[Self], count: Count) -> Option<Self> {
         count.decided(answers.iter().filter(|yes| **yes).count())
     }
 }
 
-impl Judged for Inspection {
+impl QuorumOutcome for Inspection {
     /// The holder that a majority names, for as long as a majority says. If no majority names one,
     /// only the answers of servers that have a say count.
     fn judge(answers: &[Self], count: Count) -> Option<Self> {

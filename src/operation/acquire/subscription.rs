@@ -111,7 +111,7 @@ impl Subscription {
                         .is_ok_and(|status| Bridge::never_pushes(*status)),
                     self.topology.push_endpoint(),
                 ) {
-                    self.topology.node(node).found_mute();
+                    self.topology.node(node).found_no_pubsub();
                 }
                 self.state = State::Closed;
                 Some(Heard::Closed)
