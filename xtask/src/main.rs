@@ -55,8 +55,8 @@ enum Task {
         #[arg(long)]
         from: Option<u64>,
     },
-    /// Look at every history of a small world: some clients, one lock, and a few faults, in every
-    /// order; a history that breaks a promise is told, with how to see it again
+    /// Look at every history of a small world: some clients, one lock or paced calls, and a few
+    /// faults, in every order; a history that breaks a promise is told, with how to see it again
     Explore(explore::Options),
     /// Give the client, the bridge and the Worker inputs that are almost valid, as `test` does in
     /// short; a failure prints its input and its seed

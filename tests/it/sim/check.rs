@@ -67,6 +67,8 @@ pub(crate) enum Invariant {
     /// Nobody gets the result of something else, nor is told that a key was used for something else
     /// when it was not.
     RightRequest,
+    /// What throttles and debounces promise, by books of their own.
+    Paced,
 }
 
 /// What did not hold.

@@ -1,5 +1,5 @@
-//! Every history of a small world, not a sample: two or three clients, one lock, and a few faults,
-//! in every order.
+//! Every history of a small world, not a sample: two or three clients, one lock or calls that are
+//! paced, and a few faults, in every order.
 //!
 //! The shipped client and the shipped scripts on the simulation's model of Redis, judged by the
 //! simulation's promises. Where the simulation draws, this looks at each ([`search`]). A world is
@@ -25,7 +25,7 @@ use search::{Bench, Bend, Bounds, Found, search};
 
 /// The worlds that are looked at in every run of the tests: their names, how many clients there
 /// are, and how many faults.
-const SMALL: [(&str, usize, u8); 31] = [
+const SMALL: [(&str, usize, u8); 33] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
     ("writes", 2, 1),
@@ -56,6 +56,8 @@ const SMALL: [(&str, usize, u8); 31] = [
     ("set", 2, 1),
     ("set-queue", 2, 1),
     ("set-forced", 3, 0),
+    ("throttle", 2, 1),
+    ("debounce", 2, 1),
     ("quorum", 2, 0),
 ];
 

@@ -4,8 +4,8 @@
 //! The same time, network, Lua and model of Redis as for locks. What must hold is looked at after
 //! each script, by a model of its own.
 
-mod books;
-mod sabotage;
+pub(crate) mod books;
+pub(crate) mod sabotage;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -164,18 +164,29 @@ pub(crate) fn script_among(
 /// A broken script: with `part` replaced by `by`, it breaks a promise in worlds of such locks.
 pub(crate) struct Broken {
     pub(crate) name: &'static str,
-    pub(crate) locks: Locks,
+    /// None for throttles and debounces.
+    pub(crate) locks: Option<Locks>,
     pub(crate) part: &'static str,
     pub(crate) by: &'static str,
 }
 
 /// Broken scripts, each as `name: promise, part => by`. Each is a test: the simulation must catch
-/// it by that promise.
+/// it by that promise, in worlds of such locks, or as a function of its own looks for it.
 macro_rules! broken {
-    ($locks:ident; $($name:ident: $invariant:ident, $part:expr => $by:expr;)*) => {
+    ($locks:ident; $($all:tt)*) => {
+        $crate::sabotage::broken! {
+            Some($crate::workload::Locks::$locks),
+            |promise, part, by| {
+                let locks = $crate::workload::Locks::$locks;
+                $crate::sabotage::script_among(locks, promise, part, by)
+            };
+            $($all)*
+        }
+    };
+    ($locks:expr, $caught:expr; $($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
         pub(crate) const BROKEN: &[$crate::sabotage::Broken] = &[$($crate::sabotage::Broken {
             name: stringify!($name),
-            locks: $crate::workload::Locks::$locks,
+            locks: $locks,
             part: $part,
             by: $by,
         }),*];
@@ -183,8 +194,7 @@ macro_rules! broken {
         $(
             #[test]
             fn $name() {
-                let locks = $crate::workload::Locks::$locks;
-                $crate::sabotage::script_among(locks, $invariant, $part, $by);
+                ($caught)($promise, $part, $by);
             }
         )*
     };

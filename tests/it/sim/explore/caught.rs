@@ -6,7 +6,7 @@ use super::step::Fault::{self, Empty, Expiry, Late, LostReply, LostRequest, Twic
 use super::{BOUNDS, summary};
 use crate::sabotage::{self, Broken};
 use crate::workload::Locks;
-use crate::{once, read_write, semaphore, sets};
+use crate::{once, paced, read_write, semaphore, sets};
 
 /// All broken scripts, in whichever worlds.
 pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
@@ -16,6 +16,7 @@ pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
         read_write::BROKEN,
         once::BROKEN,
         sets::BROKEN,
+        paced::sabotage::BROKEN,
     ]
     .into_iter()
     .flatten()
@@ -268,49 +269,112 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     ("a_straggler_that_takes_them_again", "set", 2, &[Twice]),
     ("a_holder_that_stays_in_a_queue", "set-queue", 2, &[]),
     ("names_that_never_end", "set", 2, &[]),
+    (
+        "a_pass_that_does_not_look_at_the_window",
+        "throttle",
+        2,
+        &[],
+    ),
+    (
+        "a_window_that_ends_with_its_first_half",
+        "throttle",
+        2,
+        &[LostRequest],
+    ),
+    ("a_window_without_expiry", "throttle", 2, &[]),
+    (
+        "a_window_that_each_refusal_makes_longer",
+        "throttle",
+        2,
+        &[LostRequest, LostRequest],
+    ),
+    ("a_pass_without_receipt", "throttle", 2, &[LostReply]),
+    (
+        "a_call_that_gives_back_what_another_has",
+        "throttle",
+        2,
+        &[LostRequest, LostRequest],
+    ),
+    (
+        "a_call_that_is_given_up_and_keeps_its_window",
+        "throttle",
+        2,
+        &[LostReply, LostReply],
+    ),
+    (
+        "a_call_that_is_given_up_and_forgotten",
+        "throttle",
+        2,
+        &[Late, LostRequest],
+    ),
+    ("a_call_that_overtakes_nobody", "debounce", 2, &[]),
+    (
+        "a_call_that_overtakes_those_whose_time_has_come",
+        "debounce",
+        2,
+        &[Late, Expiry],
+    ),
+    (
+        "a_burst_that_each_call_makes_longer",
+        "debounce",
+        2,
+        &[LostRequest],
+    ),
+    ("a_burst_without_an_end", "debounce", 2, &[LostRequest]),
+    (
+        "a_call_that_does_not_know_what_it_was_told",
+        "debounce",
+        2,
+        &[LostReply],
+    ),
 ];
 
 /// Broken scripts that no such world shows, and why. The simulation finds them.
-const UNSEEN: &[(Locks, &str, &str)] = &[
+const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
     (
-        Locks::Single,
+        Some(Locks::Single),
         "a_hand_over_to_who_does_not_hear",
         "it only costs time: who is handed it finds it by asking",
     ),
     (
-        Locks::Semaphores,
+        Some(Locks::Semaphores),
         "a_hand_over_to_who_does_not_hear",
         "it only costs time: who is handed it finds it by asking",
     ),
     (
-        Locks::Single,
+        Some(Locks::Single),
         "a_hand_over_that_is_told_before_anybody_is_counted",
         "nobody listens at another node",
     ),
     (
-        Locks::Single,
+        Some(Locks::Single),
         "a_dead_waiter_that_counts_as_alive",
         "no waiter dies",
     ),
     (
-        Locks::ReadWrites,
+        Some(Locks::ReadWrites),
         "who_went_down_and_stands_in_line_to_write",
         "no waiter polls, and so none is handed what it did not hear of",
     ),
     (
-        Locks::Sets,
+        Some(Locks::Sets),
         "who_gives_up_and_stays_in_a_queue",
         "nobody gives up while others want the same",
     ),
     (
-        Locks::Onces,
+        Some(Locks::Onces),
         "a_result_that_is_stored_without_owner_check",
         "no host stands still while its work goes on",
     ),
     (
-        Locks::Onces,
+        Some(Locks::Onces),
         "a_renewal_that_takes_the_lock_again",
         "no host stands still while its work goes on",
+    ),
+    (
+        None,
+        "a_call_that_goes_through_before_its_time",
+        "no host's clock runs faster than Redis's, so nobody asks too early",
     ),
 ];
 

@@ -16,6 +16,13 @@ pub(crate) enum Asked {
     These(&'static [Fault]),
 }
 
+/// How calls are paced that lock nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    Throttle,
+    Debounce,
+}
+
 /// A world: who is in it, what they want, and what may go wrong.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
@@ -23,7 +30,9 @@ pub(crate) struct Plan {
     /// What is in it, in a few words.
     pub(crate) about: &'static str,
     pub(crate) lock: &'static str,
-    pub(crate) locks: Locks,
+    /// None where calls are paced, and nothing is locked.
+    pub(crate) locks: Option<Locks>,
+    pub(crate) pace: Option<Pace>,
     /// As what each client asks for the lock.
     pub(crate) kinds: &'static [Kind],
     /// How many may have it, where that may be several.
@@ -72,7 +81,8 @@ const MUTEX: Plan = Plan {
     name: "mutex",
     about: "a mutex: each acquires, writes, renews, releases",
     lock: "a",
-    locks: Locks::Single,
+    locks: Some(Locks::Single),
+    pace: None,
     kinds: &[Kind::Mutex],
     permits: None,
     ttls: &[TTL],
@@ -102,7 +112,7 @@ const HEARING: &[Fault] = &[
 
 /// One that one at a time has, as a permit.
 const PERMIT: Plan = Plan {
-    locks: Locks::Semaphores,
+    locks: Some(Locks::Semaphores),
     kinds: &[Kind::Semaphore(1)],
     permits: Some(1),
     ..MUTEX
@@ -110,7 +120,7 @@ const PERMIT: Plan = Plan {
 
 /// One writes, and the others read.
 const READ_WRITE: Plan = Plan {
-    locks: Locks::ReadWrites,
+    locks: Some(Locks::ReadWrites),
     kinds: &[Kind::ReadWrite(Role::Writes), Kind::ReadWrite(Role::Reads)],
     permits: Some(1),
     ..MUTEX
@@ -125,7 +135,7 @@ const TWO_READERS: &[Kind] = &[
 /// Two names are asked for at once, in both orders, and the last of them alone.
 const SET: Plan = Plan {
     lock: "b",
-    locks: Locks::Sets,
+    locks: Some(Locks::Sets),
     kinds: &[
         Kind::Set(&["a", "b"]),
         Kind::Set(&[]),
@@ -136,14 +146,24 @@ const SET: Plan = Plan {
 
 /// Work that is waited for.
 const ONCE: Plan = Plan {
-    locks: Locks::Onces,
+    locks: Some(Locks::Onces),
     kinds: &[Kind::Once],
     acts: &[&[]],
     waits: true,
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 28] = [
+/// Each client makes its calls.
+const THROTTLE: Plan = Plan {
+    name: "throttle",
+    about: "a throttle: each calls twice",
+    locks: None,
+    pace: Some(Pace::Throttle),
+    acts: &[&[]],
+    ..MUTEX
+};
+
+pub(crate) const PLANS: [Plan; 30] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -375,6 +395,13 @@ pub(crate) const PLANS: [Plan; 28] = [
         clients: 3,
         forces: Some(1),
         ..SET
+    },
+    THROTTLE,
+    Plan {
+        name: "debounce",
+        about: "a debounce: each calls twice",
+        pace: Some(Pace::Debounce),
+        ..THROTTLE
     },
     Plan {
         name: "quorum",

@@ -1,5 +1,7 @@
 //! What the clients of a small world do. They go on whatever they are told, as hostile callers do.
 
+mod calls;
+
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -10,6 +12,7 @@ use std::time::Duration;
 use edgelock::{Command, Error, OnceOutcome};
 
 use super::desk::{self, SmallClient, SmallLease, SmallLock};
+use super::plan::Plan;
 use super::stage::{Seat, Stage, Stand};
 use crate::check::{Asking, Hold, Invariant, Wanted, log};
 use crate::workload::{Kind, Name};
@@ -89,6 +92,7 @@ impl Client {
     async fn live(self) {
         self.point().await;
         match self.name.kind {
+            _ if let Some(pace) = self.stage.plan.pace => self.calls(pace).await,
             _ if self.stage.plan.forces == Some(self.number) => {
                 let told = self.lock().force_release().await;
                 self.stage
@@ -326,23 +330,29 @@ impl Drop for Held {
 /// Has all scripts run once that a client may need, so that the servers know them.
 pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
     let client = desk::client(stage, number);
-    let name = stage.plan.name_for(number);
-    let ttl = stage.plan.ttl_of(number);
-    let machine = stage.seats[number].machine.clone();
+    let (plan, machine) = (stage.plan, stage.seats[number].machine.clone());
     let work = async move {
-        let lock = name.lock(&client, "rehearsal").ttl(ttl);
-        // One that is dropped is abandoned, in the background.
-        begun(lock.acquire()).await;
-        if let Ok(lease) = lock.try_acquire().await {
-            drop((
-                lease.renew().await,
-                lease.downgrade().await,
-                lease.release().await,
-                lock.force_release().await,
-            ));
+        match plan.pace {
+            Some(pace) => calls::rehearse(&client, &plan, pace).await,
+            None => rehearse_section(&client, &plan, number).await,
         }
     };
     stage.world.spawn(&machine, Box::pin(work));
+}
+
+/// What is dropped is abandoned, in the background.
+async fn rehearse_section(client: &SmallClient, plan: &Plan, number: usize) {
+    let lock = plan.name_for(number).lock(client, "rehearsal");
+    let lock = lock.ttl(plan.ttl_of(number));
+    begun(lock.acquire()).await;
+    if let Ok(lease) = lock.try_acquire().await {
+        drop((
+            lease.renew().await,
+            lease.downgrade().await,
+            lease.release().await,
+            lock.force_release().await,
+        ));
+    }
 }
 
 /// Begins `work`, and drops it.

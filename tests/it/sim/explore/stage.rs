@@ -18,6 +18,7 @@ use super::server::{Ran, Server, digest_of};
 use super::step::{Fault, Faults, Step};
 use crate::check::{Check, Invariant, Violation};
 use crate::host::Inbox;
+use crate::paced::books::{Books, Broken};
 use crate::redis::{Db, Reply};
 use crate::script::{Run, Script};
 use crate::trace::Trace;
@@ -27,6 +28,8 @@ pub(super) struct Stage {
     pub(super) plan: Plan,
     pub(super) world: Rc<World>,
     pub(super) check: Check,
+    /// Of calls that are paced.
+    books: Books,
     pub(super) trace: Trace,
     pub(super) seats: Vec<Seat>,
     pub(super) faults: Cell<Faults>,
@@ -134,6 +137,7 @@ impl Stage {
             plan,
             world: Rc::default(),
             check: Check::default(),
+            books: Books::default(),
             trace,
             seats: (0..plan.clients).map(Seat::new).collect(),
             faults: Cell::new(plan.faults),
@@ -196,11 +200,15 @@ impl Stage {
         }
         self.given_back.borrow().hash(&mut hasher);
         self.check.feed(&mut hasher);
+        self.books.feed(&mut hasher);
         hasher.finish()
     }
 
     /// What a script did, against what must hold.
     fn judge(&self, server: usize, run: &Run<'_>, ran: &Ran) {
+        if self.plan.pace.is_some() {
+            return self.enter(|books| books.ran(run, &ran.reply, &ran.after));
+        }
         if self.servers.len() == 1 {
             let now = self.world.now();
             for (lock, before) in run.locks().into_iter().zip(&ran.before) {
@@ -220,6 +228,15 @@ impl Stage {
                 self.check.fail(Invariant::NoGhost, what);
             }
             _ => {}
+        }
+    }
+
+    /// Enters something in the books of calls that are paced.
+    pub(super) fn enter(&self, entry: impl FnOnce(&Books)) {
+        entry(&self.books);
+        if let Some(Broken(promise, what)) = self.books.broken.take() {
+            self.check
+                .fail(Invariant::Paced, format!("{promise:?}: {what}"));
         }
     }
 

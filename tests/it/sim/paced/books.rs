@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 use edgelock::{DebounceOutcome, Error, ThrottleOutcome};
 
@@ -10,7 +11,7 @@ use crate::script::{Run, Script};
 
 /// What throttles and debounces promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Promise {
+pub(crate) enum Promise {
     /// Nobody passes while the window of another lasts.
     OnePasses,
     /// Nobody is kept out once it is over, or given back.
@@ -33,14 +34,14 @@ pub(super) enum Promise {
 
 /// A promise that did not hold, and how.
 #[derive(Clone, Debug)]
-pub(super) struct Broken(pub(super) Promise, pub(super) String);
+pub(crate) struct Broken(pub(crate) Promise, pub(crate) String);
 
 /// A call is known by its window or its wait, of which there is one each.
-type Number = u64;
+pub(crate) type Number = u64;
 
 #[derive(Default)]
-pub(super) struct Books {
-    pub(super) broken: RefCell<Option<Broken>>,
+pub(crate) struct Books {
+    pub(crate) broken: RefCell<Option<Broken>>,
     numbers: RefCell<BTreeSet<Number>>,
     /// Whose token is whose, once it arrived.
     tokens: RefCell<BTreeMap<String, Number>>,
@@ -59,7 +60,7 @@ pub(super) struct Books {
     is_closed: Cell<bool>,
 }
 
-#[derive(Default)]
+#[derive(Default, Hash)]
 struct Burst {
     ends: i64,
     waiting: BTreeMap<String, i64>,
@@ -88,7 +89,7 @@ impl Books {
     }
 
     /// After each script.
-    pub(super) fn ran(&self, run: &Run<'_>, reply: &Reply, db: &Db) {
+    pub(crate) fn ran(&self, run: &Run<'_>, reply: &Reply, db: &Db) {
         let Reply::Array(parts) = reply else { return };
         let Some(Reply::Int(verdict)) = parts.first() else {
             return;
@@ -177,7 +178,7 @@ impl Books {
         }
     }
 
-    pub(super) fn told_pass(&self, number: Number, told: &Result<ThrottleOutcome, Error>) {
+    pub(crate) fn told_pass(&self, number: Number, told: &Result<ThrottleOutcome, Error>) {
         let has_passed = self.decided.borrow().get(&number) == Some(&1);
         let given_up = self.given_up.borrow();
         let tokens = self.tokens.borrow();
@@ -262,7 +263,7 @@ impl Books {
         }
     }
 
-    pub(super) fn begins_work(&self, number: Number) {
+    pub(crate) fn begins_work(&self, number: Number) {
         let is_last = self.decided.borrow().get(&number) == Some(&1);
         if !is_last || !self.worked.borrow_mut().insert(number) {
             let what = format!("{number} does the work, and is the last: {is_last}");
@@ -270,7 +271,7 @@ impl Books {
         }
     }
 
-    pub(super) fn told_call(&self, number: Number, told: &Result<DebounceOutcome<()>, Error>) {
+    pub(crate) fn told_call(&self, number: Number, told: &Result<DebounceOutcome<()>, Error>) {
         let decided = self.decided.borrow().get(&number).copied();
         let is_right = match told {
             Ok(DebounceOutcome::Executed(())) => decided == Some(1),
@@ -283,14 +284,27 @@ impl Books {
         }
     }
 
-    /// The world ends, and what is under way with it.
-    pub(super) fn close(&self) {
-        if let Some(burst) = self.waiting.borrow().get(super::CALM_KEY)
+    /// Nobody asks any more, and nobody was given up.
+    pub(crate) fn is_over(&self, debounce: &str) {
+        if let Some(burst) = self.waiting.borrow().get(debounce)
             && !burst.waiting.is_empty()
         {
             let what = format!("{:?} wait yet, and nobody asks", burst.waiting);
             self.fail(Promise::NobodyLost, what);
         }
+    }
+
+    /// The world ends, and what is under way with it.
+    pub(super) fn close(&self) {
+        self.is_over(super::CALM_KEY);
         self.is_closed.set(true);
+    }
+
+    /// All that what they will find can depend on.
+    pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
+        (&*self.tokens.borrow(), &*self.decided.borrow()).hash(hasher);
+        (&*self.given_up.borrow(), &*self.windows.borrow()).hash(hasher);
+        (&*self.waiting.borrow(), &*self.arrived.borrow()).hash(hasher);
+        (&*self.worked.borrow(), self.latest.get()).hash(hasher);
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::Promise::{self, *};
 use super::{Broken, run};
 use crate::lua::Redis;
-use crate::sabotage::Bent;
+use crate::sabotage::{Bent, broken};
 use crate::script;
 use crate::trace::Trace;
 
@@ -46,86 +46,50 @@ const OPENED: &str = "if passed then redis.call('DEL', KEYS[1]) end";
 const OVERTAKEN: &str = "redis.call('ZREMRANGEBYSCORE', WAITING, '(' .. NOW_MS, '+inf')";
 const TOLD: &str = "redis.call('SET', RECEIPT, at and '1' or '0', 'PX', KNOWN_MS)";
 
-#[test]
-fn a_pass_that_does_not_look_at_the_window() {
-    let kept_out = "if left >= 0 then return { 0, ARGV[1], math.max(left, 1) } end";
-    caught(OnePasses, kept_out, "");
-}
-
-#[test]
-fn a_window_that_ends_with_its_first_half() {
-    let half = "redis.call('SET', KEYS[1], ARGV[2], 'PX', math.floor(ARGV[3] / 2) + 1)";
-    caught(OnePasses, WINDOW, half);
-}
-
-#[test]
-fn a_window_without_expiry() {
-    caught(KeysExpire, WINDOW, "redis.call('SET', KEYS[1], ARGV[2])");
-}
-
-#[test]
-fn a_window_that_each_refusal_makes_longer() {
-    let longer = "if left >= 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3])";
-    caught(Opens, "if left >= 0 then", longer);
-}
-
-#[test]
-fn a_pass_without_receipt() {
-    caught(
-        ToldRight,
-        "redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)",
-        "",
-    );
-}
-
-#[test]
-fn a_call_that_gives_back_what_another_has() {
-    caught(OnePasses, OPENED, "redis.call('DEL', KEYS[1])");
-}
-
-#[test]
-fn a_call_that_is_given_up_and_keeps_its_window() {
-    caught(Opens, OPENED, "");
-}
-
-#[test]
-fn a_call_that_is_given_up_and_forgotten() {
-    let mark = "redis.call('SET', KEYS[2], '-1', 'PX', GONE_MS)";
-    caught(NoGhost, mark, "");
-}
-
-#[test]
-fn a_call_that_overtakes_nobody() {
-    caught(LastGoes, OVERTAKEN, "");
-}
-
-#[test]
-fn a_call_that_overtakes_those_whose_time_has_come() {
-    let all = "redis.call('ZREMRANGEBYSCORE', WAITING, '-inf', '+inf')";
-    caught(NobodyLost, OVERTAKEN, all);
-}
-
-#[test]
-fn a_burst_that_each_call_makes_longer() {
-    let ends = "local ends = goes_on and tonumber(redis.call('ZSCORE', WAITING, 'ends')) or NOW_MS + ARGV[4]";
-    caught(InTime, ends, "local ends = NOW_MS + ARGV[4]");
-}
-
-#[test]
-fn a_burst_without_an_end() {
-    let at = "local at = math.min(NOW_MS + ARGV[3], ends)";
-    caught(InTime, at, "local at = NOW_MS + ARGV[3]");
-}
-
-#[test]
-fn a_call_that_goes_through_before_its_time() {
-    let early = "if at and at > NOW_MS then return { 2, ARGV[1], at - NOW_MS } end";
-    caught(InTime, early, "");
-}
-
-#[test]
-fn a_call_that_does_not_know_what_it_was_told() {
-    caught(ToldRight, TOLD, "");
+broken! {
+    None, caught;
+    a_pass_that_does_not_look_at_the_window: OnePasses,
+        "if left >= 0 then return { 0, ARGV[1], math.max(left, 1) } end"
+        => "";
+    a_window_that_ends_with_its_first_half: OnePasses,
+        WINDOW
+        => "redis.call('SET', KEYS[1], ARGV[2], 'PX', math.floor(ARGV[3] / 2) + 1)";
+    a_window_without_expiry: KeysExpire,
+        WINDOW
+        => "redis.call('SET', KEYS[1], ARGV[2])";
+    a_window_that_each_refusal_makes_longer: Opens,
+        "if left >= 0 then"
+        => "if left >= 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3])";
+    a_pass_without_receipt: ToldRight,
+        "redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)"
+        => "";
+    a_call_that_gives_back_what_another_has: OnePasses,
+        OPENED
+        => "redis.call('DEL', KEYS[1])";
+    a_call_that_is_given_up_and_keeps_its_window: Opens,
+        OPENED
+        => "";
+    a_call_that_is_given_up_and_forgotten: NoGhost,
+        "redis.call('SET', KEYS[2], '-1', 'PX', GONE_MS)"
+        => "";
+    a_call_that_overtakes_nobody: LastGoes,
+        OVERTAKEN
+        => "";
+    a_call_that_overtakes_those_whose_time_has_come: NobodyLost,
+        OVERTAKEN
+        => "redis.call('ZREMRANGEBYSCORE', WAITING, '-inf', '+inf')";
+    a_burst_that_each_call_makes_longer: InTime,
+        "local ends = goes_on and tonumber(redis.call('ZSCORE', WAITING, 'ends')) or NOW_MS + ARGV[4]"
+        => "local ends = NOW_MS + ARGV[4]";
+    a_burst_without_an_end: InTime,
+        "local at = math.min(NOW_MS + ARGV[3], ends)"
+        => "local at = NOW_MS + ARGV[3]";
+    a_call_that_goes_through_before_its_time: InTime,
+        "if at and at > NOW_MS then return { 2, ARGV[1], at - NOW_MS } end"
+        => "";
+    a_call_that_does_not_know_what_it_was_told: ToldRight,
+        TOLD
+        => "";
 }
 
 #[test]

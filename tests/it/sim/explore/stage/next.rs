@@ -140,6 +140,9 @@ impl Stage {
             self.check
                 .fail(Invariant::WaitsEnd, format!("{} waits for ever", seat.name));
         }
+        if self.plan.pace.is_some() && self.faults.get().left() == self.plan.faults.left() {
+            self.enter(|books| books.is_over(&format!("{{{}}}:debounce", self.plan.lock)));
+        }
         let may_have_it = self.seats.iter().any(|seat| seat.may_have_it.get());
         let has_had = |fault| self.faults.get().has_had(fault, &self.plan.faults);
         // One that is refused is not given up, so another copy of it may take the lock for a ttl. So
