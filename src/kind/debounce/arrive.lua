@@ -1,12 +1,15 @@
--- Overtakes the call that is the last so far, and says how long to wait before it asks whether it is the last yet.
+-- Overtakes the call that is the last so far, and says how long to wait before it asks whether it
+-- is the last yet.
 --
 -- KEYS  1 debounce · 2 receipt
--- ARGV  1 nonce · 2 token · 3 how long it is to be quiet, in ms · 4 how long a burst lasts at most, in ms
+-- ARGV  1 nonce · 2 token · 3 how long it is to be quiet, in ms · 4 how long a burst lasts at most,
+--       in ms
 -- reply {1, nonce, ms}  it waits that long
---       {-1, nonce}     it was given up, or told already: a straggler
+--       {-1, nonce}     a straggler: it was given up, or told already
 --
--- Asking again is harmless: it arrived when it did so first. A call whose time has come is not overtaken any more, whether it has asked or
--- not: else none would go through where calls come faster than answers.
+-- Asking again is harmless: it arrived when it did so first. A call whose time has come is not
+-- overtaken any more, whether it has asked or not. Otherwise none would go through where calls come
+-- faster than answers.
 --
 -- needs     KNOWN_MS NOW_MS RECEIPT WAITING
 local before = redis.call('GET', RECEIPT)

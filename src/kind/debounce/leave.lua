@@ -1,4 +1,5 @@
--- Gives up a call that nobody waits for: it goes through no more, and an arrival that comes late overtakes nobody.
+-- Gives up a call that nobody waits for: it goes through no more, and an arrival that comes late
+-- overtakes nobody.
 --
 -- KEYS  1 debounce · 2 receipt
 -- ARGV  1 nonce · 2 token

@@ -1,19 +1,29 @@
--- Takes all names, or none of them and says for how long one is not to be had, and joins the queue of that one.
+-- Takes all names, or none. If one of them is not to be had, it says for how long, and joins the
+-- queue of that name.
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… as names.lua has them, then keys of the reads
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter, empty not to wait ·
---       6 f to wait for its turn, b to barge, and behind that r to have the results where it is refused too · 7 label ·
---       8 not used · 9… reads
--- reply {1, nonce, fence, results}    all are held by this token, with the full ttl
---       {0, nonce, ms, place, time, label, results, at}  the name at this place, from 1, is held by another for that long (-1: without end), or free for
---                                     whoever waits at the head; the others as a mutex has them, with empty results if those are not asked for
---       {-1, nonce}                   this token was abandoned, or has already ended, or lost some of the names: a straggler
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… as in names.lua, then keys
+--       of the reads
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter,
+--       empty not to wait · 6 f to wait for its turn, b to barge; then r to have the results if it
+--       is refused, too · 7 label · 8 not used · 9… reads
+-- reply {1, nonce, fence, results}  all are held by this token, with the full ttl
+--       {0, nonce, ms, place, time, label, results, at}
+--                                   another holds the name at this place, from 1, for that long
+--                                   (-1: without end), or it is free for the first in its queue;
+--                                   the others as for a mutex; the results are empty unless they
+--                                   were asked for
+--       {-1, nonce}                 a straggler: this token was abandoned, has ended, or has lost
+--                                   some of the names
 --
--- Asking again with the same token is harmless, as with a mutex. Who barges stands in one queue, that of the name which is not to be had. Who is fair
--- stands in all from the beginning: so of two that want some of the same names each of those has the same one first. Where one leaves a queue and the
--- name is free, that may have been left so for it, and the next is told. A name of another type is told before any queue is joined.
+-- Asking again with the same token is harmless, as with a mutex.
 --
--- needs     FENCE FENCE_MS GONE NAME QUEUE RECEIPT WAITER each head hold_of integer is_held join keep_fence liveness_left next_fence notify prolong refuse remove_waiter run
+-- A waiter that barges stands in one queue, that of the name which is not to be had. A fair one
+-- stands in all from the beginning. So of two that want some of the same names, one is first for
+-- all of these. A waiter that leaves the queue of a free name tells the next one, since the name
+-- may have been kept free for it. A name of another type is told before any queue is joined.
+--
+-- needs     FENCE FENCE_MS GONE NAME QUEUE RECEIPT WAITER each head hold_of integer is_held join
+-- needs     keep_fence liveness_left next_fence notify prolong refuse remove_waiter run
 local held, fair = is_held(), string.find(ARGV[6], 'f')
 local taken, ms, label
 if not held then

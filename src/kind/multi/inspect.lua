@@ -1,10 +1,10 @@
--- Says who holds any of the names, each for how long, the highest fence that was issued, and how many wait for the name that most wait for. Changes
--- nothing.
+-- Says who holds any of the names, and for how long; the highest fence that was issued; and how
+-- many wait for the name that most wait for. Changes nothing.
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… as names.lua has them
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… as in names.lua
 -- ARGV  1 nonce · 2 not used
--- reply {1, nonce, RESP of: nil, 0, -2, what FENCE is or nil, waiters, 0: all as a lock has it that nobody holds;
---                    an array of each holder once, ms left, and label; and nil}
+-- reply {1, nonce, RESP of: nil, 0, -2, what FENCE is or nil, waiters, 0: all as for a lock that
+--                    nobody holds; then an array of each holder once, ms left, and label; and nil}
 --
 -- needs     FENCE NAME QUEUE each hold_of resp
 local last, waiters, holders, known = false, 0, {}, {}

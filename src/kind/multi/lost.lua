@@ -1,4 +1,5 @@
--- Shared: where one name is not this token's any more, none is: what is left of the others is given back.
+-- Shared: where one name is not this token's any more, none is: what is left of the others is given
+-- back.
 --
 -- provides  lost
 -- needs     release_one

@@ -1,7 +1,9 @@
--- Shared: several names that are locked at once. The parts of a mutex know one name; `each` lets them know one after the other, in the order of KEYS,
--- until `of` returns something. Outside of it they know the first.
+-- Shared: several names that are locked at once. The parts of a mutex know one name; `each` lets
+-- them know one after the other, in the order of KEYS, until `of` returns something. Outside of it
+-- they know the first.
 --
--- KEYS  7… name, fence, queue and alive of each other name, then gone once more, which no other key can be
+-- KEYS  7… name, fence, queue and alive of each other name; then gone once more, which no other key
+--       can be
 --
 -- provides  each is_held
 -- needs     ALIVE FENCE GONE NAME QUEUE

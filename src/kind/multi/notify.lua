@@ -1,4 +1,5 @@
--- Shared: how all names are freed that this token has, and who waits for one that is free now is handed it.
+-- Shared: how all names are freed that this token has, and who waits for one that is free now is
+-- handed it.
 --
 -- provides  notify release_one
 -- needs     NAME each

@@ -14,7 +14,8 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER head hold_of issue_fence liveness_left prolong remove_waiter
+-- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER head hold_of issue_fence liveness_left prolong
+-- needs     remove_waiter
 -- needs     refuse run
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]

@@ -1,13 +1,16 @@
--- Shared: gives the lock, which is free now, to the first waiter that is alive and hears of it, or to one that was overtaken for too long
--- (hearing.lua).
+-- Shared: gives the lock, which is free now, to the first waiter that is alive and hears of it, or
+-- to one that was overtaken for too long (hearing.lua).
 --
--- The lock is stored before it is told: if the one fails, nobody may hear the other. Who waits to read (manner `fr`, `br`) gets it as its writer,
--- and is told to ask: what becomes of that is in `read_write`. Who waits for several names at once (`fa`, `ba`) gets none of them so: it is told to
--- ask, and the lock stays free.
+-- The lock is stored before it is told: if that fails, nobody may hear of it. A waiter that is to
+-- read (fairness `fr`, `br`) gets the lock as its writer, and is told to ask; `read_write` says
+-- what becomes of that. A waiter for several names at once (`fa`, `ba`) is not given any of them:
+-- it is told to ask, and the lock stays free.
 --
 -- provides  delete notify release_one
--- needs     NAME NOW_US QUEUE integer issue_fence listens liveness_left may_be_overtaken remove_waiter
--- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask for it.
+-- needs     NAME NOW_US QUEUE integer issue_fence listens liveness_left may_be_overtaken
+-- needs     remove_waiter
+-- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask
+-- for it.
 local function give(waiter, most)
   local token, ms, want, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
   if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end

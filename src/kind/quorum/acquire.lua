@@ -8,7 +8,8 @@
 --       {-2, nonce, ms}           for that long not this server's to give
 --       {-1, nonce}               this token was abandoned, given back or lost: a straggler
 --
--- needs     GONE NAME NOW_US hold_of integer keep_fence last_fence missing_uptime next_fence prolong
+-- needs     GONE NAME NOW_US hold_of integer keep_fence last_fence missing_uptime next_fence
+-- needs     prolong
 local holder = redis.call('GET', NAME)
 local mine = holder == ARGV[2]
 if not mine then

@@ -1,15 +1,20 @@
 -- Takes a reentrant lock, or enters it once more, or says how long its holder has left.
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7 hold · 8 entry · 9 entries · 10… keys of the reads
--- ARGV  1 nonce · 2 owner · 3 ttl in ms · 6 with r to have the results where it is refused too · 4, 5, 7 and 8 not used · 9… reads
--- reply {1, nonce, fence, results}    entered by this owner, with at least the full ttl
---       {0, nonce, ms, place, time, '', results}  held by another for that long (-1: without end); 0, since nobody queues; Redis's time in
---                                     microseconds; the results only if asked for
---       {-1, nonce}                   this entry was abandoned, or has already ended: a straggler
+-- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7 hold · 8 entry · 9 entries ·
+--       10… keys of the reads
+-- ARGV  1 nonce · 2 owner · 3 ttl in ms · 6 with r to have the results if it is refused, too ·
+--       4, 5, 7 and 8 not used · 9… reads
+-- reply {1, nonce, fence, results}  entered by this owner, with at least the full ttl
+--       {0, nonce, ms, place, time, '', results}
+--                                   another holds it for that long (-1: without end); the place is
+--                                   0, since nobody queues; Redis's time in microseconds; the
+--                                   results only if they were asked for
+--       {-1, nonce}                 a straggler: this entry was abandoned, or has ended
 --
 -- Asking again for the same entry is harmless: the same fence, the same count.
 --
--- needs     ENTRY GONE HOLD NAME NOW_US OWNER RECEIPT acquired extend held_fence integer is_held issue_fence run
+-- needs     ENTRY GONE HOLD NAME NOW_US OWNER RECEIPT acquired extend held_fence integer is_held
+-- needs     issue_fence run
 local again = is_held()
 local fence = again and acquired()
 if not again then

@@ -1,5 +1,6 @@
--- Entries that are over count no more: their handlers died, or their releases got lost, and other entries of the owner keep the hold. The
--- fence tells those of earlier holds apart, which counted there. What Redisson counts stays.
+-- Entries that are over count no more: their handlers died, or their releases got lost, and other
+-- entries of the owner keep the hold. The fence tells those of earlier holds apart, which counted
+-- there. What Redisson counts stays.
 --
 -- needs     ENTRIES ENTRY HOLD NAME NOW_MS acquired integer leave
 local held, owner = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')

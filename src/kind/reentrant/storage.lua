@@ -1,11 +1,17 @@
--- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a release on Redisson's channel.
+-- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a
+-- release on Redisson's channel.
 --
--- The hash has no place for more. HOLD is '<fence> <owner>' of who has it, so that all entries of one hold have one fence;
--- ENTRY, one for each entry, is '<fence> <ttl>': the fence of the hold in which this one counts, so that nobody leaves twice, or leaves
--- a later hold, and the ttl in ms that it entered for. ENTRIES is a sorted set: '<fence> <ENTRY>' → until when it counts, in Redis's ms.
--- An entry that is not in it counts no more: ENTRY alone can come back, if it had run out and Redis's clock is set back.
+-- The hash has no place for more, so the rest is stored beside it:
 --
--- provides  ENTRIES ENTRY HOLD OWNER acquired delete held_fence holder_and_count is_held leave notify release_one
+-- - HOLD is '<fence> <owner>' of the holder. So all entries of one hold have one fence.
+-- - ENTRY, one for each entry, is '<fence> <ttl>': the fence of the hold in which it counts, and
+--   the ttl in ms that it entered for. So nobody leaves twice, or leaves a later hold.
+-- - ENTRIES is a sorted set: '<fence> <ENTRY>' → until when that entry counts, in Redis's ms. An
+--   entry that is not in it does not count: ENTRY alone comes back if it ran out, and Redis's clock
+--   is set back then.
+--
+-- provides  ENTRIES ENTRY HOLD OWNER acquired delete held_fence holder_and_count is_held leave
+-- provides  notify release_one
 -- needs     NAME
 local OWNER, HOLD, ENTRY, ENTRIES = ARGV[2], KEYS[7], KEYS[8], KEYS[9]
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')

@@ -1,9 +1,12 @@
--- Shared: gives the places that are free now to the first waiters that are alive and hear of it, or that were overtaken for too long
--- (hearing.lua); to none behind one for whom there is no room. A fair one that does not hear of it stops that; but who is to read is fair to writers alone.
+-- Shared: gives the places that are free now to the first waiters that are alive and hear of it, or
+-- that were overtaken for too long (hearing.lua). Behind a waiter for whom there is no room, nobody
+-- gets one; nor behind a fair one that does not hear of it, unless that is to read: readers are
+-- fair to writers alone.
 --
--- Who waits for several names at once (a) gets none of them so: it is told to ask, and the name stays free.
+-- A waiter for several names at once (`a`) is not given any of them: it is told to ask, and the
+-- name stays free.
 --
--- A place is stored before it is told: if the one fails, nobody may hear the other.
+-- A place is stored before it is told: if that fails, nobody may hear of it.
 --
 -- provides  notify
 -- needs     NOW_US QUEUE grant integer is_full listens liveness_left may_be_overtaken remove_waiter

@@ -8,7 +8,8 @@
 --       {0, nonce}           lost: nothing ran
 --       {-1, nonce}          it ran before, and its reply is not known any more
 --
--- needs     RECEIPT RECEIPT_MS acquired is_another is_held leave_receipt lost release_one replay run
+-- needs     RECEIPT RECEIPT_MS acquired is_another is_held leave_receipt lost release_one replay
+-- needs     run
 local reply = replay()
 if reply then return reply end
 if not is_held() then return lost() end

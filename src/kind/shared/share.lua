@@ -15,7 +15,8 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     GONE RECEIPT WAITER acquired extend grant had head in_the_way is_full is_held liveness_left
+-- needs     GONE RECEIPT WAITER acquired extend grant had head in_the_way is_full is_held
+-- needs     liveness_left
 -- needs     refuse refuse_others
 local fence = is_held() and acquired()
 if fence then

@@ -1,4 +1,5 @@
--- Gives up a call, whatever became of it: the window that it began is over, and a pass that arrives late is refused.
+-- Gives up a call, whatever became of it: the window that it began is over, and a pass that arrives
+-- late is refused.
 --
 -- KEYS  1 throttle · 2 receipt
 -- ARGV  1 nonce · 2 token

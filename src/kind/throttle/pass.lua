@@ -6,7 +6,8 @@
 --       {0, nonce, ms}  another did, and the window ends after that long
 --       {-1, nonce}     it was given back: a straggler
 --
--- A repeat of a call that passed is told the same, also when its window is over and another passed since.
+-- A repeat of a call that passed is told the same, also when its window is over and another passed
+-- since.
 local RECEIPT_MS = 30000
 local before = redis.call('GET', KEYS[2])
 if before then return { tonumber(before), ARGV[1] } end
