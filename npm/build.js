@@ -1,4 +1,5 @@
-// Makes the package in npm/dist of the face in npm/ts, and of what wasm-bindgen and wasm-opt left in npm/build.
+// Makes the package in npm/dist of the face in npm/ts, and of what wasm-bindgen and wasm-opt left
+// in npm/build.
 import { build } from "esbuild";
 import { generateDtsBundle } from "dts-bundle-generator";
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,8 +9,8 @@ const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const dist = (name) => path(`dist/${name}`);
 const glue = (name) => path(`build/${name}`);
 
-// As each instance of the module has a memory of its own, it has a glue of its own: what an instance that failed left to the
-// garbage collector must not reach into another.
+// As each instance of the module has a memory of its own, it has a glue of its own: what an
+// instance that failed left to the garbage collector must not reach into another.
 async function wrapGlue() {
   const bundled = await build({
     entryPoints: [glue("edgelock_js_bg.js")],
@@ -51,18 +52,20 @@ async function bundle() {
     outExtension: { ".js": ".cjs" },
     metafile: true,
   });
-  // In Node both kinds of modules share one copy, so that an error is an instance of its class for all.
+  // In Node both kinds of modules share one copy, so that an error is an instance of its class for
+  // all.
   const [{ exports }] = Object.values(
     (await build({ ...options, entryPoints: { index: entries.index }, format: "esm", write: false, metafile: true })).metafile.outputs,
   ).filter((output) => output.entryPoint);
   if (Object.keys(metafile.outputs).length !== 2) throw new Error("one file and its map were expected");
-  // Node searches a CommonJS file that a module imports for the names of its exports: 7 ms for one with the wasm in it. It does not
-  // follow a `require` whose value goes through a variable.
+  // Node searches a CommonJS file that a module imports for the names of its exports: 7 ms for one
+  // with the wasm in it. It does not follow a `require` whose value goes through a variable.
   await writeFile(dist("node.cjs"), `const edgelock = require("./index.cjs");\nmodule.exports = edgelock;\n`);
   await writeFile(dist("node.js"), `import edgelock from "./node.cjs";\nexport const { ${exports.sort().join(", ")} } = edgelock;\n`);
 }
 
-// The command-line tool uses the package as others do. It is no module of it, so it is in nobody's bundle.
+// The command-line tool uses the package as others do. It is no module of it, so it is in nobody's
+// bundle.
 async function bundleTool() {
   await build({ entryPoints: [path("ts/cli/main.ts")], outfile: dist("cli.js"), bundle: true, target: "node20", platform: "node", format: "esm", external: ["edgelock"] });
 }
@@ -86,7 +89,8 @@ async function declare() {
   await Promise.all(["index.d.ts", "index.d.cts"].map((name) => writeFile(dist(name), text)));
 }
 
-// What is called as a global of the DOM is, the bundler calls `Lock$1`, and exports it as `Lock`. Editors would show that name.
+// What is called as a global of the DOM is, the bundler calls `Lock$1`, and exports it as `Lock`.
+// Editors would show that name.
 function withOwnNames(types) {
   const [text, renamed = ""] = types.split(/^export \{\n([^}]*)\};\s*(?:export \{\};\s*)?$/m);
   const names = [...renamed.matchAll(/(\w+)\$1 as \1,/g)].map(([, name]) => name);

@@ -18,10 +18,10 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// Lets the last of several calls through that come close together. Made by
 /// [`Client::debounce`](crate::Client::debounce).
 ///
-/// Every edit of a page asks for a new index, and one index after the last edit is enough. Each call
-/// waits until it was quiet for `wait`. If another call comes meanwhile, the earlier one is
-/// [superseded](DebounceOutcome::Superseded), and does nothing. The calls may come from any process.
-/// Each costs two requests.
+/// Every edit of a page asks for a new index, and one index after the last edit is enough. Each
+/// call waits until it was quiet for `wait`. If another call comes meanwhile, the earlier one is
+/// [superseded](DebounceOutcome::Superseded), and does nothing. The calls may come from any
+/// process. Each costs two requests.
 ///
 /// Where calls never cease, one goes through [`max_wait`](Debounce::max_wait) after the first of
 /// them at the latest.
@@ -29,8 +29,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// It is not a lock: if the work takes long, that of the next burst may begin meanwhile. Take a
 /// [lock](crate::Client::lock) in the work if the two must not run together.
 ///
-/// The last call does the work of those before it. If its process dies while it waits, or its future
-/// is dropped, nobody does that work until the next call comes.
+/// The last call does the work of those before it. If its process dies while it waits, or its
+/// future is dropped, nobody does that work until the next call comes.
 ///
 /// ```
 /// # #[cfg(feature = "native-no-tls")]

@@ -18,7 +18,8 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The clients' credential, the read-only one, and that for the metrics, each behind its option.
+    /// The clients' credential, the read-only one, and that for the metrics, each behind its
+    /// option.
     ///
     /// White space around a secret comes from files and consoles, never from the person who chose
     /// it.

@@ -1,5 +1,6 @@
-// A serverless handler in Node: each user gets one coupon, until there are none left. A lock that is taken is tried up to five more
-// times. Nothing has to be rolled back when the lock is lost: then the commit did not happen.
+// A serverless handler in Node: each user gets one coupon, until there are none left. A lock that
+// is taken is tried up to five more times. Nothing has to be rolled back when the lock is lost:
+// then the commit did not happen.
 import { Client, EdgelockError, HeldError } from "edgelock";
 
 interface Answer {

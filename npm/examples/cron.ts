@@ -1,4 +1,5 @@
-// A Worker whose clock calls every instance, and whose work is done once a day: one takes the lock, the others give up at once.
+// A Worker whose clock calls every instance, and whose work is done once a day: one takes the lock,
+// the others give up at once.
 import { Client, HeldError } from "edgelock";
 
 export default {
@@ -11,7 +12,8 @@ export default {
         const [before] = await lease.exec([["GET", done]]);
         if (before !== null) return "done before";
         await work(lease.signal);
-        // If this instance dies before, the next call does it; if it lost the lock, this does not arrive.
+        // If this instance dies before, the next call does it; if it lost the lock, this does not
+        // arrive.
         await lease.commit([["SET", done, lease.fence, "PX", 7 * 24 * 3_600_000]]);
         return "done";
       });

@@ -1,4 +1,5 @@
-// A route handler as in Next.js's `app/report/route.ts`: a report is made by one instance at a time, and read by all.
+// A route handler as in Next.js's `app/report/route.ts`: a report is made by one instance at a
+// time, and read by all.
 import { Client, HeldError } from "edgelock";
 
 export const runtime = "edge";

@@ -1,6 +1,7 @@
-// A Worker that sells a limited stock: `POST /sales/{sku}/orders?order=…&buyer=…&quantity=…`. However many come at once, no unit too many
-// is sold, and no buyer has more than two; and an order that is sent again gets the answer that it got before. Orders of one moment
-// share turns of the lock, and what is sold out needs no lock at all.
+// A Worker that sells a limited stock: `POST /sales/{sku}/orders?order=…&buyer=…&quantity=…`.
+// However many come at once, no unit too many is sold, and no buyer has more than two; and an order
+// that is sent again gets the answer that it got before. Orders of one moment share turns of the
+// lock, and what is sold out needs no lock at all.
 import { Client, GroupCommit, HeldError, type Reply } from "edgelock";
 
 /** How many one buyer may have. Whoever `buyer` is must be known from elsewhere: a session, say. */
@@ -69,7 +70,8 @@ export default {
     const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
     try {
       const lock = client.lock(`sale:{${sku}}:lock`, { ttl: 3_000 });
-      // Who hangs up while the order is in the line has not ordered. It takes the compatibility flag `enable_request_signal`.
+      // Who hangs up while the order is in the line has not ordered. It takes the compatibility
+      // flag `enable_request_signal`.
       const sold = await orders.submit(lock, { sku, order, buyer, quantity }, { signal: request.signal });
       return Response.json(sold, { status: sold.quantity === 0 ? 409 : 200 });
     } catch (error) {

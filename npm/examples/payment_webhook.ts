@@ -1,5 +1,6 @@
-// A payment provider's webhook as a Worker. The provider sends an event until it is answered with 2xx: so it comes twice, at once, and again
-// when an answer was lost. Each is booked once, and all get the answer of the first.
+// A payment provider's webhook as a Worker. The provider sends an event until it is answered with
+// 2xx: so it comes twice, at once, and again when an answer was lost. Each is booked once, and all
+// get the answer of the first.
 import { Client, idempotent } from "edgelock";
 
 interface Payment {
@@ -10,7 +11,10 @@ interface Payment {
 }
 
 interface Env {
-  /** The ledger, a service of its own. It knows a booking by its id: a handler that died may have booked without a word. */
+  /**
+   * The ledger, a service of its own. It knows a booking by its id: a handler that died may have
+   * booked without a word.
+   */
   readonly LEDGER: { fetch(request: Request): Promise<Response> };
 }
 

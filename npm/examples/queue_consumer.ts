@@ -1,5 +1,6 @@
-// A consumer of a queue that delivers at least once, as Cloudflare Queues and SQS do: each order is confirmed by one mail, however often,
-// and to how many consumers at once, its message is delivered.
+// A consumer of a queue that delivers at least once, as Cloudflare Queues and SQS do: each order is
+// confirmed by one mail, however often, and to how many consumers at once, its message is
+// delivered.
 import { Client, HeldError } from "edgelock";
 
 interface Order {

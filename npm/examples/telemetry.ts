@@ -1,9 +1,11 @@
-// What happens to locks, as OpenTelemetry has it: a span for each wait and each hold, and metrics of all.
+// What happens to locks, as OpenTelemetry has it: a span for each wait and each hold, and metrics
+// of all.
 import { context, metrics, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { LockEvent } from "edgelock";
 
 /**
- * For a client's `onEvent`. Make it where the request is handled, as the client: its spans are then children of the request's span.
+ * For a client's `onEvent`. Make it where the request is handled, as the client: its spans are then
+ * children of the request's span.
  *
  * Spans name the lock. Metrics do not, since each name would be a time series of its own.
  */

@@ -32,13 +32,18 @@ interface Kind {
   readonly settings?: (instant: Instant) => ClientSettings;
   /** How many are made. By default 5,000: all together must be done soon. */
   readonly calls?: number;
-  /** How many are under way at once, by a client each: those that wait for a timer. By default one. */
+  /**
+   * How many are under way at once, by a client each: those that wait for a timer. By default one.
+   */
   readonly lanes?: number;
   /** Makes the call for the first time, over the real bridge. By default that is all. */
   readonly learn?: (bench: Bench, call: Work) => Promise<unknown>;
 }
 
-/** Of those that wait for a timer, which workerd fires one after the other, each a millisecond or more after the last. */
+/**
+ * Of those that wait for a timer, which workerd fires one after the other, each a millisecond or
+ * more after the last.
+ */
 const FEW = 2_500;
 const LANES = 100;
 
@@ -287,7 +292,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** The kinds that need a host's finalizers: what only the garbage collector knows to be forgotten. */
+/**
+ * The kinds that need a host's finalizers: what only the garbage collector knows to be forgotten.
+ */
 export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
 
 /** How many calls of each kind are made. */

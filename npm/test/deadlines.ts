@@ -4,7 +4,10 @@
 import { type ErrorCode, type Lease, LostError, RefusedError, ReleasedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 
-/** A host that is kept from working for a second or two does not miss it; side by side, longer ones cost little. */
+/**
+ * A host that is kept from working for a second or two does not miss it; side by side, longer ones
+ * cost little.
+ */
 const SHORT = { ttl: 6_000 };
 
 export const deadlines: Suite = {

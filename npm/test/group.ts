@@ -51,7 +51,9 @@ class Sale {
 const order = (number: number): Order => ({ number });
 const orders = (count: number) => Array.from({ length: count }, (_, number) => order(number));
 
-/** What comes of orders that are placed at once, each with a client of its own as requests have it. */
+/**
+ * What comes of orders that are placed at once, each with a client of its own as requests have it.
+ */
 function place(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, placed: readonly Order[], settings = {}, options: LockOptions = {}) {
   const submit = (order: Order) => sale.submit(stack.client(settings).lock("a", options), order);
   return Promise.allSettled(placed.map(submit));

@@ -15,7 +15,10 @@ export interface Usage {
   readonly wasm: number;
 }
 
-/** What the bridge has besides: bytes of memory, and descriptors, one of which is each connection to it. */
+/**
+ * What the bridge has besides: bytes of memory, and descriptors, one of which is each connection to
+ * it.
+ */
 interface InUse extends Usage {
   readonly bridge: number;
   readonly descriptors: number;
@@ -27,18 +30,22 @@ const WARM_UP = 2_500;
 const BATCH = 2_500;
 
 /**
- * How many bytes more there may be, however many calls were made: a heap is never twice the same, though by less than 250 kB. That is
- * 80 bytes for each of 5,000 calls, about what the smallest takes that a call could forget, a promise or a closure with its callee.
+ * How many bytes more there may be, however many calls were made: a heap is never twice the same,
+ * though by less than 250 kB. That is 80 bytes for each of 5,000 calls, about what the smallest
+ * takes that a call could forget, a promise or a closure with its callee.
  */
 const LIMIT: InUse = { javascript: 400_000, wasm: 150_000, bridge: 8_000_000, descriptors: 40 };
 
 /**
- * How often as much must be left. A busy host may have had more under way at once than before, and a module's memory never shrinks. But
- * what each call leaves is left each time.
+ * How often as much must be left. A busy host may have had more under way at once than before, and
+ * a module's memory never shrinks. But what each call leaves is left each time.
  */
 const ROUNDS = 3;
 
-/** What `cargo xtask heap` asks for: how many calls of each kind, and of which kinds. The bridge's process is told by all. */
+/**
+ * What `cargo xtask heap` asks for: how many calls of each kind, and of which kinds. The bridge's
+ * process is told by all.
+ */
 const { EDGELOCK_HEAP_CALLS: asked, EDGELOCK_HEAP_KIND: part = "", EDGELOCK_BRIDGE_ID: bridge = "" } = process.env;
 
 /** How often a long run says how far it is. */
@@ -47,7 +54,10 @@ const PROGRESS_MS = 5_000;
 /** For each kind. */
 const LIMIT_MS = asked === undefined ? 300_000 : 3_600_000;
 
-/** Tests each kind of call, of which so many are made unless others are asked for; whether all passed. */
+/**
+ * Tests each kind of call, of which so many are made unless others are asked for; whether all
+ * passed.
+ */
 export function runAll(host: Host, kinds: ReadonlyMap<string, number>): Promise<boolean> {
   const tests = [...kinds].filter(([kind]) => kind.includes(part)).map(([kind, usual]): [name: string, test: () => Promise<void>] => {
     const calls = Number(asked ?? usual);

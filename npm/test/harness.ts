@@ -8,9 +8,14 @@ export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<voi
 export interface Bridge {
   readonly url: string;
   readonly credential: string;
-  /** What clients have in its place; the bridge is before the same Redis, and says what is there. */
+  /**
+   * What clients have in its place; the bridge is before the same Redis, and says what is there.
+   */
   readonly webdis?: { readonly url: string; readonly user: string; readonly password: string };
-  /** How many may wait at once, each with a connection that listens: browsers open six to one address. */
+  /**
+   * How many may wait at once, each with a connection that listens: browsers open six to one
+   * address.
+   */
   readonly waiters?: number;
 }
 
@@ -18,7 +23,10 @@ const LIMIT_MS = 60_000;
 
 type Test = readonly [name: string, test: () => void | Promise<void>];
 
-/** Runs the suites' tests against a bridge, those of `beside` at once, and then the others one after the other; whether all passed. */
+/**
+ * Runs the suites' tests against a bridge, those of `beside` at once, and then the others one after
+ * the other; whether all passed.
+ */
 export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void, beside: Suite = {}): Promise<boolean> {
   const tests = (suite: Suite) => Object.entries(suite).map(([name, test]): Test => [name, () => test(new Stack(bridge))]);
   return runTests(suites.flatMap(tests), print, LIMIT_MS, tests(beside));
@@ -49,7 +57,10 @@ export async function runTests(
   return failed === 0;
 }
 
-/** A client of the real bridge, and Redis past it. All tests share one Redis, so each has names of its own. */
+/**
+ * A client of the real bridge, and Redis past it. All tests share one Redis, so each has names of
+ * its own.
+ */
 export class Stack {
   readonly bridge: Bridge;
   /** Begins every name of this test. */

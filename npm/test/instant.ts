@@ -99,12 +99,17 @@ async function* overhear(body: ReadableStream<Uint8Array> | null, heard: (event:
   }
 }
 
-/** Waits until all that goes on without a timer has come to rest: microtasks, of which no call needs as many in a row. */
+/**
+ * Waits until all that goes on without a timer has come to rest: microtasks, of which no call needs
+ * as many in a row.
+ */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 200; turns++) await undefined;
 }
 
-/** The same events again, each once the one before was heard, and nothing more until it is aborted. */
+/**
+ * The same events again, each once the one before was heard, and nothing more until it is aborted.
+ */
 async function* repeat(events: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   for (const event of events) {

@@ -6,7 +6,10 @@ import { atModuleLevel } from "./module_level.js";
 
 /** Past the limit of a test: what is free before was given back. */
 const LONG = { ttl: 600_000 };
-/** A test waits for its end, and a host that is kept from working for a second or two does not miss it. */
+/**
+ * A test waits for its end, and a host that is kept from working for a second or two does not miss
+ * it.
+ */
 const SHORT = { ttl: 3_000 };
 
 export const javascript: Suite = {

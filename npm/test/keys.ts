@@ -3,7 +3,10 @@
 import { type Command, GroupCommit, type Word } from "edgelock";
 import { check, equal, fails, type Stack, type Suite } from "./harness.js";
 
-/** What `COMMAND` says of a command: name, arity, flags, three places and two lists, key specifications, subcommands. */
+/**
+ * What `COMMAND` says of a command: name, arity, flags, three places and two lists, key
+ * specifications, subcommands.
+ */
 type Described = readonly [string, number, readonly string[], ...rest: readonly unknown[]];
 
 /** For operators: nobody writes them under a lock. */

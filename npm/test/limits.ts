@@ -7,7 +7,9 @@ const NO_NUMBERS: readonly unknown[] = [NaN, -1, -0.5, -5e-324, -Infinity, "7", 
 const FRACTIONS: readonly number[] = [0.5, 1.5, 5e-324];
 const HUGE: readonly number[] = [Infinity, Number.MAX_VALUE, 2 ** 63, 2 ** 53, 9e15, 2 ** 32, 2 ** 31, 2 ** 31 - 1];
 
-/** Half of a surrogate pair, alone, behind a character, before one, twice, and in the wrong order. */
+/**
+ * Half of a surrogate pair, alone, behind a character, before one, twice, and in the wrong order.
+ */
 const NO_TEXT: readonly string[] = ["\ud800", "a\udfff", "\udbffa", "\ud83d\ud83d", "\ude00\ud83d"];
 
 const refuses = async (call: () => unknown): Promise<void> => {

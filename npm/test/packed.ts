@@ -18,7 +18,10 @@ const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" })
   .map((name) => name.replace("package/", ""))
   .sort();
 
-/** The oldest that the declarations promise to be understood by, and the newest. The one between makes the package, and builds its tests. */
+/**
+ * The oldest that the declarations promise to be understood by, and the newest. The one between
+ * makes the package, and builds its tests.
+ */
 const COMPILERS = ["typescript-5.2", "typescript-7"] as const;
 const tsc = (compiler: string) => join("node_modules", compiler, "bin/tsc");
 

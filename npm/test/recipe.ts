@@ -57,7 +57,10 @@ async function ships_for_one_at_a_time(stack: Stack, order: string, call: Call):
   equal(most, 1);
 }
 
-/** On a slow machine a wait can be over before its turn comes. The client is told to come again, and does. */
+/**
+ * On a slow machine a wait can be over before its turn comes. The client is told to come again, and
+ * does.
+ */
 async function untilShipped(order: string, call: Call): Promise<Response> {
   for (;;) {
     const answer = await call(order, NEVER);

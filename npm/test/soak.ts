@@ -9,7 +9,10 @@ export const MIX = "a mix of turns, over the real bridge";
 const LANES = 16;
 /** How many names a lane leaves held, one after the other. */
 const FORGOTTEN = 8;
-/** Of a lane, with those of the lock, its neighbour, the reentrant and the read/write lock, and the work that is done once. */
+/**
+ * Of a lane, with those of the lock, its neighbour, the reentrant and the read/write lock, and the
+ * work that is done once.
+ */
 const NAMES = FORGOTTEN + 5;
 
 type Turn = () => Promise<unknown>;
@@ -71,7 +74,10 @@ function turns(client: Client, mark: string, lane: string): readonly Turn[] {
   ];
 }
 
-/** Another may have it, the caller may give up, and a busy host may stand still for longer than a ttl. */
+/**
+ * Another may have it, the caller may give up, and a busy host may stand still for longer than a
+ * ttl.
+ */
 async function isLate(turn: Turn): Promise<boolean> {
   try {
     await turn();

@@ -89,7 +89,10 @@ export interface Between {
   readonly close: () => void;
 }
 
-/** Passes requests on to the bridge. `meddle` may answer in its place, and change the headers of an answer. */
+/**
+ * Passes requests on to the bridge. `meddle` may answer in its place, and change the headers of an
+ * answer.
+ */
 export async function between(bridge: string, meddle: (request: IncomingMessage, response: ServerResponse, headers: Headers) => boolean = () => false): Promise<Between> {
   const server = createServer((request, response) => void pass(request, response).catch(() => response.destroy()));
   const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

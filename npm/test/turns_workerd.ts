@@ -77,7 +77,10 @@ class Sale {
     return { told };
   }
 
-  /** Places orders one after the other, of which the first drives the first turn and the second the next, with all others in it. */
+  /**
+   * Places orders one after the other, of which the first drives the first turn and the second the
+   * next, with all others in it.
+   */
   async placeAll(count: number, background: boolean, signals: ReadonlyMap<number, AbortSignal> = new Map(), heeds = false): Promise<Array<Promise<Told>>> {
     const told: Array<Promise<Told>> = [];
     for (let order = 0; order < count; order++) told.push((await this.place(order, background, signals.get(order), heeds)).told);
@@ -93,7 +96,10 @@ class Sale {
   }
 }
 
-/** What the Worker answers. To hang up is to reset the connection, as of one that is merely closed workerd goes on with the request. */
+/**
+ * What the Worker answers. To hang up is to reset the connection, as of one that is merely closed
+ * workerd goes on with the request.
+ */
 async function post(url: string, body: string, hangUp?: AbortSignal): Promise<Told> {
   const sent = request(url, { method: "POST", agent: false });
   hangUp?.addEventListener("abort", () => sent.socket?.resetAndDestroy());
@@ -134,7 +140,10 @@ async function callers_that_hang_up_while_they_wait_cost_the_others_nothing(): P
   await sale.check(20);
 }
 
-/** The first nine that wait are gone. Whoever drove calls the first of those, and then others, until somebody comes. */
+/**
+ * The first nine that wait are gone. Whoever drove calls the first of those, and then others, until
+ * somebody comes.
+ */
 async function whoever_waits_behind_callers_that_hung_up_is_called_to_drive(): Promise<void> {
   const sale = await new Sale().open();
   sale.gate.closeAt(2);
@@ -165,7 +174,10 @@ async function an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_plac
   await sale.check(5);
 }
 
-/** Has the caller that drives the second turn, of 9, hang up while that turn's first or second request is on its way, and stays there. */
+/**
+ * Has the caller that drives the second turn, of 9, hang up while that turn's first or second
+ * request is on its way, and stays there.
+ */
 async function hangUp(request: 3 | 4, background: boolean): Promise<{ readonly sale: Sale; readonly others: Promise<Told[]> }> {
   const sale = await new Sale().open();
   sale.gate.closeAt(2);

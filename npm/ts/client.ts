@@ -242,17 +242,17 @@ export class Client {
   }
 
   /**
-   * Several names at once, 1 to 32: the lease has all of them, or there is none. For work that needs
-   * several locks: a cart with several articles, a transfer between two accounts. Callers never
-   * deadlock, whatever the order of their names. Sends nothing.
+   * Several names at once, 1 to 32: the lease has all of them, or there is none. For work that
+   * needs several locks: a cart with several articles, a transfer between two accounts. Callers
+   * never deadlock, whatever the order of their names. Sends nothing.
    *
    * Each name is the {@link Client.lock} of that name. The lease has one token, one ttl and one
    * fence. If one name is lost, the whole lease is, and the other names are given back. A
    * {@link HeldError} says in `lock` which name is held.
    *
    * A waiter holds none of the names. It asks for all of them again when it is told that one became
-   * free. It is fair by default: it gets its turn in order of arrival among fair callers, and a name
-   * is left free while the first in its queue waits for another name. `fair: false` raises
+   * free. It is fair by default: it gets its turn in order of arrival among fair callers, and a
+   * name is left free while the first in its queue waits for another name. `fair: false` raises
    * throughput, but under a steady load the names may never be free at the same time.
    *
    * On a Redis Cluster, and with `shards`, all names need one hash tag: `{cart:7}:a`, `{cart:7}:b`.
@@ -293,7 +293,8 @@ export class Client {
   }
 
   /**
-   * Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends nothing.
+   * Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends
+   * nothing.
    *
    * It does not meet a lock or a debounce of the same name.
    */
@@ -305,8 +306,8 @@ export class Client {
   }
 
   /**
-   * Lets the last of the calls through that come less than `wait` after each other: 1 ms to 24 hours,
-   * in whole milliseconds. Sends nothing.
+   * Lets the last of the calls through that come less than `wait` after each other: 1 ms to 24
+   * hours, in whole milliseconds. Sends nothing.
    *
    * It does not meet a lock or a throttle of the same name.
    */

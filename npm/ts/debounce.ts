@@ -31,8 +31,8 @@ export type DebounceOutcome<T> =
  *
  * Every edit of a page asks for a new index, and one index after the last edit is enough. Each call
  * waits until it was quiet for `wait`. If another call comes meanwhile, from any process, the
- * earlier one is superseded, and does nothing. Each costs two requests. Where calls never cease, one
- * goes through `maxWait` after the first of them at the latest.
+ * earlier one is superseded, and does nothing. Each costs two requests. Where calls never cease,
+ * one goes through `maxWait` after the first of them at the latest.
  *
  * It is not a lock: if the work takes long, that of the next burst may begin meanwhile. If the
  * process of the last call dies while it waits, nobody does the work until the next call comes.

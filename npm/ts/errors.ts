@@ -142,15 +142,19 @@ export class NotReplicatedError extends EdgelockError {
   }
 }
 
-/** The key of work that is executed {@link Once} was used for something else: its fingerprint differs. Nothing was executed. */
+/**
+ * The key of work that is executed {@link Once} was used for something else: its fingerprint
+ * differs. Nothing was executed.
+ */
 export class FingerprintMismatchError extends EdgelockError {
   override readonly name = "FingerprintMismatchError";
   readonly code = "fingerprint_mismatch";
 }
 
 /**
- * What work that is executed {@link Once} came to cannot be kept: it is larger than `maxBytes` (`result_too_large`), or no JSON
- * (`result_unreadable`). The work was done, and the next call does it again. Or what is kept is no JSON; then nothing was executed.
+ * What work that is executed {@link Once} came to cannot be kept: it is larger than `maxBytes`
+ * (`result_too_large`), or no JSON (`result_unreadable`). The work was done, and the next call does
+ * it again. Or what is kept is no JSON; then nothing was executed.
  */
 export class ResultError extends EdgelockError {
   override readonly name = "ResultError";

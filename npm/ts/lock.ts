@@ -86,8 +86,8 @@ export type SemaphoreOptions = Omit<LockOptions, "signalList">;
 export type ReadWriteOptions = Omit<LockOptions, "signalList">;
 
 /**
- * How to ask for several names at once. They have no signal list, since other programs' waiters block
- * on a list of each name. They are `fair` by default.
+ * How to ask for several names at once. They have no signal list, since other programs' waiters
+ * block on a list of each name. They are `fair` by default.
  */
 export type LockAllOptions = Omit<LockOptions, "signalList">;
 

@@ -19,8 +19,9 @@ export interface Inspection {
    */
   readonly holder: Holder | null;
   /**
-   * All holders. For a semaphore, and for a read/write lock that is read, in the order in which they
-   * end; for several names at once, each one that has any of them; for any other lock, one at most.
+   * All holders. For a semaphore, and for a read/write lock that is read, in the order in which
+   * they end; for several names at once, each one that has any of them; for any other lock, one at
+   * most.
    */
   readonly holders: readonly Holder[];
   /**

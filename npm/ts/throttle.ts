@@ -18,8 +18,8 @@ export type ThrottleOutcome =
  * {@link Client.throttle}.
  *
  * A cron job that fires in every region runs once. Each call costs one request. The window begins
- * when a call passes, by Redis's clock. It is not a lock: nobody holds it, and the work that follows
- * may outlast it.
+ * when a call passes, by Redis's clock. It is not a lock: nobody holds it, and the work that
+ * follows may outlast it.
  */
 export class Throttle {
   /** The name that was asked for. */

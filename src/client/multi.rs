@@ -43,11 +43,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// alphabetical order. Other errors, and events, show all names, separated by commas.
     ///
     /// A waiter holds none of the names. When one of them is released, the waiter is told, and asks
-    /// for all again. It is [fair](Lock::fair) by default: it queues for all its names, and gets its
-    /// turn in order of arrival among fair callers. The price is that a name is left free while the
-    /// first in its queue waits for another name. With `fair(false)` it queues only for the name that
-    /// it was refused for, and other callers may take the rest. That raises throughput, but under a
-    /// steady load its names may never be free at the same time.
+    /// for all again. It is [fair](Lock::fair) by default: it queues for all its names, and gets
+    /// its turn in order of arrival among fair callers. The price is that a name is left free while
+    /// the first in its queue waits for another name. With `fair(false)` it queues only for the
+    /// name that it was refused for, and other callers may take the rest. That raises throughput,
+    /// but under a steady load its names may never be free at the same time.
     ///
     /// [`Lock::inspect`] lists those who hold any of the names. [`Lock::force_release`] frees all
     /// names, even if different callers hold them. A [`GroupCommit`](crate::GroupCommit) refuses

@@ -21,9 +21,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// [`crate::Lock::max_requests`] counts the requests to one bridge.
     ///
     /// A quorum refuses what needs one Redis: [reentrant](Client::reentrant) locks,
-    /// [fair](crate::Lock::fair) locks, semaphores, read/write locks, several names at once, work that
-    /// is executed once, and commands with an operation. The data is
-    /// elsewhere, and the lease's fence protects it there.
+    /// [fair](crate::Lock::fair) locks, semaphores, read/write locks, several names at once, work
+    /// that is executed once, and commands with an operation. The data is elsewhere, and the
+    /// lease's fence protects it there.
     ///
     /// ```
     /// # #[cfg(feature = "native-no-tls")]

@@ -1,7 +1,7 @@
 //! What the docs say of the tests.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use xtask::paths;
 
@@ -163,4 +163,77 @@ fn each_code_of_an_error_has_its_line_in_troubleshooting() {
     for code in codes {
         assert!(page.contains(&format!("\n| `{code}` |")), "{code}");
     }
+}
+
+const COLUMNS: usize = 100;
+
+/// What is not written by hand.
+const MADE: [&str; 6] = [
+    "target",
+    "node_modules",
+    "build",
+    "dist",
+    "corpus",
+    "package",
+];
+
+/// All files of ours below `folder`.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        match path.is_dir() {
+            true if name.starts_with('.') || MADE.contains(&name.as_ref()) => {}
+            true => files(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// What begins a comment in such a file, or nothing if all of it is prose.
+fn comment_marks(path: &Path) -> Option<&'static [&'static str]> {
+    match path.extension()?.to_str()? {
+        "rs" => Some(&["//"]),
+        "ts" | "js" | "mjs" => Some(&["//", "/*", "*"]),
+        "lua" => Some(&["--"]),
+        "toml" => Some(&["#"]),
+        "md" => Some(&[""]),
+        _ => None,
+    }
+}
+
+/// Lines of prose, without tables, badges, and code in fences.
+#[test]
+fn no_line_of_prose_is_longer_than_100_columns() {
+    let mut all = Vec::new();
+    files(paths::root(), &mut all);
+    let (mut lines, mut long) = (0, Vec::new());
+    for path in all {
+        let Some(marks) = comment_marks(&path) else {
+            continue;
+        };
+        let mut is_code = false;
+        for (at, line) in text(&path.display().to_string()).lines().enumerate() {
+            let line = line.trim_end();
+            let Some(mark) = marks
+                .iter()
+                .find(|mark| line.trim_start().starts_with(**mark))
+            else {
+                is_code = false;
+                continue;
+            };
+            let prose = line
+                .trim_start()
+                .trim_start_matches(mark)
+                .trim_start_matches(['/', '!', ' ']);
+            is_code ^= prose.starts_with("```");
+            lines += 1;
+            let is_prose = !is_code && !prose.starts_with(['|', '[']);
+            if is_prose && line.chars().count() > COLUMNS {
+                long.push(format!("{}:{}", path.display(), at + 1));
+            }
+        }
+    }
+    assert!(lines > 10_000, "{lines}");
+    assert!(long.is_empty(), "{long:#?}");
 }

@@ -27,8 +27,8 @@ impl Config {
     /// Reads the configuration from `variable`.
     ///
     /// # Errors
-    /// 500 `not_configured` if there is no bridge, if its address or credential cannot be one, or if
-    /// `WAIT_FOR_REPLICAS` is no number.
+    /// 500 `not_configured` if there is no bridge, if its address or credential cannot be one, or
+    /// if `WAIT_FOR_REPLICAS` is no number.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Problem> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let Some((url, credential)) = BRIDGES.into_iter().find(|(url, _)| set(url).is_some())

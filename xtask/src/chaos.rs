@@ -1,5 +1,5 @@
-//! `cargo xtask chaos`: sales while everything under them is killed, stopped, cut off and filled up,
-//! fails over or moves, and what their ledger says afterwards.
+//! `cargo xtask chaos`: sales while everything under them is killed, stopped, cut off and filled
+//! up, fails over or moves, and what their ledger says afterwards.
 
 mod cluster;
 mod havoc;

@@ -1,4 +1,5 @@
-// npm @upstash/ratelimit: its scripts begin with a line that only Upstash knows, and it calls them by SHA-1.
+// npm @upstash/ratelimit: its scripts begin with a line that only Upstash knows, and it calls them
+// by SHA-1.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

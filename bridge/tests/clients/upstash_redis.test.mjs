@@ -1,4 +1,5 @@
-// npm @upstash/redis with its defaults: auto-pipelining, base64, retries, telemetry, read-your-writes.
+// npm @upstash/redis with its defaults: auto-pipelining, base64, retries, telemetry,
+// read-your-writes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

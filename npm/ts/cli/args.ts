@@ -20,7 +20,9 @@ export function split(args: readonly string[]): readonly [before: readonly strin
   return end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
 }
 
-/** The options and the other arguments. No message repeats an option's value, which may be a secret. */
+/**
+ * The options and the other arguments. No message repeats an option's value, which may be a secret.
+ */
 export function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
   const secret = split(args)[0].find((arg) => /^--?(credential|token|password)\b/.test(arg));
   if (secret !== undefined) throw new UsageError("a credential is no argument, since `ps` would show it: set EDGELOCK_BRIDGE_CREDENTIAL");
@@ -46,7 +48,10 @@ export function oneName(positionals: readonly string[]): string {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** A duration in milliseconds. It needs its unit, since a bare number means seconds to some tools and milliseconds to others. */
+/**
+ * A duration in milliseconds. It needs its unit, since a bare number means seconds to some tools
+ * and milliseconds to others.
+ */
 export function duration(value: string | undefined, option: string): number | undefined {
   if (value === undefined) return undefined;
   if (value === "0") return 0;

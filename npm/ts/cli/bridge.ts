@@ -23,7 +23,10 @@ export function connect({ url, webdis, "plain-http": plainHttp }: BridgeArgument
   return new Client({ ...all, url: address, webdis: { user: webdis, password } });
 }
 
-/** Waits for the clean-up that goes on in the background: a lock that was given up, a place in a queue. */
+/**
+ * Waits for the clean-up that goes on in the background: a lock that was given up, a place in a
+ * queue.
+ */
 export async function settled(): Promise<void> {
   await Promise.allSettled(background);
 }

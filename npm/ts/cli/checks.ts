@@ -98,7 +98,10 @@ async function wait(patient: Patient): Promise<Finding> {
   return finding;
 }
 
-/** Gives the lock back once the waiter has asked for the second time: it listens by then if it ever does. */
+/**
+ * Gives the lock back once the waiter has asked for the second time: it listens by then if it ever
+ * does.
+ */
 async function handedOver(held: Lease, taking: Promise<Lease>, waiting: Connection): Promise<Finding> {
   const settled = taking.then(() => {}, () => {});
   while (waiting.answered() < 2 && held.remaining > TTL_MS / 2) await Promise.race([sleep(5), settled]);

@@ -6,7 +6,9 @@ import { quoted } from "../quoted.js";
 /** A name, and the kind that it was last found to be. */
 export class Name {
   readonly name: string;
-  /** A read/write lock's writer is stored as a lock's holder is, so the first of these is for both. */
+  /**
+   * A read/write lock's writer is stored as a lock's holder is, so the first of these is for both.
+   */
   readonly #kinds: readonly Lock[];
   #kind = 0;
 
@@ -15,7 +17,10 @@ export class Name {
     this.#kinds = [client.readWrite(name).read(), client.semaphore(name, 1), client.reentrant(name, randomUUID())];
   }
 
-  /** Asks once; nothing if it is of another kind, which the next call asks for. Throws if it is of none. */
+  /**
+   * Asks once; nothing if it is of another kind, which the next call asks for. Throws if it is of
+   * none.
+   */
   async ask(): Promise<Inspection | undefined> {
     try {
       const inspection = await this.#lock.inspect();

@@ -24,7 +24,10 @@ export async function release(args: readonly string[]): Promise<number> {
   return OK;
 }
 
-/** Asks until the holders are still those that the user was asked about; nothing if the answer is no. */
+/**
+ * Asks until the holders are still those that the user was asked about; nothing if the answer is
+ * no.
+ */
 async function agreed(name: Name): Promise<Inspection | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Ctrl-C and Ctrl-D close it, and are no yes.

@@ -38,7 +38,10 @@ export async function run(args: readonly string[]): Promise<number> {
   return underLease(lease, command, signals, killAfter);
 }
 
-/** What stands behind `--` is the command, options included. A name that begins with `-` has a `--` before it, too. */
+/**
+ * What stands behind `--` is the command, options included. A name that begins with `-` has a `--`
+ * before it, too.
+ */
 function parseRun(args: readonly string[]) {
   const [before, behind] = split(args);
   const parsed = parse(before, OPTIONS);

@@ -4,7 +4,10 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { Interrupted } from "./exit.js";
 
 const PASSED_ON: readonly NodeJS.Signals[] = ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT"];
-/** A terminal sends these to all in its foreground, the command included. Many programs take a second one for "at once". */
+/**
+ * A terminal sends these to all in its foreground, the command included. Many programs take a
+ * second one for "at once".
+ */
 const OF_KEYS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 /** Hears the signals of this process. */

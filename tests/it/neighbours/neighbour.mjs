@@ -1,4 +1,5 @@
-// Serves one client's lock to a test: a line of words asks, a line of JSON answers; null where the client does not say.
+// Serves one client's lock to a test: a line of words asks, a line of JSON answers; null where the
+// client does not say.
 import { createInterface } from "node:readline";
 
 export async function serve(client) {

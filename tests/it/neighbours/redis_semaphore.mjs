@@ -1,4 +1,5 @@
-// npm redis-semaphore's Mutex, or RedlockMutex: `mutex:` before each name, no extend, and a release that says nothing.
+// npm redis-semaphore's Mutex, or RedlockMutex: `mutex:` before each name, no extend, and a release
+// that says nothing.
 import Redis from "ioredis";
 import { Mutex, RedlockMutex } from "redis-semaphore";
 import { serve } from "./neighbour.mjs";

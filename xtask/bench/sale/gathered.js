@@ -4,7 +4,10 @@ import { execute } from "./order.js";
 import { shop } from "./shop.js";
 
 const MOST = 256;
-/** A request that only waits for another's promise is taken for hung unless it has a timer of its own. */
+/**
+ * A request that only waits for another's promise is taken for hung unless it has a timer of its
+ * own.
+ */
 const LONGEST_MS = 30_000;
 const LATE = [503, { code: "unavailable" }];
 

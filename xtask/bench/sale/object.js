@@ -3,7 +3,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { refusal, shop } from "./shop.js";
 
-/** One sale. Its orders come one after the other, and its writes are stored before an answer leaves. */
+/**
+ * One sale. Its orders come one after the other, and its writes are stored before an answer leaves.
+ */
 export class Sale extends DurableObject {
   async fetch(request) {
     const { storage } = this.ctx;

@@ -22,8 +22,8 @@ const FAIR: std::ops::Range<u64> = 100..900;
 /// at times.
 const FOUL: std::ops::Range<u64> = 50..3_000;
 
-/// How far ahead of the others' clocks that of Redis is set. Further than the ttl of an order's turn,
-/// at times, and by steps of up to twice as much.
+/// How far ahead of the others' clocks that of Redis is set. Further than the ttl of an order's
+/// turn, at times, and by steps of up to twice as much.
 const AHEAD_MS: std::ops::Range<i64> = -5_000..5_000;
 
 /// What a sale is held on.

@@ -138,8 +138,8 @@ impl Load {
         })
     }
 
-    /// What `request` is answered at last, for as long as a customer is patient. It is the same each
-    /// time, to one Worker or the other, so it is done once.
+    /// What `request` is answered at last, for as long as a customer is patient. It is the same
+    /// each time, to one Worker or the other, so it is done once.
     async fn last_word(
         &self,
         path: &str,

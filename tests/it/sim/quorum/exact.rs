@@ -87,7 +87,8 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         place.world.run(9_000 * MS, || done.get().is_some(), || {});
         let (had, at) = done.get().expect("it ended");
         assert_eq!(had, is_had);
-        // All were asked; and when it was over the one that is asked first, then all of them for a vote and a fence.
+        // All were asked; and when it was over the one that is asked first, then all of them for a
+        // vote and a fence.
         let ways = if is_had {
             QUARANTINE + 8 * WAY
         } else {

@@ -19,9 +19,9 @@ const TURNS_EACH: u64 = 4;
 const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 
 /// Times are in milliseconds. `min` and `max` are the fewest and the most turns that one customer
-/// had. `hold` is how long a holder held, which is longer than it meant to where Node is busy. Node,
-/// bridge and Redis are their CPU in a turn. `edgelock ×` is what edgelock comes to, as a multiple
-/// of what this line does.
+/// had. `hold` is how long a holder held, which is longer than it meant to where Node is busy.
+/// Node, bridge and Redis are their CPU in a turn. `edgelock ×` is what edgelock comes to, as a
+/// multiple of what this line does.
 const HEAD: &str = "turns/s requests wait p50 wait p99   min   max   Jain  hold   Node bridge  Redis edgelock × turns × requests × wait p99";
 
 struct Case {

@@ -145,8 +145,8 @@ impl Stage {
         }
         let may_have_it = self.seats.iter().any(|seat| seat.may_have_it.get());
         let has_had = |fault| self.faults.get().has_had(fault, &self.plan.faults);
-        // One that is refused is not given up, so another copy of it may take the lock for a ttl. So
-        // may one that arrives where the data is lost that told which tokens are over.
+        // One that is refused is not given up, so another copy of it may take the lock for a ttl.
+        // So may one that arrives where the data is lost that told which tokens are over.
         let can_be_late = has_had(Fault::Twice) || has_had(Fault::Empty);
         let is_alone = is_quiet && !may_have_it && !can_be_late;
         let is_held = |name: &&str| !holders(name, &self.db(0)).is_empty();
