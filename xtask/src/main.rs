@@ -48,7 +48,7 @@ enum Task {
     /// Simulate the lock in worlds where much goes wrong, each from a seed; a failure prints the
     /// seed and how to see it again
     Sim {
-        /// How many worlds
+        /// How many worlds of each kind
         #[arg(long, default_value_t = 20_000)]
         seeds: u64,
         /// The first one's seed; drawn by default, and printed

@@ -253,7 +253,7 @@ pub(crate) fn texts() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn no_promise_of_throttles_and_debounces_breaks() {
+fn no_promise_breaks() {
     let redis = Rc::default();
     let breaks = |seed: &u64| run(*seed, &redis, Bent::Straight, Trace::OFF).0.is_some();
     let (seeds, _) = seeds(SEEDS);
