@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use xtask::paths;
 
-/// Runs `seeds` of each kind of world, from one that is drawn unless `from` says it: of locks behind
-/// one bridge and over several, of shared turns, and of each other kind of lock and call. Whether
-/// every promise held.
+/// Runs `seeds` of each kind of world, from one that is drawn unless `from` says it: of locks
+/// behind one bridge and over several, of shared turns, and of each other kind of lock and call.
+/// Whether every promise held.
 pub(crate) fn run(seeds: u64, from: Option<u64>) -> Result<bool> {
     let mut tests = paths::cargo();
     tests
