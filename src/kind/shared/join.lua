@@ -1,7 +1,10 @@
 -- Shared: who asks in vain is told why, and joins the queue if it waits.
 --
+-- The time that it is told is no earlier than the last fence. So a hand-over from before looks
+-- older than this answer even if the clock was set back in between: fences only grow.
+--
 -- provides  WAITER head join refuse
--- needs     ALIVE NOW_MS NOW_US QUEUE integer liveness_left remove_waiter run
+-- needs     ALIVE NOW_MS NOW_US QUEUE integer last_fence liveness_left remove_waiter run
 local WAITER = ARGV[5]
 local function head()
   while true do
@@ -28,5 +31,5 @@ local function refuse(ms, label)
     join()
     place = redis.call('ZRANK', QUEUE, WAITER)
   end
-  return { 0, ARGV[1], ms, place, integer(NOW_US), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
+  return { 0, ARGV[1], ms, place, integer(math.max(NOW_US, last_fence() or 0)), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
 end
