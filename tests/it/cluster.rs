@@ -306,6 +306,7 @@ fn a_lock_whose_node_is_dead_is_unavailable() {
         let lock = client.lock("a");
         lock.try_acquire().await.unwrap().release().await.unwrap();
         let (_, owner, other) = stack.road("a");
+        stack.cluster.give_up_after(Duration::from_secs(1));
         stack.cluster.nodes_mut()[owner].kill();
         stack.cluster.nodes()[other].wait_until("the cluster is down", |node| {
             node.ask::<String>("CLUSTER INFO")

@@ -67,6 +67,7 @@ impl Cluster {
             }
             SlotMovedOverKilled => {
                 self.carry_half(&there);
+                self.0.give_up_after(Duration::from_secs(2));
                 for index in [from, to] {
                     self.0.nodes_mut()[index].kill();
                     sleep(lasts / 2);

@@ -14,8 +14,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::port::on_free_port;
 use super::process::Process;
-use super::redis_server::free_port;
 use crate::paths;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -152,12 +152,13 @@ impl Bridge {
     ///
     /// When it was told to use another Redis.
     pub fn redis_by_tcp(&self) -> Result<SocketAddr> {
-        let port = free_port()?;
-        let mut listen = redis::cmd("CONFIG");
-        listen.arg("SET").arg("bind").arg("127.0.0.1");
-        listen.arg("port").arg(port);
-        listen.exec(&mut self.redis().get_connection()?)?;
-        Ok((Ipv4Addr::LOCALHOST, port).into())
+        on_free_port(|port| {
+            let mut listen = redis::cmd("CONFIG");
+            listen.arg("SET").arg("bind").arg("127.0.0.1");
+            listen.arg("port").arg(port);
+            listen.exec(&mut self.redis().get_connection()?)?;
+            Ok((Ipv4Addr::LOCALHOST, port).into())
+        })
     }
 
     /// What it wrote to standard output and standard error so far.

@@ -1,6 +1,9 @@
 //! A Redis Cluster of three primaries.
 
-use super::redis_server::{DURABLE, RedisServer, free_port};
+use std::time::Duration;
+
+use super::port::free_port;
+use super::redis_server::{DURABLE, RedisServer};
 
 /// What a cluster has.
 pub const SLOTS: u16 = 16_384;
@@ -10,12 +13,22 @@ pub struct RedisCluster {
     nodes: Vec<RedisServer>,
 }
 
-fn start_node(bus: u16, options: &[&str]) -> RedisServer {
-    let bus = bus.to_string();
-    let mut all = vec!["--cluster-enabled", "yes", "--cluster-port", &bus];
-    all.extend(["--cluster-node-timeout", "2000"]);
-    all.extend(options);
-    RedisServer::start(&all)
+fn start_node(options: &[&str]) -> RedisServer {
+    RedisServer::with(|_| {
+        // Anew for each try: somebody may have taken it meanwhile.
+        let bus = free_port().expect("a port").to_string();
+        let ours = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+        ours.iter()
+            .chain(options)
+            .map(|&option| option.to_owned())
+            .collect()
+    })
+}
+
+/// How to introduce a server to others: where it serves clients, and where it talks to servers.
+fn meet(node: &RedisServer) -> String {
+    let (_, bus): (String, u16) = node.ask("CONFIG GET cluster-port");
+    format!("CLUSTER MEET 127.0.0.1 {} {bus}", node.port())
 }
 
 impl RedisCluster {
@@ -38,19 +51,14 @@ impl RedisCluster {
     }
 
     fn with(options: &[&str]) -> Self {
-        let buses: Vec<u16> = (0..3).map(|_| free_port().expect("a port")).collect();
-        let nodes: Vec<RedisServer> = buses.iter().map(|&bus| start_node(bus, options)).collect();
+        let nodes: Vec<RedisServer> = (0..3).map(|_| start_node(options)).collect();
         let share = SLOTS / 3 + 1;
         for (index, node) in nodes.iter().enumerate() {
             let first = share * u16::try_from(index).expect("three");
             let last = (first + share - 1).min(SLOTS - 1);
             let _: () = node.ask(&format!("CLUSTER ADDSLOTSRANGE {first} {last}"));
             let _: () = node.ask(&format!("CLUSTER SET-CONFIG-EPOCH {}", index + 1));
-            let _: () = nodes[0].ask(&format!(
-                "CLUSTER MEET 127.0.0.1 {} {}",
-                node.port(),
-                buses[index]
-            ));
+            let _: () = nodes[0].ask(&meet(node));
         }
         let cluster = Self { nodes };
         cluster.wait_until_whole();
@@ -71,16 +79,24 @@ impl RedisCluster {
         }
     }
 
+    /// How long a server may be silent until the others give it up: Redis's own default until this
+    /// is called, so that no pause of the machine looks like a death.
+    pub fn give_up_after(&self, silence: Duration) {
+        let silence = silence.as_millis();
+        for node in &self.nodes {
+            let _: () = node.ask(&format!("CONFIG SET cluster-node-timeout {silence}"));
+        }
+    }
+
     /// A replica of one of its servers, which has copied it, and is known to all.
     ///
     /// # Panics
     ///
     /// When that does not come about; the message says why.
     pub fn add_replica_of(&self, index: usize) -> RedisServer {
-        let bus = free_port().expect("a port");
-        let replica = start_node(bus, &[]);
+        let replica = start_node(&[]);
         let port = replica.port();
-        let _: () = self.nodes[0].ask(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
+        let _: () = self.nodes[0].ask(&meet(&replica));
         let primary = myself(&self.nodes[index]).id;
         replica.wait_until("it knows its primary", |replica| {
             replica

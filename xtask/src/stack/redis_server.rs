@@ -1,7 +1,6 @@
 //! A `redis-server` that a test starts, stops and kills itself.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -11,13 +10,11 @@ use redis::ConnectionLike;
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use tempfile::TempDir;
 
+use super::port::on_free_port;
 use super::process::Process;
 use crate::paths;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-
-/// How often a port that was free may be somebody else's by the time the server takes it.
-const TRIES: u32 = 5;
 
 /// It has lost nothing which it confirmed when it is restarted.
 pub(super) const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
@@ -77,27 +74,22 @@ impl RedisServer {
 
     /// `options` are made anew for each port that is tried.
     pub(super) fn with(options: impl Fn(&Path) -> Vec<String>) -> Self {
-        let mut failure = None;
-        for _ in 0..TRIES {
-            match Self::try_start(&options, false) {
-                Ok(server) => return server,
-                Err(error) => failure = Some(error),
-            }
-        }
-        panic!("no redis-server: {:#}", failure.expect("a try"))
+        let server = Self::try_start(options, false);
+        server.unwrap_or_else(|error| panic!("no redis-server: {error:#}"))
     }
 
     fn try_start(options: impl Fn(&Path) -> Vec<String>, has_clock: bool) -> Result<Self> {
-        let folder = tempfile::tempdir().context("no folder")?;
-        let port = free_port()?;
-        let options = options(folder.path());
-        let process = serve(port, folder.path(), &options, has_clock)?;
-        Ok(Self {
-            process,
-            folder,
-            options,
-            has_clock,
-            port,
+        on_free_port(|port| {
+            let folder = tempfile::tempdir().context("no folder")?;
+            let options = options(folder.path());
+            let process = serve(port, folder.path(), &options, has_clock)?;
+            Ok(Self {
+                process,
+                folder,
+                options,
+                has_clock,
+                port,
+            })
         })
     }
 
@@ -278,14 +270,4 @@ fn set_clock(folder: &Path, ahead_ms: i64) -> Result<()> {
     fs::write(&next, format!("{seconds:+}\n"))?;
     // As a whole: it is read all the time.
     Ok(fs::rename(next, folder.join(CLOCK))?)
-}
-
-/// A port of the loopback interface that nobody has yet.
-///
-/// # Errors
-///
-/// The system has none.
-pub fn free_port() -> Result<u16> {
-    let socket = TcpListener::bind("127.0.0.1:0").context("no free port")?;
-    Ok(socket.local_addr()?.port())
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::port::on_free_port;
 use super::process::Process;
-use super::redis_server::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -30,8 +30,11 @@ impl ServerlessRedis {
     ///
     /// It does not start, or does not listen within 20 s; what it said is in the error.
     pub fn start(program: &Path, redis_socket: &Path) -> Result<Self> {
+        on_free_port(|port| Self::start_on(port, program, redis_socket))
+    }
+
+    fn start_on(port: u16, program: &Path, redis_socket: &Path) -> Result<Self> {
         let token = super::credential();
-        let port = free_port()?;
         let mut command = Command::new(program);
         command
             .env("REDIS_URL", format!("unix://{}", redis_socket.display()))

@@ -10,13 +10,10 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::port::on_free_port;
 use super::process::Process;
-use super::redis_server::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-
-/// Between the choice of a port and its use another may take it.
-const ATTEMPTS: usize = 5;
 
 /// Long enough for a secret, and short enough for webdis, which breaks the line behind 53 bytes of
 /// user and password.
@@ -39,19 +36,11 @@ impl Webdis {
     ///
     /// It is not installed, or does not listen within 20 s; what it said is in the error.
     pub fn start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
-        let mut started = Self::try_start(redis_socket, commands);
-        for _ in 1..ATTEMPTS {
-            if started.is_ok() {
-                break;
-            }
-            started = Self::try_start(redis_socket, commands);
-        }
-        started
+        on_free_port(|port| Self::start_on(port, redis_socket, commands))
     }
 
-    fn try_start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
+    fn start_on(port: u16, redis_socket: &Path, commands: &[&str]) -> Result<Self> {
         let password = super::credential();
-        let port = free_port()?;
         let config = json!({
             "daemonize": false,
             "redis_host": redis_socket,
