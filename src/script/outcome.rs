@@ -43,7 +43,7 @@ pub(crate) struct Contended {
     pub(crate) remaining: Option<Duration>,
     /// How many wait before this one.
     pub(crate) ahead: u64,
-    /// Redis's clock when it said so, in microseconds.
+    /// Redis's clock when it said so, in microseconds; the last fence, if the clock is behind that.
     pub(crate) redis_us: u64,
     /// What the holder lets others know of itself.
     pub(crate) label: Option<String>,

@@ -6,11 +6,9 @@
 -- what becomes of that. A waiter for several names at once (`fa`, `ba`) is not given any of them:
 -- it is told to ask, and the lock stays free.
 --
--- It is told the fence, twice: as its fence, and as Redis's time. A fence is no earlier, and later
--- than each before it even if the clock was set back.
---
 -- provides  delete notify release_one
--- needs     NAME QUEUE integer issue_fence listens liveness_left may_be_overtaken remove_waiter
+-- needs     NAME NOW_US QUEUE integer issue_fence listens liveness_left may_be_overtaken
+-- needs     remove_waiter
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask
 -- for it.
 local function give(waiter, most)
@@ -18,7 +16,7 @@ local function give(waiter, most)
   if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end
   local fence = issue_fence(token, ttl, label)
   redis.call('SET', NAME, token, 'PX', integer(math.min(ms, most)))
-  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. fence or '0'
+  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
   remove_waiter(waiter)
 end

@@ -9,7 +9,7 @@
 -- A place is stored before it is told: if that fails, nobody may hear of it.
 --
 -- provides  notify
--- needs     QUEUE grant is_full listens liveness_left may_be_overtaken remove_waiter
+-- needs     NOW_US QUEUE grant integer is_full listens liveness_left may_be_overtaken remove_waiter
 -- A waiter, in the form of queue.lua. Its fairness, and what it wants, are one word.
 local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
 -- A waiter that listens at another node is told too. If the place is kept for less than its grant,
@@ -17,7 +17,7 @@ local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*)
 local function give(waiter, most)
   local token, ms, _, want, ttl, label, channel = parts(waiter)
   local fence = grant(token, math.min(ms, most), ttl, label, want)
-  local told = tonumber(ms) <= most and fence .. ' ' .. fence or '0'
+  local told = tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
   remove_waiter(waiter)
 end

@@ -1,7 +1,7 @@
 -- Shared: who asks in vain is told why, and joins the queue if it waits.
 --
--- The time that it is told is no earlier than the last fence. So a hand-over from before looks
--- older than this answer even if the clock was set back in between: fences only grow.
+-- The time that it is told is no earlier than the last fence. So a hand-over from before has no
+-- higher fence than that, even if the clock was set back in between: fences only grow.
 --
 -- provides  WAITER head join refuse
 -- needs     ALIVE NOW_MS NOW_US QUEUE integer last_fence liveness_left remove_waiter run

@@ -20,17 +20,17 @@ pub(super) enum Told {
 /// What `message` means beside the answer `found`: the lease that a release handed over, if nothing
 /// more must be asked for.
 ///
-/// The deadline is computed from this waiter's own request, by Redis's clock. It never starts at
-/// the arrival of a message, which may have been on its way for long. If Redis's clock jumped, the
-/// arrival bounds it.
+/// Fences say which of the two came first, since a clock can be set back. The deadline is computed
+/// from this waiter's own request, by Redis's clock. It never starts at the arrival of a message,
+/// which may have been on its way for long. If Redis's clock jumped, the arrival bounds it.
 pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Told {
     let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
         return Told::News;
     };
-    let since_answer = redis_us.saturating_sub(found.contended.redis_us);
-    if since_answer == 0 {
+    if fence <= found.contended.redis_us {
         return Told::Superseded;
     }
+    let since_answer = redis_us.saturating_sub(found.contended.redis_us);
     let ttl = who.claim.ttl;
     let held_for = Duration::from_micros(since_answer).saturating_add(ttl);
     let reckoned = deadline(found.asked_at, held_for);

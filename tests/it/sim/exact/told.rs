@@ -3,6 +3,11 @@
 
 use super::*;
 
+/// What a release says to a waiter that has the lock from `us` on, by Redis's clock.
+fn handed_over(us: u64) -> String {
+    format!("{us} {us}")
+}
+
 /// When a waiter that began to wait at 20 ms, and listens since 60 ms, asks again: the answer to
 /// that leaves Redis at 10 ms after.
 const ASKS_AGAIN: u64 = 80 + 10_000 / 3;
@@ -40,8 +45,47 @@ fn a_message_from_before_the_last_answer_is_no_lease() {
     play(|case| async move {
         let (lease, held) = waited_for(&case).await;
         case.at(500).await;
-        case.invent(&format!("{} {}", lease.fence() + 1, case.redis_us(30)));
+        case.invent(&handed_over(case.redis_us(30)));
         is_not_had(&case, lease, &held).await;
+    });
+}
+
+#[test]
+fn a_message_from_before_the_last_answer_is_no_lease_though_the_clock_was_set_back() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a");
+        let lease = lock.acquire().await.expect("a lease");
+        case.set_back(3_600_000_000);
+        let held = waits(&case);
+        case.at(500).await;
+        // As if this hold had been the waiter's, and had ended before the clock was set back.
+        case.invent(&handed_over(lease.fence()));
+        is_not_had(&case, lease, &held).await;
+    });
+}
+
+#[test]
+fn a_fence_that_is_ahead_of_the_clock_makes_no_lease_longer() {
+    play(|case| async move {
+        let lock = client(&case, &machine()).lock("a");
+        let held = lock.acquire().await.expect("a lease");
+        let waiter = machine();
+        let told = client(&case, &waiter)
+            .lock("a")
+            .wait(Duration::from_secs(60));
+        let noted = case.clone();
+        let had = meanwhile(&case, &waiter, async move {
+            let lease = told.acquire().await.expect("a lease");
+            // What it asked left at 20 ms, and it was handed the lock at 50 ms.
+            let most = Duration::from_millis(20 + 20 + 10_000 - now(&noted));
+            assert!(lease.remaining() <= most, "{:?}", lease.remaining());
+        });
+        case.at(1_000).await;
+        let ahead = case.redis_us(50) + 3_600_000_000;
+        case.invent(&format!("{ahead} {}", case.redis_us(50)));
+        sleep(&case, 100).await;
+        assert_eq!(in_ms(&had), Some(1_000 + 10));
+        drop(held);
     });
 }
 
@@ -52,7 +96,7 @@ fn a_message_from_before_an_answer_that_is_on_its_way_is_no_lease() {
         case.at(ASKS_AGAIN - 3).await;
         // It arrives when the answer has left, and has not arrived.
         let said = case.redis_us(ASKS_AGAIN - 3);
-        case.invent(&format!("{} {said}", lease.fence() + 1));
+        case.invent(&handed_over(said));
         is_not_had(&case, lease, &held).await;
     });
 }
@@ -74,7 +118,7 @@ fn a_message_from_before_an_answer_that_was_not_enough_is_no_lease() {
         // What it is answered first leaves Redis at 1,050 ms.
         case.at(1_061).await;
         let said = case.redis_us(1_045);
-        case.invent(&format!("{} {said}", lease.fence() + 1));
+        case.invent(&handed_over(said));
         is_not_had(&case, lease, &held).await;
     });
 }
