@@ -14,7 +14,7 @@ use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::lease::Lease;
 use crate::name::Name;
-use crate::operation::{Ask, Claim, Hold, Terms, Until, uptime};
+use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
@@ -135,7 +135,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// A call that belongs to no acquisition.
     fn ask<O: QuorumOutcome>(&self, call: Call, session: &Session) -> Ask<O> {
-        Ask::new(&self.topology, call.into(), session, Until::Timeout)
+        Ask::new(&self.topology, call.into(), session, TimeLimit::Timeout)
     }
 
     fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {

@@ -22,7 +22,7 @@ mod repeats;
 mod schedule;
 mod several;
 mod throttle;
-mod until;
+mod time_limit;
 mod write;
 
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(crate) use debounce::Settle;
 pub(crate) use hold::{Hold, Terms, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
 pub(crate) use throttle::Pass;
-pub(crate) use until::Until;
+pub(crate) use time_limit::TimeLimit;
 pub(crate) use write::Write;
 
 /// Names something that an operation waits for: the answer to a request, a timer, a stream.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive};
 use crate::error::Error;
-use crate::operation::{Ask, Until};
+use crate::operation::{Ask, TimeLimit};
 use crate::runtime::Runtime;
 use crate::script::{self, Call};
 use crate::token::Session;
@@ -42,5 +42,5 @@ pub(crate) fn reading<R: Runtime>(
     };
     let session = Session::random(runtime)?;
     let call = Call::read(reads).into();
-    Ok(Ask::new(topology, call, &session, Until::Timeout))
+    Ok(Ask::new(topology, call, &session, TimeLimit::Timeout))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::delivery::Delivery;
 use super::several::Several;
-use super::{Completed, Cx, Id, Input, Operation, Until};
+use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Error;
 use crate::script::{Call, ScriptReply};
 use crate::token::Session;
@@ -25,7 +25,7 @@ impl<O: QuorumOutcome> Ask<O> {
         topology: &Topology,
         call: Arc<Call>,
         session: &Session,
-        until: Until,
+        limit: TimeLimit,
     ) -> Self {
         let whom = match topology.layout {
             Layout::Single(node) => Whom::One(Delivery::new(
@@ -33,7 +33,7 @@ impl<O: QuorumOutcome> Ask<O> {
                 node,
                 call,
                 session,
-                until,
+                limit,
                 O::check,
             )),
             // A lock of a sharded client has the topology of its one bridge.
@@ -41,7 +41,7 @@ impl<O: QuorumOutcome> Ask<O> {
                 topology,
                 call,
                 session,
-                until,
+                limit,
                 O::check,
                 decides::<O>,
             )),

@@ -1,6 +1,6 @@
 //! One call of a throttle or of a debounce: what it asks with, and how it is given up.
 
-use super::{Ask, Cx, Input, Operation, Until};
+use super::{Ask, Cx, Input, Operation, TimeLimit};
 use crate::error::Error;
 use crate::name::Name;
 use crate::runtime::Surroundings;
@@ -35,7 +35,12 @@ impl Attempt {
     }
 
     pub(super) fn ask<O: QuorumOutcome>(&self, call: Call) -> Ask<O> {
-        Ask::new(&self.topology, call.into(), &self.session, Until::Timeout)
+        Ask::new(
+            &self.topology,
+            call.into(),
+            &self.session,
+            TimeLimit::Timeout,
+        )
     }
 
     /// Has `call` give it up in the background.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Ask, Completed, Cx, Input, Operation, Until};
+use super::{Ask, Completed, Cx, Input, Operation, TimeLimit};
 use crate::acquisition::Caller;
 use crate::command::{Command, Reply};
 use crate::error::Error;
@@ -63,8 +63,8 @@ impl Claim {
     }
 
     /// What has `call` executed where the lock lives.
-    pub(crate) fn ask<O: QuorumOutcome>(&self, call: Arc<Call>, until: Until) -> Ask<O> {
-        Ask::new(&self.topology, call, &self.session, until)
+    pub(crate) fn ask<O: QuorumOutcome>(&self, call: Arc<Call>, limit: TimeLimit) -> Ask<O> {
+        Ask::new(&self.topology, call, &self.session, limit)
     }
 
     /// Whether nobody else goes on with it.
@@ -175,7 +175,7 @@ impl Operation for GiveBack {
             if !self.claim.use_up() {
                 return Some(());
             }
-            self.ask = Some(self.claim.ask(self.call.clone(), Until::Timeout));
+            self.ask = Some(self.claim.ask(self.call.clone(), TimeLimit::Timeout));
         }
         let settled = self.ask.as_mut()?.on(cx, input)?;
         self.tell(cx, &settled);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::repeats::Repeats;
-use super::{Completed, Cx, Id, Input, Operation, Until};
+use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::bridge::Bridge;
 use crate::command::Reply;
 use crate::error::{BadResponse, Error};
@@ -26,7 +26,7 @@ use crate::topology::{Node, Topology};
 use crate::transport::{Response, TransportError};
 
 /// Sends `call`, and sends it again with the same token while requests get lost or answers fail
-/// `check`, up to `until`.
+/// `check`, within `limit`.
 pub(super) struct Delivery {
     topology: Topology,
     node: usize,
@@ -69,7 +69,7 @@ impl Delivery {
         node: usize,
         call: Arc<Call>,
         session: &Session,
-        until: Until,
+        limit: TimeLimit,
         check: Check,
     ) -> Self {
         let origin = Instant::from_origin(Duration::ZERO);
@@ -77,7 +77,7 @@ impl Delivery {
             node,
             session: session.clone(),
             check,
-            repeats: Repeats::new(&call, until, topology.attempts, topology.request_timeout),
+            repeats: Repeats::new(&call, limit, topology.attempts, topology.request_timeout),
             call,
             begun_at: origin,
             asked_at: origin,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Until;
+use super::TimeLimit;
 use super::backoff::Backoff;
 use super::deadline;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::script::{Call, RECEIPT_LIFE, ScriptReply};
 
 /// The requests of one operation.
 pub(super) struct Repeats {
-    until: Until,
+    limit: TimeLimit,
     leaves_receipt: bool,
     backoff: Backoff,
     /// When the first request left that may have been executed, and how the last such request got
@@ -21,11 +21,11 @@ pub(super) struct Repeats {
 
 impl Repeats {
     /// `patience` is for a caller that did not say how long it waits.
-    pub(super) fn new(call: &Call, until: Until, attempts: u32, patience: Duration) -> Self {
+    pub(super) fn new(call: &Call, limit: TimeLimit, attempts: u32, patience: Duration) -> Self {
         Self {
-            until,
+            limit,
             leaves_receipt: call.leaves_receipt(),
-            backoff: Backoff::new(until.attempts(attempts), patience),
+            backoff: Backoff::new(limit.attempts(attempts), patience),
             lost: None,
         }
     }
@@ -33,8 +33,8 @@ impl Repeats {
     /// How long an answer is useful.
     pub(super) fn limit(&self, now: Instant) -> Duration {
         let of_receipt = self.receipt_end().map(|end| end.since(now));
-        self.until
-            .limit(now)
+        self.limit
+            .left(now)
             .min(of_receipt.unwrap_or(Duration::MAX))
     }
 
@@ -79,10 +79,10 @@ impl Repeats {
 
     /// Whether the caller has a deadline, and only a repeat can tell the outcome of its write.
     const fn is_worth_any_pause(&self) -> bool {
-        match self.until {
-            Until::Deadline(_) => self.leaves_receipt && self.lost.is_some(),
+        match self.limit {
+            TimeLimit::At(_) => self.leaves_receipt && self.lost.is_some(),
             // A wait for the lock has pauses of its own.
-            Until::Ttl { .. } | Until::Timeout => false,
+            TimeLimit::Ttl { .. } | TimeLimit::Timeout => false,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::delivery::{Check, Delivery};
-use super::{Completed, Cx, Id, Input, Operation, Until};
+use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Error;
 use crate::runtime::Instant;
 use crate::script::{Call, ScriptReply};
@@ -15,7 +15,7 @@ pub(super) struct Several {
     topology: Topology,
     call: Arc<Call>,
     session: Session,
-    until: Until,
+    limit: TimeLimit,
     check: Check,
     decides: Decides,
     asked: Vec<Delivery>,
@@ -38,7 +38,7 @@ impl Several {
         topology: &Topology,
         call: Arc<Call>,
         session: &Session,
-        until: Until,
+        limit: TimeLimit,
         check: Check,
         decides: Decides,
     ) -> Self {
@@ -46,7 +46,7 @@ impl Several {
             topology: topology.clone(),
             call,
             session: session.clone(),
-            until,
+            limit,
             check,
             decides,
             asked: Vec::new(),
@@ -68,17 +68,17 @@ impl Several {
 
     fn begin(&mut self, cx: &mut Cx<'_>) {
         self.begun_at = Some(cx.now);
-        let share = self.until.share(cx.now).min(self.topology.request_timeout);
-        let until = Until::Deadline(cx.now + share);
+        let share = self.limit.share(cx.now).min(self.topology.request_timeout);
+        let limit = TimeLimit::At(cx.now + share);
         for node in 0..self.topology.nodes().len() {
             let mut alone = self.topology.of(node);
-            alone.attempts = self.until.attempts(alone.attempts);
+            alone.attempts = self.limit.attempts(alone.attempts);
             self.asked.push(Delivery::new(
                 &alone,
                 node,
                 self.call.clone(),
                 &self.session,
-                until,
+                limit,
                 self.check,
             ));
         }

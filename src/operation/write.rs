@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::{Aim, Hold, Writing};
-use super::{Ask, Completed, Cx, Id, Input, Operation, Until};
+use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::script::{self, Call, Renewed};
@@ -114,32 +114,32 @@ impl Write {
                 if !claim.is_own() {
                     return Err(hold.pass_on(cx.host(), cx.now));
                 }
-                let until = hold.check_held(cx)?;
-                Ok((self.renewing(*ttl, until, &[], 0), None))
+                let limit = hold.check_held(cx)?;
+                Ok((self.renewing(*ttl, limit, &[], 0), None))
             }
             Aimed::Downgrade => {
-                let until = hold.check_writer(cx)?;
+                let limit = hold.check_writer(cx)?;
                 let term = self.term(None, true);
                 let (ttl, write) = (self.ttl(term), self.number(&[], 0));
                 let (subject, is_told) = (claim.subject(), term.told.is_some());
                 let call = Call::downgrade(subject, ttl, is_told, &write);
                 let call = call.ok_or_else(|| hold.no_writer())?;
-                Ok((self.going_on(call, until, term), None))
+                Ok((self.going_on(call, limit, term), None))
             }
             Aimed::Exec(commands) => {
                 claim.check_commands(commands)?;
-                let until = hold.check_held(cx)?;
+                let limit = hold.check_held(cx)?;
                 let aim = Aim {
                     has_commands: !commands.is_empty(),
                     is_last: false,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let phase = self.renewing(None, until, commands, writing.number);
+                let phase = self.renewing(None, limit, commands, writing.number);
                 Ok((phase, Some(writing)))
             }
             Aimed::Commit(commands) => {
                 claim.check_commands(commands)?;
-                let until = hold.check_last_write(cx)?;
+                let limit = hold.check_last_write(cx)?;
                 let aim = Aim {
                     has_commands: !commands.is_empty(),
                     is_last: true,
@@ -147,7 +147,7 @@ impl Write {
                 let writing = hold.begin(cx, aim)?;
                 let call =
                     release(hold, writing.number, commands).replicated(claim.replicas.as_ref());
-                Ok((Phase::Ending(claim.ask(call.into(), until)), Some(writing)))
+                Ok((Phase::Ending(claim.ask(call.into(), limit)), Some(writing)))
             }
             Aimed::Release => {
                 hold.check_last()?;
@@ -156,7 +156,7 @@ impl Write {
                     is_last: true,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let ask = claim.ask(release(hold, LAST, &[]).into(), Until::Timeout);
+                let ask = claim.ask(release(hold, LAST, &[]).into(), TimeLimit::Timeout);
                 Ok((Phase::Ending(ask), Some(writing)))
             }
         }
@@ -165,7 +165,7 @@ impl Write {
     fn renewing(
         &self,
         ttl: Option<Duration>,
-        until: Until,
+        limit: TimeLimit,
         commands: &[Command],
         number: u64,
     ) -> Phase {
@@ -173,7 +173,7 @@ impl Write {
         let (ttl, write) = (self.ttl(term), self.number(commands, number));
         let subject = self.hold.claim.subject();
         let call = Call::renew(subject, ttl, term.told.is_some(), &write);
-        self.going_on(call, until, term)
+        self.going_on(call, limit, term)
     }
 
     fn term(&self, ttl: Option<Duration>, is_downgrade: bool) -> Term {
@@ -197,10 +197,10 @@ impl Write {
         }
     }
 
-    fn going_on(&self, call: Call, until: Until, term: Term) -> Phase {
+    fn going_on(&self, call: Call, limit: TimeLimit, term: Term) -> Phase {
         let claim = &self.hold.claim;
         let call = call.replicated(claim.replicas.as_ref());
-        Phase::Renewing(claim.ask(call.into(), until), term)
+        Phase::Renewing(claim.ask(call.into(), limit), term)
     }
 
     fn renewed(

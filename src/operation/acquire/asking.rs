@@ -13,7 +13,7 @@ use super::question::{Answer, HeldBy, Question};
 use super::{Cx, Granted, Input};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;
-use crate::operation::{Ask, Completed, Id, Operation, Until};
+use crate::operation::{Ask, Completed, Id, Operation, TimeLimit};
 use crate::script::{Call, Reads};
 use crate::token::Session;
 use crate::topology::Topology;
@@ -104,12 +104,12 @@ impl Asking {
         }
         // A wait has its own rules for sending again.
         let most = if who.has_asked { 1 } else { u32::MAX };
-        let until = Until::Ttl {
+        let limit = TimeLimit::Ttl {
             ttl: who.claim.ttl,
             requests: who.requests_left().clamp(1, most),
         };
         let topology = who.claim.topology.clone();
-        self.put(who, cx, &topology, until, Step::One)
+        self.put(who, cx, &topology, limit, Step::One)
     }
 
     /// The first try asks all bridges at once. If it fails, later tries first ask the one bridge
@@ -130,21 +130,21 @@ impl Asking {
             return self.vote(who, cx);
         }
         // The part of the ttl that each of them may take for a vote.
-        let until = Until::Ttl {
+        let limit = TimeLimit::Ttl {
             ttl: who.claim.ttl / 4,
             requests: 1,
         };
         let first = several.first_of(&who.claim.name);
-        self.put(who, cx, &first, until, Step::First)
+        self.put(who, cx, &first, limit, Step::First)
     }
 
     fn vote(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
-        let until = Until::Ttl {
+        let limit = TimeLimit::Ttl {
             ttl: who.claim.ttl,
             requests: who.requests_left().max(1),
         };
         let several = who.claim.topology.clone();
-        self.put(who, cx, &several, until, Step::Vote)
+        self.put(who, cx, &several, limit, Step::Vote)
     }
 
     fn put(
@@ -152,10 +152,10 @@ impl Asking {
         who: &mut Candidate,
         cx: &mut Cx<'_>,
         topology: &Topology,
-        until: Until,
+        limit: TimeLimit,
         step: fn(Question) -> Step,
     ) -> Outcome {
-        self.step = step(Question::new(who, topology, until));
+        self.step = step(Question::new(who, topology, limit));
         // The request may be refused before it is sent.
         self.on(who, cx, Input::Started)
     }
@@ -167,7 +167,7 @@ impl Asking {
         let Some(call) = raise else {
             return Some(Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant)))));
         };
-        let ask = who.claim.ask(call.into(), Until::Deadline(grant.deadline));
+        let ask = who.claim.ask(call.into(), TimeLimit::At(grant.deadline));
         self.step = Step::Raise(ask, grant);
         self.on(who, cx, Input::Started)
     }

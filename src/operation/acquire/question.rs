@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::candidate::{Candidate, Grant};
 use super::{Cx, Input};
 use crate::error::Error;
-use crate::operation::{Ask, Completed, Operation, Until};
+use crate::operation::{Ask, Completed, Operation, TimeLimit};
 use crate::runtime::Instant;
 use crate::script::{Acquired, Contended};
 use crate::topology::Topology;
@@ -30,9 +30,9 @@ pub(super) struct HeldBy {
 }
 
 impl Question {
-    pub(super) fn new(who: &mut Candidate, topology: &Topology, until: Until) -> Self {
+    pub(super) fn new(who: &mut Candidate, topology: &Topology, limit: TimeLimit) -> Self {
         let needed_cleanup = std::mem::replace(&mut who.needs_cleanup, true);
-        let ask = Ask::new(topology, who.call.clone(), &who.claim.session, until);
+        let ask = Ask::new(topology, who.call.clone(), &who.claim.session, limit);
         Self(ask, needed_cleanup)
     }
 

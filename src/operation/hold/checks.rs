@@ -4,25 +4,25 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Hold, Why};
 use crate::error::Error;
-use crate::operation::{Cx, Until};
+use crate::operation::{Cx, TimeLimit};
 use crate::runtime::{Instant, Surroundings};
 
 impl Hold {
-    /// Until when a request under it makes sense, or why none does.
-    pub(in crate::operation) fn check_held(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+    /// For how long a request under it makes sense, or why none does.
+    pub(in crate::operation) fn check_held(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
         let checked = self.state().check_held();
         checked.map_err(|why| self.error(why))?;
         self.check_time(cx)
     }
 
     /// As [`Hold::check_held`], for a commit.
-    pub(in crate::operation) fn check_last_write(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+    pub(in crate::operation) fn check_last_write(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
         self.check_last()?;
         self.check_time(cx)
     }
 
     /// As [`Hold::check_held`], for a writer that is to read.
-    pub(in crate::operation) fn check_writer(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+    pub(in crate::operation) fn check_writer(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
         if self.claim.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
             return Err(self.no_writer());
         }
@@ -42,7 +42,7 @@ impl Hold {
         checked.map_err(|why| self.error(why))
     }
 
-    fn check_time(&self, cx: &Cx<'_>) -> Result<Until, Error> {
+    fn check_time(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
         let state = self.state();
         match state.deadline() {
             Some(deadline) if deadline <= cx.now => {
@@ -54,8 +54,8 @@ impl Hold {
                 self.tell_loss(cx.host(), cx.now);
                 Err(self.error(Why::Expired))
             }
-            Some(deadline) => Ok(Until::Deadline(deadline)),
-            None => Ok(Until::Timeout),
+            Some(deadline) => Ok(TimeLimit::At(deadline)),
+            None => Ok(TimeLimit::Timeout),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Until when a call makes sense: by a deadline, by a ttl, or by the time that requests take.
+//! For how long a call makes sense: by a deadline, by a ttl, or by the time that requests take.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use crate::runtime::Instant;
 
 /// How long an answer is useful.
 #[derive(Clone, Copy)]
-pub(crate) enum Until {
+pub(crate) enum TimeLimit {
     /// Up to an instant.
-    Deadline(Instant),
+    At(Instant),
     /// An acquisition's ttl, which starts again with each request.
     Ttl {
         ttl: Duration,
@@ -19,10 +19,10 @@ pub(crate) enum Until {
     Timeout,
 }
 
-impl Until {
-    pub(super) fn limit(self, now: Instant) -> Duration {
+impl TimeLimit {
+    pub(super) fn left(self, now: Instant) -> Duration {
         match self {
-            Self::Deadline(deadline) => deadline.since(now),
+            Self::At(instant) => instant.since(now),
             Self::Ttl { ttl, .. } => ttl,
             Self::Timeout => Duration::MAX,
         }
@@ -32,8 +32,8 @@ impl Until {
     /// must still be able to grant a useful lock.
     pub(super) fn share(self, now: Instant) -> Duration {
         match self {
-            Self::Ttl { .. } => self.limit(now) / 4,
-            Self::Deadline(_) | Self::Timeout => self.limit(now),
+            Self::Ttl { .. } => self.left(now) / 4,
+            Self::At(_) | Self::Timeout => self.left(now),
         }
     }
 
@@ -41,7 +41,7 @@ impl Until {
     pub(super) fn attempts(self, attempts: u32) -> u32 {
         match self {
             Self::Ttl { requests, .. } => attempts.min(requests),
-            Self::Deadline(_) | Self::Timeout => attempts,
+            Self::At(_) | Self::Timeout => attempts,
         }
     }
 }
