@@ -258,9 +258,9 @@ impl<T, R> fmt::Debug for Client<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bridges: Vec<_> = self
             .topology
-            .nodes()
+            .endpoints()
             .iter()
-            .map(|node| &node.bridge)
+            .map(|endpoint| &endpoint.bridge)
             .collect();
         f.debug_struct("Client")
             .field("bridges", &bridges)

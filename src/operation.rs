@@ -124,15 +124,15 @@ pub(crate) enum Wish {
 /// What to send, and to which bridge.
 pub(crate) struct Mail {
     topology: Topology,
-    node: usize,
+    endpoint: usize,
     post: Post,
 }
 
 impl Mail {
-    fn new(topology: &Topology, node: usize, post: Post) -> Self {
+    fn new(topology: &Topology, endpoint: usize, post: Post) -> Self {
         Self {
             topology: topology.clone(),
-            node,
+            endpoint,
             post,
         }
     }
@@ -140,7 +140,7 @@ impl Mail {
     /// The request in the transport's form. Call it once: it moves the body out.
     pub(crate) fn request(&mut self) -> Request<'_> {
         let body = std::mem::take(&mut self.post.body);
-        let bridge = &self.topology.node(self.node).bridge;
+        let bridge = &self.topology.endpoint(self.endpoint).bridge;
         bridge.request(&self.post, body)
     }
 }
@@ -173,9 +173,9 @@ impl<'a> Cx<'a> {
     }
 
     /// Sends `post` once, to one of the bridges.
-    pub(crate) fn send(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
+    pub(crate) fn send(&mut self, topology: &Topology, endpoint: usize, post: Post) -> Id {
         let id = self.id();
-        let mail = Mail::new(topology, node, post);
+        let mail = Mail::new(topology, endpoint, post);
         self.wishes.push(Wish::Send(id, mail));
         id
     }
@@ -192,9 +192,9 @@ impl<'a> Cx<'a> {
     }
 
     /// Sends `post`, and listens to its streamed response.
-    pub(crate) fn listen(&mut self, topology: &Topology, node: usize, post: Post) -> Id {
+    pub(crate) fn listen(&mut self, topology: &Topology, endpoint: usize, post: Post) -> Id {
         let id = self.id();
-        let mail = Mail::new(topology, node, post);
+        let mail = Mail::new(topology, endpoint, post);
         self.wishes.push(Wish::Listen(id, mail));
         id
     }

@@ -26,13 +26,13 @@ pub(crate) struct Topology {
 }
 
 struct Shared {
-    nodes: Vec<Node>,
+    endpoints: Vec<Endpoint>,
     /// Requests so far, so that each has a nonce of its own.
     requests: AtomicU64,
 }
 
 /// One bridge, and what was learned of it.
-pub(crate) struct Node {
+pub(crate) struct Endpoint {
     pub(crate) bridge: Bridge,
     /// Has answered, and in an answer said that it can be listened to.
     answered: AtomicBool,
@@ -54,10 +54,10 @@ pub(crate) enum Layout {
 impl Topology {
     /// With a time-out of 2 s for each request and up to 3 attempts for each operation.
     pub(crate) fn new(bridges: Vec<Bridge>, layout: Layout) -> Self {
-        let nodes = bridges.into_iter().map(Node::new).collect();
+        let endpoints = bridges.into_iter().map(Endpoint::new).collect();
         Self {
             shared: Arc::new(Shared {
-                nodes,
+                endpoints,
                 requests: AtomicU64::new(0),
             }),
             layout,
@@ -67,19 +67,19 @@ impl Topology {
         }
     }
 
-    pub(crate) fn nodes(&self) -> &[Node] {
-        &self.shared.nodes
+    pub(crate) fn endpoints(&self) -> &[Endpoint] {
+        &self.shared.endpoints
     }
 
-    /// `node` is a place among them.
-    pub(crate) fn node(&self, node: usize) -> &Node {
-        &self.shared.nodes[node]
+    /// `endpoint` is a place among them.
+    pub(crate) fn endpoint(&self, endpoint: usize) -> &Endpoint {
+        &self.shared.endpoints[endpoint]
     }
 
     /// `text` from outside as part of a message, without the credential of any bridge.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let clean = |text: String, node: &Node| node.bridge.quote(&text);
-        self.nodes().iter().fold(text.to_owned(), clean)
+        let clean = |text: String, endpoint: &Endpoint| endpoint.bridge.quote(&text);
+        self.endpoints().iter().fold(text.to_owned(), clean)
     }
 
     /// A number that no other request has.
@@ -88,9 +88,9 @@ impl Topology {
     }
 
     /// One of its bridges alone.
-    pub(crate) fn of(&self, node: usize) -> Self {
+    pub(crate) fn of(&self, endpoint: usize) -> Self {
         Self {
-            layout: Layout::Single(node),
+            layout: Layout::Single(endpoint),
             ..self.clone()
         }
     }
@@ -98,7 +98,7 @@ impl Topology {
     /// Where the lock called `name` lives.
     pub(crate) fn for_name(&self, name: &Name) -> Self {
         match self.shard(name) {
-            Some(node) => self.of(node),
+            Some(endpoint) => self.of(endpoint),
             None => self.clone(),
         }
     }
@@ -118,14 +118,17 @@ impl Topology {
 
     /// Of a quorum, the bridge that all who want `name` ask first.
     pub(crate) fn first_of(&self, name: &Name) -> Self {
-        let urls = self.nodes().iter().map(|node| node.bridge.url());
+        let urls = self
+            .endpoints()
+            .iter()
+            .map(|endpoint| endpoint.bridge.url());
         self.of(shard::place(urls, name.key()))
     }
 
     /// The bridge that pushes to waiters, if there is one.
     pub(crate) fn push_endpoint(&self) -> Option<usize> {
         self.single()
-            .filter(|node| self.node(*node).pushes() == Some(true))
+            .filter(|endpoint| self.endpoint(*endpoint).pushes() == Some(true))
     }
 
     /// Whether waiters listen.
@@ -137,18 +140,18 @@ impl Topology {
     /// nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
         self.single()
-            .is_some_and(|node| self.node(node).pushes() != Some(false))
+            .is_some_and(|endpoint| self.endpoint(endpoint).pushes() != Some(false))
     }
 
     fn single(&self) -> Option<usize> {
         match self.layout {
-            Layout::Single(node) => Some(node),
+            Layout::Single(endpoint) => Some(endpoint),
             Layout::Quorum | Layout::Sharded(_) => None,
         }
     }
 }
 
-impl Node {
+impl Endpoint {
     const fn new(bridge: Bridge) -> Self {
         Self {
             bridge,

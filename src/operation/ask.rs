@@ -28,9 +28,9 @@ impl<O: QuorumOutcome> Ask<O> {
         limit: TimeLimit,
     ) -> Self {
         let whom = match topology.layout {
-            Layout::Single(node) => Whom::One(Delivery::new(
+            Layout::Single(endpoint) => Whom::One(Delivery::new(
                 topology,
-                node,
+                endpoint,
                 call,
                 session,
                 limit,

@@ -22,14 +22,14 @@ use crate::replicas::Replicas;
 use crate::runtime::Instant;
 use crate::script::{self, Call, ScriptReply};
 use crate::token::Session;
-use crate::topology::{Node, Topology};
+use crate::topology::{Endpoint, Topology};
 use crate::transport::{Response, TransportError};
 
 /// Sends `call`, and sends it again with the same token while requests get lost or answers fail
 /// `check`, within `limit`.
 pub(super) struct Delivery {
     topology: Topology,
-    node: usize,
+    endpoint: usize,
     call: Arc<Call>,
     session: Session,
     check: Check,
@@ -66,7 +66,7 @@ pub(super) type Check = fn(&ScriptReply) -> Result<(), Error>;
 impl Delivery {
     pub(super) fn new(
         topology: &Topology,
-        node: usize,
+        endpoint: usize,
         call: Arc<Call>,
         session: &Session,
         limit: TimeLimit,
@@ -74,7 +74,7 @@ impl Delivery {
     ) -> Self {
         let origin = Instant::from_origin(Duration::ZERO);
         Self {
-            node,
+            endpoint,
             session: session.clone(),
             check,
             repeats: Repeats::new(&call, limit, topology.attempts, topology.request_timeout),
@@ -124,7 +124,7 @@ impl Delivery {
             },
         };
         self.phase = Phase::Asked(Asked {
-            id: cx.send(&self.topology, self.node, post),
+            id: cx.send(&self.topology, self.endpoint, post),
             nonce,
             names_script,
             limit,
@@ -161,7 +161,7 @@ impl Delivery {
 
     /// The script's reply, and the reply to the wait for replicas behind it.
     fn read(&self, response: &Response) -> Result<(Reply, Reply), Error> {
-        self.place().hear(response);
+        self.endpoint().hear(response);
         let of_redis = script::is_error_of_redis;
         if self.call.replicas().is_none() {
             return Ok((self.bridge().decode(response, of_redis)?, Reply::Nil));
@@ -221,12 +221,12 @@ impl Delivery {
         self.topology.request_timeout.saturating_add(wait)
     }
 
-    fn place(&self) -> &Node {
-        self.topology.node(self.node)
+    fn endpoint(&self) -> &Endpoint {
+        self.topology.endpoint(self.endpoint)
     }
 
     fn bridge(&self) -> &Bridge {
-        &self.place().bridge
+        &self.endpoint().bridge
     }
 }
 

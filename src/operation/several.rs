@@ -70,12 +70,12 @@ impl Several {
         self.begun_at = Some(cx.now);
         let share = self.limit.share(cx.now).min(self.topology.request_timeout);
         let limit = TimeLimit::At(cx.now + share);
-        for node in 0..self.topology.nodes().len() {
-            let mut alone = self.topology.of(node);
+        for endpoint in 0..self.topology.endpoints().len() {
+            let mut alone = self.topology.of(endpoint);
             alone.attempts = self.limit.attempts(alone.attempts);
             self.asked.push(Delivery::new(
                 &alone,
-                node,
+                endpoint,
                 self.call.clone(),
                 &self.session,
                 limit,
@@ -94,7 +94,7 @@ impl Several {
             Ok(answer) => self.answers.push(answer),
             Err(error) => self.failure = Some(worse_error(self.failure.take(), error)),
         }
-        let (bridges, pending) = (self.topology.nodes().len(), self.asked.len());
+        let (bridges, pending) = (self.topology.endpoints().len(), self.asked.len());
         let count = Count {
             bridges,
             pending,

@@ -52,14 +52,14 @@ impl Subscription {
     /// Sends one request. The stream ends with its driver. `limit` is for a driver that is
     /// forgotten.
     pub(super) fn open(&mut self, cx: &mut Cx<'_>, limit: Duration) {
-        let (Some(channel), Some(node)) = (&self.channel, self.topology.push_endpoint()) else {
+        let (Some(channel), Some(endpoint)) = (&self.channel, self.topology.push_endpoint()) else {
             self.state = State::Closed;
             return;
         };
-        let bridge = &self.topology.node(node).bridge;
+        let bridge = &self.topology.endpoint(endpoint).bridge;
         let (post, stream) = bridge.listen(channel, limit);
         self.state = State::Open {
-            id: cx.listen(&self.topology, node, post),
+            id: cx.listen(&self.topology, endpoint, post),
             stream,
             is_confirmed: false,
         };
@@ -105,13 +105,13 @@ impl Subscription {
             }
             Input::Ended(of, ended) if of == id => {
                 // However the stream ends, the waiter goes on asking from time to time.
-                if let (true, Some(node)) = (
+                if let (true, Some(endpoint)) = (
                     ended
                         .as_ref()
                         .is_ok_and(|status| Bridge::never_pushes(*status)),
                     self.topology.push_endpoint(),
                 ) {
-                    self.topology.node(node).found_no_pubsub();
+                    self.topology.endpoint(endpoint).found_no_pubsub();
                 }
                 self.state = State::Closed;
                 Some(Heard::Closed)
