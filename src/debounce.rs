@@ -153,8 +153,8 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     }
 
     pub(crate) fn settling(&self) -> Result<Settle, Error> {
-        let attempt = self.paced.attempt()?;
-        Ok(Settle::new(attempt, self.wait, self.max_wait))
+        let call = self.paced.call()?;
+        Ok(Settle::new(call, self.wait, self.max_wait))
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]

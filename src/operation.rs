@@ -9,7 +9,6 @@
 
 mod acquire;
 mod ask;
-mod attempt;
 mod backoff;
 mod claim;
 mod completed;
@@ -18,6 +17,7 @@ mod debounce;
 mod delivery;
 mod hold;
 mod keep;
+mod paced_call;
 mod repeats;
 mod schedule;
 mod several;
@@ -36,13 +36,13 @@ use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
-pub(crate) use attempt::Attempt;
 pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
 pub(crate) use completed::Completed;
 pub(crate) use deadline::{deadline, drift};
 pub(crate) use debounce::Settle;
 pub(crate) use hold::{Hold, Terms, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
+pub(crate) use paced_call::PacedCall;
 pub(crate) use throttle::Pass;
 pub(crate) use time_limit::TimeLimit;
 pub(crate) use write::Write;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::drive::Host;
 use crate::error::Error;
 use crate::name::Name;
-use crate::operation::Attempt;
+use crate::operation::PacedCall;
 use crate::runtime::Runtime;
 use crate::topology::Topology;
 use crate::transport::Transport;
@@ -45,9 +45,9 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
     }
 
     /// One call, if it may send anything.
-    pub(crate) fn attempt(&self) -> Result<Attempt, Error> {
+    pub(crate) fn call(&self) -> Result<PacedCall, Error> {
         self.check()?;
-        Attempt::new(&self.topology, &self.name, &self.host.runtime)
+        PacedCall::new(&self.topology, &self.name, &self.host.runtime)
     }
 
     pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {

@@ -123,7 +123,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     }
 
     pub(crate) fn passing(&self) -> Result<Pass, Error> {
-        Ok(Pass::new(self.paced.attempt()?, self.window))
+        Ok(Pass::new(self.paced.call()?, self.window))
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::{Ask, Attempt, Cx, Id, Input, Operation};
+use super::{Ask, Cx, Id, Input, Operation, PacedCall};
 use crate::error::Error;
 use crate::script::{Arrived, Call, Settled};
 
@@ -17,7 +17,7 @@ const MOST_EARLY: u32 = 10;
 
 /// Comes to whether it goes through; else it was overtaken.
 pub(crate) struct Settle {
-    attempt: Attempt,
+    call: PacedCall,
     phase: Phase,
     /// How often it asked before its time.
     early: u32,
@@ -30,13 +30,13 @@ enum Phase {
 }
 
 impl Settle {
-    pub(crate) fn new(attempt: Attempt, wait: Duration, max_wait: Duration) -> Self {
-        let Attempt { name, token, .. } = &attempt;
-        let arriving = attempt.ask(Call::arrive(name, token, wait, max_wait));
+    pub(crate) fn new(call: PacedCall, wait: Duration, max_wait: Duration) -> Self {
+        let PacedCall { name, token, .. } = &call;
+        let arriving = call.ask(Call::arrive(name, token, wait, max_wait));
         Self {
             phase: Phase::Arriving(arriving),
             early: 0,
-            attempt,
+            call,
         }
     }
 
@@ -46,8 +46,8 @@ impl Settle {
 
     /// Only then may a request of it arrive that nobody counts on.
     fn leave(&self, cx: &mut Cx<'_>) {
-        let Attempt { name, token, .. } = &self.attempt;
-        self.attempt.give_up(cx, Call::leave(name, token));
+        let PacedCall { name, token, .. } = &self.call;
+        self.call.give_up(cx, Call::leave(name, token));
     }
 
     fn settled(&mut self, cx: &mut Cx<'_>, settled: Settled) -> Option<Result<bool, Error>> {
@@ -85,8 +85,8 @@ impl Operation for Settle {
                 }
             }
             (Phase::Waiting(timer), Input::Woken(id)) if *timer == id => {
-                let Attempt { name, token, .. } = &self.attempt;
-                let mut ask = self.attempt.ask(Call::settle(name, token));
+                let PacedCall { name, token, .. } = &self.call;
+                let mut ask = self.call.ask(Call::settle(name, token));
                 let settled = ask.on(cx, Input::Started);
                 debug_assert!(settled.is_none(), "nothing was answered yet");
                 self.phase = Phase::Settling(ask);

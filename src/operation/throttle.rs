@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use super::{Ask, Attempt, Cx, Input, Operation};
+use super::{Ask, Cx, Input, Operation, PacedCall};
 use crate::error::Error;
 use crate::script::{Call, Passage};
 
 pub(crate) struct Pass {
-    attempt: Attempt,
+    call: PacedCall,
     ask: Ask<Passage>,
 }
 
 impl Pass {
-    pub(crate) fn new(attempt: Attempt, window: Duration) -> Self {
-        let ask = attempt.ask(Call::pass(&attempt.name, &attempt.token, window));
-        Self { attempt, ask }
+    pub(crate) fn new(call: PacedCall, window: Duration) -> Self {
+        let ask = call.ask(Call::pass(&call.name, &call.token, window));
+        Self { call, ask }
     }
 
     fn give_back(&self, cx: &mut Cx<'_>) {
-        let Attempt { name, token, .. } = &self.attempt;
-        self.attempt.give_up(cx, Call::give_back(name, token));
+        let PacedCall { name, token, .. } = &self.call;
+        self.call.give_up(cx, Call::give_back(name, token));
     }
 }
 

@@ -9,7 +9,7 @@ use crate::token::{Session, Token};
 use crate::topology::{QuorumOutcome, Topology};
 
 #[derive(Clone)]
-pub(crate) struct Attempt {
+pub(crate) struct PacedCall {
     topology: Topology,
     pub(super) name: Name,
     /// Tells it from all others: a repeat has the same.
@@ -17,7 +17,7 @@ pub(crate) struct Attempt {
     session: Session,
 }
 
-impl Attempt {
+impl PacedCall {
     /// # Errors
     /// [`Error::EntropyUnavailable`].
     pub(crate) fn new(
