@@ -1,4 +1,4 @@
-//! Acquisitions that read what is to be read by then, and that others go on with.
+//! An acquisition that says what to read only when it asks, and that another caller can take over.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -23,7 +23,7 @@ fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
         let _: () = stack.redis("MSET x 1 y 2");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        // Who waits so asks every third of a second at least.
+        // A waiter with this ttl asks at least every third of a second.
         let lock = client.lock("a").ttl(ms(1_000));
         let keys = RefCell::new(vec!["x"]);
         let said = Cell::new(0);
@@ -39,7 +39,7 @@ fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
         let release = async {
             eventually(|| seen.sent() >= 2).await;
             keys.borrow_mut().push("y");
-            // The request before this one may be under way yet.
+            // The request before that one may still be under way.
             eventually(|| said.get() == 2).await;
             held.release().await.unwrap();
         };
@@ -48,7 +48,7 @@ fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
         let text = |text: &str| Reply::Bytes(text.into());
         assert_eq!(replies, [text("1"), text("2")]);
         lease.release().await.unwrap();
-        // What is no read does not get as far as a request.
+        // A command that is no read is refused before anything is sent.
         let sent = seen.sent();
         let writes = || vec![Command::new("DEL").key("x")];
         let refused = lock.acquire_as(&acquisition, writes).await;
@@ -59,7 +59,7 @@ fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(spawn: Spawn) {
 fn an_acquisition_goes_on_with_whoever_asks_for_it_last(spawn: Spawn) {
     run(async {
         let stack = spawn();
-        // The first has the lock, and does not know it.
+        // The first has the lock, but its reply is withheld.
         let proxy = Proxy::before(&stack, [Withhold]).await;
         let client = proxy.client.clone().request_timeout(ms(60_000));
         let lock = client.lock("a");
@@ -70,7 +70,8 @@ fn an_acquisition_goes_on_with_whoever_asks_for_it_last(spawn: Spawn) {
         let lock = second.lock("a");
         let waits = lock.clone().wait(ms(9_000));
         let (lease, _) = waits.acquire_as(&acquisition, Vec::new).await.unwrap();
-        // It is answered after all, or given up: it has nothing of it any more.
+        // The first is answered after all, or gave up: either way it has no part in the lease any
+        // more.
         proxy.deliver().await;
         let (late, _) = first.await.unwrap();
         assert_eq!((late.token(), late.fence()), (lease.token(), lease.fence()));
@@ -84,13 +85,13 @@ fn an_acquisition_goes_on_with_whoever_asks_for_it_last(spawn: Spawn) {
         lease.release().await.unwrap();
         assert_eq!(proxy.seen().len(), 1);
         assert_eq!(seen.sent(), 3);
-        // That one is over.
+        // The acquisition is over, so the next call begins another one.
         let (next, _) = lock.acquire_as(&acquisition, Vec::new).await.unwrap();
         assert_ne!(next.token(), lease.token());
     });
 }
 
-/// The first has asked, and waits.
+/// Polls `first` until it has asked and waits.
 async fn stalled<F: Future>(first: &mut Pin<Box<F>>, until: impl FnMut() -> bool) {
     tokio::select! {
         _ = first => panic!("an answer"),
@@ -115,12 +116,12 @@ fn the_place_in_the_queue_goes_on_too() {
         let mut other = Box::pin(others.acquire());
         stalled(&mut other, || of_other.sent() >= 2).await;
         let (client, of_second) = stack.watched();
-        // It stands there as the first does, or there would be two of it.
+        // The second takes the first one's place in the queue: nobody stands there twice.
         let own = client.lock("a").ttl(ms(3_000));
         let mut second = Box::pin(own.acquire_as(&acquisition, Vec::new));
         stalled(&mut second, || of_second.sent() >= 2).await;
         assert_eq!(waiters().await, 2);
-        // Whoever has no part in it any more leaves nothing.
+        // The first gives up, and that removes nobody from the queue.
         drop(first);
         assert_eq!(waiters().await, 2);
         held.release().await.unwrap();
@@ -146,7 +147,7 @@ fn an_acquisition_that_was_given_up_begins_anew() {
         stalled(&mut first, || proxy.seen().len() == 1).await;
         drop(first);
         let (lease, _) = lock.acquire_as(&acquisition, Vec::new).await.unwrap();
-        // The first comes late, and finds itself abandoned.
+        // The first request arrives late, and finds its token abandoned.
         proxy.deliver().await;
         lease.release().await.unwrap();
         assert!(stack.lock("a").inspect().await.unwrap().holder.is_none());

@@ -1,4 +1,4 @@
-//! A wait is for a bridge too that is away, or does not want to be asked now.
+//! A wait goes on while the bridge is away, or asks to be left alone for a while.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use crate::support::watched::watch;
 use crate::support::{Stack, client, client_of, eventually, ms, run};
 use crate::waiting::{LONG, acquire, meanwhile};
 
-/// A bridge that answers the first requests so, and grants the lock from then on. Its address, and
-/// when it was asked.
+/// A bridge that answers the first requests like this, and then grants the lock. Returns its
+/// address, and when it was asked.
 async fn sheds(status: u16, retry_after: u64, times: usize) -> (String, Rc<RefCell<Vec<Instant>>>) {
     let asked: Rc<RefCell<Vec<Instant>>> = Rc::default();
     let notes = asked.clone();
@@ -39,7 +39,7 @@ fn a_wait_asks_again_when_the_bridge_said() {
     run(async {
         for status in [429, 503] {
             let (url, asked) = sheds(status, 1, 2).await;
-            // One attempt: what asks again is the wait.
+            // One attempt for each operation, so that only the wait asks again.
             let lock = client(&url, "credential").max_attempts(1).lock("a");
             let _lease = lock.wait(LONG).acquire().await.unwrap();
             let asked = asked.borrow();
@@ -74,7 +74,7 @@ fn a_wait_ends_at_once_where_the_bridge_is_away_for_longer_and_says_for_how_long
         let Error::Unavailable { retry_after, .. } = error else {
             panic!("{error}")
         };
-        // What gives up an acquisition whose outcome is unknown may have been sent, too.
+        // The outcome may be unknown, so a second request may have given the acquisition up.
         assert_eq!(retry_after, Some(Duration::from_secs(60)));
         assert!((1..=2).contains(&asked.borrow().len()));
     });
@@ -92,7 +92,7 @@ fn a_wait_is_for_a_redis_that_is_away() {
         redis.kill();
         let (client, seen) = watch(route());
         let waiter = acquire(&client);
-        // More often than without a wait.
+        // A call that does not wait would have stopped at three.
         eventually(|| seen.sent() > 3).await;
         let error = client_of(route()).lock("a").try_acquire().await;
         assert_eq!(error.unwrap_err().code(), "unavailable");
@@ -119,7 +119,7 @@ fn a_waiter_whose_stream_broke_or_is_refused_listens_again_within_the_same_wait(
         holder.release().await.unwrap();
         waiter.await.unwrap().unwrap().release().await.unwrap();
 
-        // One that lets nobody listen now, and is asked again.
+        // A bridge that refuses the subscription once, and is asked again.
         let refused = Rc::new(Cell::new(0));
         let (refuses, bridge) = (refused.clone(), stack.url());
         let url = serve(move |asked| {

@@ -1,5 +1,5 @@
-//! What bridges cannot do, and what they do wrong: no answer that is not one, and no wait that
-//! depends on more than asking.
+//! What bridges cannot do, and what they do wrong. A reply that is not ours is no answer, and a
+//! wait needs nothing but requests.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -33,7 +33,7 @@ mod others {
 }
 
 impl Stack {
-    /// Redis takes commands, and does not run what could write.
+    /// Redis accepts commands, but executes none that could write.
     fn pause(&mut self) {
         let _: () = self.redis("CLIENT PAUSE 60000 WRITE");
     }
@@ -42,7 +42,7 @@ impl Stack {
         let _: () = self.redis("CLIENT UNPAUSE");
     }
 
-    /// So many commands wait for [`Stack::unpause`].
+    /// Waits until so many commands wait for [`Stack::unpause`].
     async fn has_paused(&mut self, count: usize) {
         let is_paused = |line: &&str| line.contains(" flags=b");
         eventually(|| {
@@ -58,7 +58,7 @@ fn key_locking_is_refused_in_the_words_of_redis(spawn: Spawn) {
         let stack = spawn();
         let client = client_of(stack.route().key_locking(true));
         let error = client.lock("a").try_acquire().await.unwrap_err();
-        // One gives every error of Redis the status of a failure of its own.
+        // One of the bridges reports every error of Redis as a failure of its own.
         assert!(["refused", "unavailable"].contains(&error.code()));
         assert!(error.to_string().contains("allow-key-locking"), "{error}");
     });
@@ -74,7 +74,7 @@ fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(spawn: Spawn) {
             (error.code(), error.is_outcome_unknown()),
             ("timed_out", true)
         );
-        // Everything arrives, late.
+        // All requests arrive, late.
         stack.unpause();
         eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
@@ -86,7 +86,7 @@ fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(spawn: Spawn) {
 fn a_request_whose_connection_redis_drops_is_sent_again(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        // Until the bridge has connected anew.
+        // Enough attempts for the bridge to connect anew.
         let lock = stack.client().max_attempts(10).lock("a");
         stack.pause();
         let asking = meanwhile(async move { lock.try_acquire().await });
@@ -104,7 +104,7 @@ fn without_redis_nothing_is_known(spawn: Spawn) {
         let mut stack = spawn();
         let lock = stack.lock("a");
         let lease = lock.try_acquire().await.unwrap();
-        // It hangs up instead of an answer.
+        // Redis hangs up and gives no answer.
         let _ = redis::cmd("SHUTDOWN")
             .arg("NOSAVE")
             .query::<()>(&mut stack.redis);
@@ -134,14 +134,15 @@ fn a_bridge_without_subscriptions_is_asked_from_time_to_time() {
     });
 }
 
-/// It could have but one connection to Redis, and a subscription would take that from everybody.
+/// Such a bridge may have a single connection to Redis, which a subscription would take from
+/// everybody.
 #[test]
 fn a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for() {
     run(async {
         let mut stack = Stack::upstash();
         let (bridge, paths) = (stack.url(), Rc::new(RefCell::new(Vec::new())));
         let seen = paths.clone();
-        // It has subscriptions, and does not say so.
+        // This bridge has subscriptions, but does not announce them.
         let silent = serve(move |asked| {
             let (bridge, seen) = (bridge.clone(), seen.clone());
             async move {
@@ -196,17 +197,17 @@ fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
         let route = Bridge::webdis(&webdis.url(), webdis.user(), webdis.password()).unwrap();
         let (client, seen) = watch(route);
         let _: () = redis.ask("SET a theirs");
-        // Patient enough for Redis to come back, and soon to ask whether it did.
+        // Waits long enough for Redis to come back, and asks often.
         let lock = client.max_attempts(10).lock("a").wait(LONG);
         let lock = lock.ttl(ms(1_000));
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
-        // Stands still, and goes on: what it was asked meanwhile is lost or late.
+        // Redis stands still and goes on. What was asked meanwhile is lost, or executed late.
         redis.freeze();
         eventually(|| seen.sent() > 3).await;
         redis.wake();
         assert_eq!(redis.ask::<String>("GET a"), "theirs");
-        // Dies, and comes back without lock, queue and listener.
+        // Redis dies, and comes back without the lock, the queue and the subscription.
         redis.kill();
         let again = RedisServer::start(&["--unixsocket", socket.to_str().unwrap()]);
         let lease = waiter.await.unwrap().unwrap();
@@ -216,7 +217,7 @@ fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
     });
 }
 
-/// A connection to webdis, without a client that would notice what comes unasked.
+/// A bare connection to webdis: no client that would notice an unexpected reply.
 struct Connection(TcpStream);
 
 impl Connection {
@@ -233,7 +234,7 @@ impl Connection {
         self.0.write_all(request.as_bytes()).await.unwrap();
     }
 
-    /// What comes next, which is short enough to come at once; nothing at the end.
+    /// The next bytes. They are few enough to come at once; none at the end of the stream.
     async fn read(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; 4096];
         let length = self.0.read(&mut bytes).await.unwrap();
@@ -244,7 +245,7 @@ impl Connection {
 
 #[test]
 fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
-    // That of a grant, but for the nonce.
+    // The reply of a grant, with a nonce of another request.
     const GRANT: &str = "EVAL/return%20%7B1%2C%20%27stranger%2E1%27%2C%207%2C%20%27%27%7D/0";
     run(async {
         let mut stack = Stack::webdis();
@@ -253,7 +254,7 @@ fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
         let mut stranger = Connection::to(&stack).await;
         stranger.post(&stack, GRANT).await;
         stack.has_paused(1).await;
-        // It is gone before its reply comes, and whoever comes next has its place.
+        // The stranger leaves before its reply comes, and the next client gets its place in webdis.
         stranger.0.shutdown().await.unwrap();
         assert!(stranger.read().await.is_empty());
         let mut next = Connection::to(&stack).await;
@@ -263,7 +264,7 @@ fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
         let reply = next.read().await;
         assert!(String::from_utf8_lossy(&reply).ends_with(r#"{"EVAL":[1,"stranger.1",7,""]}"#));
 
-        // As it arrives at a client whose own request is on its way yet.
+        // The same reply, as an answer to a client's own request.
         let (reply, webdis) = (Cell::new(Some(reply)), stack.url());
         let url = serve(move |asked| {
             let (reply, webdis) = (reply.take(), webdis.clone());
@@ -277,7 +278,7 @@ fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
         .await;
         let (client, seen) = watch(stack.route_by(&url));
         let error = client.lock("a").try_acquire().await.unwrap_err();
-        // The last gives up what was on its way.
+        // The third request gives up the one whose answer was not ours.
         assert_eq!((error.code(), seen.sent()), ("held", 3));
         let why = r#"an unexpected reply: the reply to another request (lock "a")"#;
         assert_eq!(seen.retries(), [why]);

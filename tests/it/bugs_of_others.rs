@@ -17,7 +17,7 @@ const TTL: Duration = ms(2_000);
 fn a_lock_that_was_waited_for_is_renewed_as_any_other() {
     run(async {
         let mut stack = Stack::spawn();
-        // One who is handed the lock, and one who finds it free.
+        // One waiter is handed the lock, and the other finds it free.
         for listens in [true, false] {
             let holder = stack.lock("a").try_acquire().await.unwrap();
             let (client, seen) = watch(stack.route().push(listens));
@@ -74,7 +74,7 @@ fn a_short_ttl_is_renewed_no_more_often_than_a_long_one() {
                 Ok::<_, Error>(began.elapsed())
             })
             .await;
-        // One every third of it.
+        // The holder renews every third of its ttl, so it outlives that.
         assert!(took.unwrap() >= ttl);
     });
 }
@@ -157,7 +157,7 @@ fn a_permit_that_is_given_back_twice_is_free_once() {
     });
 }
 
-/// Half of them are over, as those of holders that died.
+/// Half of these permits are over, as those of holders that died.
 const THOUSANDS_OF_PERMITS: &str = "
 local now = redis.call('TIME')[1] * 1000
 for i = 1, 9000 do

@@ -1,5 +1,5 @@
-//! Nothing of how a lock is asked for fails half-way: the first that cannot work is what every call
-//! says, before anything is sent.
+//! Asking for a lock never fails half-way. The first option that cannot work is what every call
+//! tells, before anything is sent.
 
 use edgelock::{Acquisition, Client, Command, Decision, Error, GroupCommit, Reply, Section, Token};
 
@@ -24,7 +24,7 @@ impl Section for Nothing {
     }
 }
 
-/// What each call of `lock` says that could send something.
+/// The error of each call of `lock` that could send something.
 async fn told_by_all(lock: &NotedLock) -> Vec<Error> {
     let token = Token::parse(TOKEN).expect("a token");
     let nothing = async |_: &edgelock::Lease<Noted, Drawn>| -> Result<(), Error> {
@@ -111,7 +111,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             ),
         ];
         for (lock, word) in wrong {
-            // What is right before or behind it changes nothing.
+            // Valid options before or behind the invalid one change nothing.
             let lock = lock.ttl(ms(1_000)).wait(ms(1)).fair(false).clone();
             let told = told_by_all(&lock).await;
             assert_eq!(told.len(), CALLS, "{word}");

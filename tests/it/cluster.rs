@@ -44,21 +44,21 @@ impl Stack {
         watch(self.route())
     }
 
-    /// The slot of a key, who has it, and who is to have it.
+    /// The slot of a key, the node that has it, and the node that it is to move to.
     fn road(&self, key: &str) -> (u16, usize, usize) {
         let slot = self.cluster.slot(key);
         let from = self.cluster.owner(slot);
         (slot, from, (from + 1) % 3)
     }
 
-    /// How many listen there.
+    /// How many channels of this node somebody listens to.
     fn listeners(&self, node: usize) -> usize {
         let channels: Vec<String> = self.cluster.nodes()[node].ask("PUBSUB CHANNELS *");
         channels.len()
     }
 }
 
-/// One for each node.
+/// One name for each node.
 const NAMES: [&str; 3] = ["c", "a", "b"];
 
 #[test]
@@ -167,7 +167,7 @@ fn a_lock_stays_its_holders_while_its_slot_moves() {
         lease.renew().await.unwrap();
         let write = [Command::new("INCR").key("{a}:n")];
         assert_eq!(lease.exec(&write).await.unwrap()[0].as_i64(), Some(1));
-        // And back, by a bridge that remembers where it was.
+        // Moves the slot back, before a bridge that remembers where it was.
         stack.cluster.migrate(slot, to, from);
         assert_eq!(lease.commit(&write).await.unwrap()[0].as_i64(), Some(2));
         let next = lock.try_acquire().await.unwrap();
@@ -199,7 +199,7 @@ fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_executed() 
     });
 }
 
-/// What must not happen twice at once.
+/// A section that must not be entered twice at once.
 #[derive(Default)]
 struct Section {
     is_entered: AtomicBool,
@@ -264,7 +264,7 @@ async fn work(lock: TestLock, section: Rc<Section>, is_over: Arc<AtomicBool>) {
         match lock.acquire().await {
             Ok(lease) => {
                 section.enter(lease.fence()).await;
-                // While the slot is on its way it is given back by its ttl, or by the next try.
+                // While the slot moves, the lock is given back by its ttl or by the next try.
                 while let Err(Error::Unavailable { .. }) = lease.release().await {}
             }
             Err(Error::Unavailable { .. }) => {}
@@ -273,7 +273,8 @@ async fn work(lock: TestLock, section: Rc<Section>, is_over: Arc<AtomicBool>) {
     }
 }
 
-/// On a cluster it hears what is published at any node, and is counted at its own.
+/// On a cluster a waiter hears what is published at any node, but counts as a listener only at the
+/// node that it listens at.
 #[test]
 fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
     run(async {
@@ -289,7 +290,7 @@ fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
         assert_eq!(stack.listeners(from), 1);
         let before = seen.sent();
         holder.release().await.unwrap();
-        // Free: it was not offered to whom it could only have been told of in vain.
+        // The lock is free: the release did not hand it to a waiter that it could not count.
         let rival = stack.client().lock("a");
         let rival = rival.try_acquire().await.unwrap();
         rival.release().await.unwrap();
@@ -312,7 +313,7 @@ fn a_lock_whose_node_is_dead_is_unavailable() {
             node.ask::<String>("CLUSTER INFO")
                 .contains("cluster_state:fail")
         });
-        // The first may find out by a connection that breaks.
+        // The first request may learn of the death by a broken connection.
         let _ = lock.try_acquire().await;
         for name in NAMES {
             let lock = client.lock(name);
@@ -344,7 +345,7 @@ fn a_replica_that_took_over_is_found() {
         }
         assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
         lease.release().await.unwrap();
-        // Its scripts were lost with the node.
+        // The new primary does not know the cached scripts.
         lock.try_acquire().await.unwrap().release().await.unwrap();
     });
 }
@@ -373,7 +374,7 @@ fn a_replica_of_the_locks_node_is_waited_for() {
         let lock = lock.wait_for_replicas(1, Duration::from_secs(4));
         let lease = lock.try_acquire().await.unwrap();
         let copy: String = {
-            // A replica answers for what it has only to who says that it may be late.
+            // A replica answers reads only on a connection that said `READONLY`.
             let mut direct = redis::Client::open(replica.url())
                 .unwrap()
                 .get_connection()
@@ -382,7 +383,7 @@ fn a_replica_of_the_locks_node_is_waited_for() {
             redis::cmd("GET").arg("a").query(&mut direct).unwrap()
         };
         assert_eq!(copy, lease.token().expose());
-        // The others have none.
+        // The other nodes have no replica.
         let other = stack.client().lock("b");
         let other = other.wait_for_replicas(1, Duration::from_millis(10));
         assert_eq!(

@@ -64,7 +64,7 @@ fn a_free_lock_is_the_token_under_its_name_for_the_ttl(spawn: Spawn) {
         let lease = lock.try_acquire().await.unwrap();
         assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
         assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
-        // ttl less 1 % and 2 ms, less the time that the answer took.
+        // The ttl less 1 % and 2 ms, and less the time that the request took.
         assert!(lease.remaining() <= ms(30_000 - 300 - 2) && lease.remaining() > ms(20_000));
         lease.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS sku:42"));
@@ -198,11 +198,11 @@ fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let lease = stack.lock("a").try_acquire().await.unwrap();
-        // A lost request is sent again, and counts.
+        // A lost request is sent again, and both count.
         let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
         let lock = proxy.client.lock("a").wait(ms(1_000));
         assert_eq!(code(lock.max_requests(6).acquire().await), "held");
-        // The last one leaves the queue.
+        // The last request leaves the queue.
         eventually(|| stack.redis::<u64>("EXISTS {a}:queue") == 0).await;
         assert!(proxy.seen().len() <= 6);
         lease.release().await.unwrap();
@@ -213,7 +213,7 @@ fn a_wait_gets_the_lock_of_a_holder_that_died(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let lock = stack.lock("a").ttl(ms(2_000));
-        // Nobody releases it.
+        // The first holder never releases.
         lock.try_acquire().await.unwrap().into_token();
         let lease = lock.acquire().await.unwrap();
         assert!(!lease.remaining().is_zero());
@@ -227,10 +227,10 @@ fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(spawn: Spawn) {
         let lease = lock.try_acquire().await.unwrap();
         let began = std::time::Instant::now();
         assert_eq!(code(lock.acquire().await), "held");
-        // Far below the lock's default wait and ttl.
+        // That is far below the lock's default wait and ttl.
         assert!(began.elapsed() < ms(2_000));
         lease.release().await.unwrap();
-        // A lock that was handed to it in its last moment is handed on when it leaves the queue, in
+        // If the lock is handed to the waiter in its last moment, leaving the queue hands it on, in
         // the background.
         eventually(|| !stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("EXISTS {a}:queue"))
             .await;
@@ -253,7 +253,7 @@ fn fences_grow_with_every_lease_and_across_lost_data(spawn: Spawn) {
                 lease.release().await.unwrap()
             }
         }
-        // A clock that went back: the counter still leads.
+        // As if the clock had gone back: the stored fence is ahead of it.
         stack.redis::<()>(&format!("SET {{a}}:fence {}", last + 1_000_000_000));
         stack.redis::<()>("DEL a");
         assert_eq!(
@@ -272,7 +272,7 @@ fn every_companion_key_expires(spawn: Spawn) {
         lease.release().await.unwrap();
         let proxy = Proxy::before(&stack, [Delay]).await;
         let slow = proxy.client.lock("b");
-        // Dropped on its way: abandoned in the background.
+        // The call is dropped while its request is under way, and abandoned in the background.
         assert!(
             tokio::time::timeout(ms(50), slow.try_acquire())
                 .await
@@ -299,7 +299,7 @@ fn a_renewed_lease_has_its_full_ttl_again(spawn: Spawn) {
         let before = deadline();
         tokio::time::sleep(ms(50)).await;
         lease.renew().await.unwrap();
-        // Redis counts in whole milliseconds.
+        // The deadline may be up to 5 ms short, since Redis counts in whole milliseconds.
         assert!(deadline() >= before + ms(45));
         assert!(stack.redis::<u64>("PTTL a") > 5_000);
     });
@@ -320,7 +320,7 @@ fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing(spawn: Spawn) {
                 _ => lease.release().await,
             };
             assert_eq!(code(result), "lost");
-            // It stays lost, whatever Redis says later.
+            // The lease stays lost, whatever Redis has later.
             let _: () = stack.redis(&format!("SET a {}", lease.token().expose()));
             assert_eq!(code(lease.renew().await), "lost");
             let _: () = stack.redis("DEL a");
@@ -352,7 +352,8 @@ fn past_its_deadline_a_lease_is_expired_and_sends_nothing(spawn: Spawn) {
         assert_eq!(code(lease.exec(&[]).await), "expired");
         assert_eq!(code(lease.commit(&[]).await), "expired");
         assert_eq!(proxy.seen().len(), sent);
-        // Giving back is tried: Redis may keep others out for the drift yet.
+        // The release is sent all the same: Redis keeps the lock a little longer than the lease
+        // counts on.
         let released = lease.release().await;
         assert!(released == Ok(()) || matches!(released, Err(Error::Lost { .. })));
         assert_eq!(proxy.seen().len(), sent + 1);
@@ -378,7 +379,7 @@ fn a_section_that_reads_and_writes_costs_two_requests(spawn: Spawn) {
         assert_eq!(proxy.seen().len(), 2);
         assert_eq!(stack.redis::<u32>("GET {a}:stock"), 6);
         assert!(!stack.redis::<bool>("EXISTS a"));
-        // Keys of commands are declared.
+        // The scripts declare the keys of the user's commands.
         assert!(
             proxy.seen()[0]
                 .iter()
@@ -444,7 +445,7 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
     });
 }
 
-/// A lock of each kind that one bridge has, as `owner` asks for it.
+/// A lock of each kind that a single bridge can have, as `owner` asks for it.
 fn kinds(client: &TestClient, owner: &str) -> [TestLock; 7] {
     [
         client.lock("a"),
@@ -478,7 +479,7 @@ fn a_try_that_reads_takes_a_free_lock(spawn: Spawn) {
             lease.commit(&[]).await.unwrap();
             assert_eq!(proxy.seen().len(), sent + 2);
             assert_eq!(lock.inspect().await.unwrap().holder, None);
-            // Without reads too.
+            // The same without anything to read.
             let (lease, replies) = lock.try_acquire_and_read(&[]).await.unwrap();
             lease.expect("a free lock").release().await.unwrap();
             assert_eq!(replies, []);
@@ -505,11 +506,11 @@ fn a_refusal_brings_what_its_reads_found(spawn: Spawn) {
             }
             let (refused, replies) = other.try_acquire_and_read(&[]).await.unwrap();
             assert!(refused.is_none() && replies.is_empty());
-            // One request each: it does not queue, and has nothing to give up.
+            // One request for each try: it does not queue, and has nothing to give up.
             assert_eq!(proxy.seen().len(), sent + 3);
             assert_eq!(lock.inspect().await.unwrap().waiters, 0);
             lease.release().await.unwrap();
-            // What does not ask for it is told nothing but that it is held.
+            // A call that does not ask for it is told only that the lock is held.
             let lease = other.try_acquire().await.unwrap();
             let held = lock.clone().wait(ms(0)).acquire_and_read(&stock()).await;
             assert_eq!(code(held), "held");
@@ -530,7 +531,7 @@ fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(spawn: Spawn) {
                 let (lease, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
                 let lease = lease.expect("a free lock");
                 assert_eq!((replies.as_slice(), proxy.seen().len()), (&found[..], 2));
-                // That of the grant that was not heard of: no other was issued.
+                // The fence of the grant whose reply was lost: no other was issued.
                 let fence = lock.inspect().await.unwrap().fence;
                 assert_eq!(fence, Some(lease.fence()));
                 lease.into_token();
@@ -540,7 +541,7 @@ fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(spawn: Spawn) {
                 let (refused, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
                 assert!(refused.is_none());
                 assert_eq!(replies, found);
-                // What was lost may be late: it is barred.
+                // The lost try may arrive late, so its token is abandoned.
                 eventually(|| proxy.seen().len() == 5).await;
                 lease.release().await.unwrap();
             }
@@ -643,7 +644,7 @@ fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(spawn: Spawn) 
             let said = error.to_string();
             assert!(said.contains(r#"lock "shop:sku:42""#), "{said}");
         }
-        // Without a lock there is none to name.
+        // A read without a lock has no lock to name.
         let read = [Command::new("GET").key("list")];
         let failed = stack.client().read(&read).await.unwrap_err();
         assert_eq!(failed.lock(), None);
@@ -716,7 +717,7 @@ fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
                 ])]),
             ]
         );
-        // No nesting of scripts: an error, and a clear one.
+        // Scripts do not nest: that is a clear error.
         assert_eq!(
             code(lease.exec(&[eval("return 1")]).await),
             "command_failed"
@@ -775,12 +776,12 @@ fn the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(s
         let labelled = || lock.clone().label(LABEL);
         let first = labelled().try_acquire().await.unwrap();
         label(Some(LABEL)).await;
-        // Asked for again, renewed, resumed.
+        // The label outlives a renewal and a resumed lease.
         first.renew().await.unwrap();
         let first = lock.resume(first.into_token()).unwrap();
         first.exec(&[]).await.unwrap();
         label(Some(LABEL)).await;
-        // Handed over to who has none, and to who has one.
+        // The lock is handed to a waiter without a label, and to one with a label.
         for (next, its) in [(lock.clone(), None), (labelled(), Some(LABEL))] {
             let waiter = tokio::task::spawn_local(async move { next.acquire().await });
             stack.has_waiters(1).await;
@@ -833,7 +834,7 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         resumed.renew().await.unwrap();
         assert!(resumed.remaining() > ms(9_000));
         assert_eq!(resumed.fence(), lease.fence());
-        // Its first write is its own, not a repeat of the first lease's first.
+        // Its first write is not taken for a repeat of the first lease's first write.
         assert_eq!(
             resumed
                 .commit(&[Command::new("INCR").key("n")])
@@ -852,7 +853,7 @@ fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
         let lock = stack.lock("a").ttl(ms(60_000));
         let lease = lock.try_acquire().await.unwrap();
         let fence = lease.fence();
-        // Whoever resumes it need not know for how long it was taken.
+        // The resuming handler need not know for how long the lock was acquired.
         let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
         for renews in [true, false] {
             let _: () = stack.redis("PEXPIRE a 5000");
@@ -865,7 +866,7 @@ fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
             assert!(resumed.remaining() > ms(50_000) && resumed.remaining() < ms(60_000));
             assert_eq!(resumed.fence(), fence);
         }
-        // Told another, it is that.
+        // If it asks for another ttl, it gets that.
         let token = resumed.into_token();
         let longer = stack.lock("a").ttl(ms(90_000));
         let told = longer.resume(token).unwrap();
@@ -886,7 +887,7 @@ fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(spawn: Spawn
         assert!(lease.remaining() > ms(50_000) && lease.remaining() < ms(60_000));
         lease.renew().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 50_000 && lease.remaining() > ms(50_000));
-        // Whoever resumes it does not take what it asked for once for what the lock was acquired
+        // A resumed lease renews for what the lock was acquired for, not for what one renewal asked
         // for.
         let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
         let _: () = stack.redis("PEXPIRE a 1000");
@@ -907,7 +908,7 @@ fn a_renewal_that_is_overtaken_shortens_nothing(spawn: Spawn) {
         let mut stack = spawn();
         let lock = stack.lock("a").ttl(ms(60_000));
         let token = lock.try_acquire().await.unwrap().into_token();
-        // A renewal for 1 s that arrives behind one for 60 s.
+        // A renewal for 1 s, which arrives after one for 60 s.
         let proxy = Proxy::before(&stack, [Delay]).await;
         let brief = proxy.client.lock("a").ttl(ms(1_000));
         let late = brief.resume(token.clone()).unwrap();

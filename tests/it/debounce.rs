@@ -1,7 +1,7 @@
-//! The last of the calls that come close together, and what the others are told.
+//! Of calls that come close together the last is executed, and the others are told so.
 //!
-//! Bursts here are quiet for an hour: the clients' long timers end when the test says so, and Redis
-//! is told that the hour is over.
+//! The bursts of this file are quiet for an hour. The clients' long timers end when the test says
+//! so, and Redis is told that the hour is over.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -39,7 +39,7 @@ over! {
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Its long timers end when the hour is said to be over.
+/// A runtime whose long timers end when the test says that the hour is over.
 #[derive(Clone)]
 struct Hourglass(Tokio, watch::Receiver<bool>);
 
@@ -65,7 +65,7 @@ impl Runtime for Hourglass {
     }
 }
 
-/// Clients whose hour is over when it is said.
+/// The clock of some clients. Their hour is over when the test says so.
 struct Clock(watch::Sender<bool>);
 
 impl Clock {
@@ -82,7 +82,7 @@ impl Clock {
         self.client(stack.route()).debounce("a", HOUR)
     }
 
-    /// For Redis, and then for the clients.
+    /// Lets the hour pass for Redis, and then for the clients.
     fn pass_an_hour(&self, stack: &mut Stack) {
         stack.pass_an_hour();
         self.0.send_replace(true);
@@ -90,21 +90,21 @@ impl Clock {
 }
 
 impl Stack {
-    /// How many calls are to go through.
+    /// The calls that still wait, except for the mark of the burst's end.
     fn waiting(&mut self) -> Vec<String> {
         let mut all: Vec<String> = self.redis("ZRANGE {a}:debounce 0 -1");
         all.retain(|call| call != "ends");
         all
     }
 
-    /// When it is the time of the call that came last, and of its burst.
+    /// When the call that came last may be executed, and when the whole burst must be.
     fn times(&mut self) -> (u64, u64) {
         let last = self.waiting().pop().expect("a call");
         let last = self.redis(&format!("ZSCORE {{a}}:debounce {last}"));
         (last, self.redis("ZSCORE {a}:debounce ends"))
     }
 
-    /// The time of all that wait has come.
+    /// Sets the time of all waiting calls to now.
     fn pass_an_hour(&mut self) {
         let (seconds, _): (u64, u64) = self.redis("TIME");
         for call in self.waiting() {
@@ -119,7 +119,7 @@ type Done = Rc<Cell<u32>>;
 
 type Told = JoinHandle<Result<DebounceOutcome<u32>, Error>>;
 
-/// A call that is under way.
+/// Starts a call.
 fn call<R: Runtime>(debounce: Debounce<Http, R>, done: &Done) -> Told {
     let done = done.clone();
     tokio::task::spawn_local(async move { debounce.run(work(&done)).await })
@@ -137,7 +137,7 @@ async fn never() -> Result<u32, Error> {
     panic!("the work is done");
 }
 
-/// One more call, once it has arrived.
+/// Starts one more call, and waits until Redis has it.
 async fn arrive(clock: &Clock, stack: &mut Stack, done: &Done) -> Told {
     let before = stack.waiting();
     let call = call(clock.debounce(stack), done);
@@ -161,7 +161,7 @@ fn a_call_that_is_alone_waits_and_does_the_work_in_two_requests(spawn: Spawn) {
         }
         assert!(began.elapsed() >= ms(60));
         assert_eq!(stack.waiting(), [""; 0]);
-        // What the work comes to is the caller's, also an error.
+        // The caller gets what the work comes to, an error too.
         let debounce = client.debounce("a", ms(1));
         let failed = debounce.run(async || Err::<u8, _>(Error::InvalidArgument("no work".into())));
         assert_eq!(code(failed.await), "invalid_argument");
@@ -183,7 +183,7 @@ fn of_calls_that_come_close_together_only_the_last_does_the_work(spawn: Spawn) {
         }
         assert_eq!(last.await.unwrap(), Ok(Executed(1)));
         assert_eq!(done.get(), 1);
-        // The next burst is another.
+        // The next call begins a new burst.
         let clock = Clock::new();
         let next = arrive(&clock, &mut stack, &done).await;
         clock.pass_an_hour(&mut stack);
@@ -199,13 +199,14 @@ fn a_burst_ends_by_its_longest_wait_whatever_comes(spawn: Spawn) {
         eventually(|| !stack.waiting().is_empty()).await;
         let (time, ends) = stack.times();
         assert_eq!(time, ends);
-        // That of the first counts for all: by its own this one would wait for up to ten hours.
+        // The end that the first call set counts for all. By its own, this call would wait for up
+        // to ten hours.
         let next = arrive(&clock, &mut stack, &done).await;
         assert_eq!(stack.times(), (ends, ends));
         clock.pass_an_hour(&mut stack);
         assert_eq!(first.await.unwrap(), Ok(Superseded));
         assert_eq!(next.await.unwrap(), Ok(Executed(1)));
-        // A wait that ends before is not made longer.
+        // A wait that ends before that is not made longer.
         let clock = Clock::new();
         let short = arrive(&clock, &mut stack, &done).await;
         let (time, ends) = stack.times();
@@ -218,7 +219,7 @@ fn a_call_whose_time_has_come_is_not_overtaken(spawn: Spawn) {
     run(async {
         let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
         let first = arrive(&clock, &mut stack, &done).await;
-        // It has not asked yet, and the next one comes.
+        // The first has not asked yet when the next one comes.
         stack.pass_an_hour();
         let later = Clock::new();
         let next = arrive(&later, &mut stack, &done).await;
@@ -245,7 +246,7 @@ fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
             let proxy = Proxy::before(&stack, faults.clone()).await;
             let alone = proxy.client.debounce("a", ms(20)).run(work(&done)).await;
             assert_eq!((alone, done.get()), (Ok(Executed(1)), 1));
-            // And for one that is overtaken.
+            // The same for a call that is overtaken.
             let clock = Clock::new();
             faults.into_iter().for_each(|fault| proxy.next(fault));
             let client = clock.client(stack.route_by(&proxy.url));
@@ -315,12 +316,12 @@ fn a_timer_that_ends_too_early_is_waited_for_again(spawn: Spawn) {
         let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
         let call = arrive(&clock, &mut stack, &done).await;
         clock.0.send_replace(true);
-        // A host whose timers end at once does not ask without end.
+        // A host whose timers end at once must not ask without end.
         let error = call.await.unwrap().unwrap_err();
         assert_eq!(error.code(), "unavailable");
         assert!(error.to_string().contains("timers"), "{error}");
         assert_eq!(done.get(), 0);
-        // One that is half a second early asks again when it is time.
+        // A host that is half a second early asks again when it is time.
         let (route, seen) = (stack.route(), Clock::new());
         let debounce = seen.client(route).debounce("b", ms(500));
         assert_eq!(debounce.run(work(&done)).await, Ok(Executed(1)));
@@ -363,8 +364,8 @@ fn it_meets_no_lock_and_no_throttle_of_its_name(spawn: Spawn) {
     });
 }
 
-/// Theirs counts calls under the name itself, and looks behind the wait whether its own is still
-/// the last.
+/// Upstash's debounce counts calls under the name itself. After its wait it looks whether its own
+/// call is still the last.
 #[test]
 fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
     run(async {
@@ -385,7 +386,7 @@ fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
         for (call, outcome) in ours.into_iter().zip([Superseded, Superseded, Executed(1)]) {
             assert_eq!(call.await.unwrap(), Ok(outcome));
         }
-        // Their counter has no end. To a lock of its name it is a holder.
+        // Their counter never expires. A lock of the same name takes it for a holder.
         assert_eq!(stack.redis::<i64>("PTTL a"), -1);
         assert_eq!(code(stack.lock("a").try_acquire().await), "held");
     });

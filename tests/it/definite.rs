@@ -1,5 +1,5 @@
-//! What is known not to have been executed, and what only sounds so: unknown is not no, and words
-//! of a gateway are not Redis's.
+//! Which errors say for certain that nothing was executed, and which only sound so. "Unknown" is
+//! never told as "no", and a gateway's words are not taken for Redis's.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -55,7 +55,7 @@ fn what_a_gateway_says_of_itself_is_unknown_whatever_words_it_uses() {
 #[test]
 fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
     run(check(&[
-        // Not of Redis: these bridges say so of a connection that broke under the command.
+        // Not Redis's words: these bridges say this of a connection that broke under the command.
         (
             400,
             r#"{"error":"deadline has elapsed"}"#,
@@ -82,7 +82,7 @@ fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
             EXECUTED_PERHAPS,
         ),
         (400, r#"{"error":""}"#, "refused", EXECUTED_PERHAPS),
-        // A code that stands further behind is none.
+        // A code that is not the first word does not count.
         (
             400,
             r#"{"error":"ERR unknown option LOADING"}"#,
@@ -95,7 +95,7 @@ fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
             "refused",
             NOT_EXECUTED,
         ),
-        // As libraries of Rust write them.
+        // As Redis libraries in Rust write errors.
         (
             400,
             r#"{"error":"ResponseError: unknown command 'EVAL'"}"#,
@@ -120,7 +120,7 @@ fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
             "unauthorized",
             NOT_EXECUTED,
         ),
-        // With the words of another bridge before it.
+        // The same behind words of another bridge.
         (
             500,
             r#"{"error":"Failed to execute Redis command: BUSY Redis is busy running a script."}"#,
@@ -133,7 +133,7 @@ fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
             "refused",
             NOT_EXECUTED,
         ),
-        // Raised inside of the script: executed up to there.
+        // The script raised this error itself, so it was executed up to there.
         (
             400,
             r#"{"error":"ERR user_script:1: attempt to index a nil value"}"#,
@@ -207,7 +207,7 @@ fn a_bridge_that_says_in_a_member_of_its_own_that_nothing_was_executed_is_believ
             "unavailable",
             EXECUTED_PERHAPS,
         ),
-        // Only of a failure.
+        // `executed` counts only in a failure.
         (
             200,
             r#"{"result":false,"executed":false}"#,
@@ -252,8 +252,8 @@ fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
         let lease = client.lock("a").try_acquire().await.unwrap();
         redis.kill();
         let mut errors = Vec::new();
-        // What was under way when it died may have been executed; then the bridge knows that it is
-        // gone.
+        // What was under way when Redis died may have been executed. After that, the bridge knows
+        // that Redis is gone.
         for _ in 0..2 {
             errors.push(client.lock("b").try_acquire().await.unwrap_err());
         }
@@ -287,7 +287,7 @@ fn a_connection_that_was_refused_is_known_to_have_carried_nothing() {
 #[test]
 fn a_refused_repeat_says_nothing_of_the_request_before_it() {
     run(async {
-        // The server takes one connection, hangs up on it, and is gone.
+        // The server accepts one connection, hangs up on it, and is gone.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::task::spawn_local(async move { drop(listener.accept().await) });

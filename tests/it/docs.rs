@@ -1,4 +1,4 @@
-//! What the docs say of the tests.
+//! What the docs say of the tests, and how prose is laid out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ fn text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The tests that a page names: `[…](../file)`, and behind it the names in backticks, to the end of
-/// the cell.
+/// The tests that a page names: a link `[…](../file)`, and then the names in backticks, up to the
+/// end of the table's cell.
 fn tests_named_in(page: &str) -> Vec<(String, String)> {
     let mut named = Vec::new();
     for link in text(page).split("](../").skip(1) {
@@ -23,13 +23,14 @@ fn tests_named_in(page: &str) -> Vec<(String, String)> {
     named
 }
 
-/// A page names more than `at_least` tests, and they exist.
+/// Checks that a page names more than `at_least` tests, and that they exist.
 fn check_tests_named_in(page: &str, at_least: usize) {
     let named = tests_named_in(page);
     assert!(named.len() > at_least, "{}", named.len());
     for (file, name) in named {
         let text = text(&file);
-        // In Rust, in TypeScript, and in the simulation's tables of broken scripts.
+        // How a test begins in Rust, in TypeScript, and in the simulation's tables of broken
+        // scripts.
         let starts = ["fn {}(", "  async {}(", "    {}: "].map(|start| start.replace("{}", &name));
         let is_there = starts.iter().any(|start| text.contains(start.as_str()));
         assert!(is_there, "{file} has no {name}");
@@ -77,7 +78,7 @@ fn the_versions_that_the_docs_name_are_those_that_the_set_up_installs() {
     .concat();
     let page = text("docs/versions.md");
     let rows = page.lines().filter(|line| line.starts_with("| "));
-    // Debian and the machine have the others.
+    // The other versions are those of Debian's packages and of this machine.
     let is_version =
         |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
     let of_debian = ["6.2", "7.0.15", "0.1.9", "9.1"];
@@ -103,13 +104,13 @@ fn pages() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The text without code, in which brackets are no links.
+/// The text without its code, in which brackets are no links.
 fn prose(page: &str) -> String {
     let blocks = page.split("\n```").step_by(2);
     blocks.collect::<Vec<_>>().join("\n")
 }
 
-/// What headings are called in addresses, as GitHub makes it.
+/// The anchors of a page's headings, as GitHub makes them.
 fn anchors(page: &str) -> Vec<String> {
     let headings = page.lines().filter(|line| line.starts_with('#'));
     let anchor = |heading: &str| {
@@ -167,7 +168,7 @@ fn each_code_of_an_error_has_its_line_in_troubleshooting() {
 
 const COLUMNS: usize = 100;
 
-/// What is not written by hand.
+/// Folders and files that are not written by hand.
 const MADE: [&str; 6] = [
     "target",
     "node_modules",
@@ -177,7 +178,7 @@ const MADE: [&str; 6] = [
     "package",
 ];
 
-/// All files of ours below `folder`.
+/// Adds all files below `folder` that are written by hand.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -190,7 +191,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What begins a comment in such a file, or nothing if all of it is prose.
+/// How a line of comment begins in such a file; an empty list if all of it is prose.
 fn comment_marks(path: &Path) -> Option<&'static [&'static str]> {
     match path.extension()?.to_str()? {
         "rs" => Some(&["//"]),
@@ -202,7 +203,7 @@ fn comment_marks(path: &Path) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Lines of prose, without tables, badges, and code in fences.
+/// Looks at every line of prose, but not at tables, badges and fenced code.
 #[test]
 fn no_line_of_prose_is_longer_than_100_columns() {
     let mut all = Vec::new();

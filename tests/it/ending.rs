@@ -1,4 +1,4 @@
-//! Once a release or a commit was sent, a lease is at its end, whatever became of it.
+//! Once a release or a commit was sent, the lease has ended, whatever came of it.
 
 use edgelock::Command;
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ fn incr() -> [Command; 1] {
     [Command::new("INCR").key("n")]
 }
 
-/// One request for each call.
+/// A lock whose calls send one request each.
 fn lock(proxy: &Proxy) -> TestLock {
     proxy.client.clone().max_attempts(1).lock("a")
 }
@@ -42,7 +42,7 @@ fn after_a_release_or_commit_of_unknown_outcome_only_these_may_follow_and_nothin
             let written = stack.redis::<Option<u32>>("GET n").unwrap_or(0);
             assert_eq!(written, u32::from(executed));
             match lease.release().await {
-                // That it is held no more may be the commit's doing.
+                // The commit whose reply was lost may have ended the hold.
                 Err(error) => assert!(executed && error.is_outcome_unknown(), "{error}"),
                 Ok(()) => assert!(!executed),
             }
@@ -136,7 +136,7 @@ fn while_a_release_is_under_way_nothing_remains_and_a_renewal_is_refused() {
 #[test]
 fn a_renewal_that_overlaps_a_release_does_not_say_lost_and_nobody_observes_it() {
     run(async {
-        // Whether it is answered before the release is, or after.
+        // Once the renewal is answered before the release, and once after it.
         for release in [Withhold, Pass] {
             let mut stack = Stack::spawn();
             let proxy = Proxy::before(&stack, [Pass, Delay, release]).await;

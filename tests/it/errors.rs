@@ -1,5 +1,5 @@
-//! What an error says besides its kind: which lock it is about, and what the transport said,
-//! without secrets.
+//! What an error says besides its kind: which lock it is about, and what the transport said. It
+//! says no secrets.
 
 use std::error::Error as _;
 
@@ -9,10 +9,10 @@ use crate::support::noted::Drawn;
 use crate::support::run;
 
 const CREDENTIAL: &str = "credential-of-the-bridge";
-/// The same for every acquisition of [`Drawn`].
+/// The token of every acquisition of [`Drawn`].
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
-/// Never has a response.
+/// A transport that never gets a response.
 struct Failing(TransportError);
 
 impl Transport for Failing {

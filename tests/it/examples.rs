@@ -1,4 +1,4 @@
-//! The examples run, and are what the guide shows.
+//! The examples run, and the guide shows them.
 
 use std::fs;
 use std::process::Command;
@@ -9,8 +9,8 @@ use crate::support::Stack;
 
 #[test]
 fn a_first_lock_sells_what_there_is_and_no_more() {
-    // Of the whole workspace: of this package alone, what it depends on would be built anew, with
-    // other features.
+    // Builds for the whole workspace: for this package alone, cargo would build its dependencies
+    // again with other features.
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--workspace", "--example", "first_lock"])
         .current_dir(paths::root())

@@ -1,4 +1,4 @@
-//! What a wait leaves behind that was in vain, or is dropped.
+//! What a wait leaves behind that ended without the lock, or was dropped.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(spawn: Spawn)
         let (client, seen) = stack.watched();
         let lock = client.lock("a").wait(ms(150));
         let error = lock.acquire().await.unwrap_err();
-        // Nothing else had a chance to run in between.
+        // The request that gives up was sent before anything else could run.
         assert_eq!((error.code(), seen.abandoned()), ("held", 1));
         let Error::Held { requests, .. } = error else {
             unreachable!()
@@ -50,7 +50,7 @@ fn a_wait_that_is_dropped_leaves_the_queue_in_the_background(spawn: Spawn) {
         waiter.abort();
         eventually(|| seen.abandoned() == 1).await;
         assert_eq!(seen.events(), ["contended", "gave_up"]);
-        // What it sent last leaves the queue.
+        // That last request leaves the queue.
         assert!(seen.requests_in_vain()[0] >= 2);
         stack.has_waiters(0).await;
         holder.release().await.unwrap();
@@ -69,7 +69,7 @@ fn a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too(spawn: Spawn
         assert_eq!(seen.events(), ["gave_up"]);
         stack.has_waiters(0).await;
         holder.release().await.unwrap();
-        // And a free one is had.
+        // The same call gets a lock that is free.
         let free = timeout(ms(60_000), lock.acquire()).await.unwrap();
         free.unwrap().release().await.unwrap();
     });

@@ -1,4 +1,4 @@
-//! Turns that callers of one process share.
+//! Shared turns: callers of one process that hold the lock together.
 
 mod driver;
 mod look;
@@ -64,7 +64,7 @@ fn whoever_comes_while_a_turn_waits_for_the_lock_is_in_it(spawn: Spawn) {
         eventually(|| seen.sent() >= 2).await;
         placed.extend((1..20).map(place));
         tokio::task::yield_now().await;
-        // What was on its way before they came is answered then.
+        // Waits for the request that was under way before these callers came.
         let sent = seen.sent();
         eventually(|| seen.sent() > sent).await;
         held.release().await.unwrap();
@@ -111,7 +111,7 @@ fn an_item_whose_read_fails_fails_alone(spawn: Spawn) {
         );
         let left: Vec<_> = answers.into_iter().map(|it| it.unwrap().left()).collect();
         assert_eq!(left, [Some(99), Some(98), Some(97)]);
-        // What is no read does not get as far as a turn.
+        // A command that is no read is refused before it gets a turn.
         let writes = Order {
             read: "DEL",
             ..order(4)
@@ -139,7 +139,7 @@ fn a_command_that_fails_fails_its_own_item_and_no_item_before(spawn: Spawn) {
             matches!(own, Error::CommandFailed { index: 2, .. }),
             "{own}"
         );
-        // It may have failed as well: only the first failure is told.
+        // Only the first failure is reported, so this one is unknown.
         assert!(outcomes[3].as_ref().unwrap_err().is_outcome_unknown());
         assert_eq!(stack.redis::<u64>("GET stock"), 96);
         assert!(!stack.redis::<bool>("EXISTS a"));
@@ -151,7 +151,8 @@ fn a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(spawn: S
         for (fault, landed) in [(LoseRequest, false), (LoseReply, true)] {
             let mut stack = spawn();
             let _: () = stack.redis("SET stock 100");
-            // Those of the first turn, then an acquisition, and all attempts of its commit.
+            // The requests of the first turn, the acquisition of the second, and all attempts of
+            // its commit.
             let faults = [Pass, Pass, Pass, fault, fault, fault];
             let proxy = Proxy::before(&stack, faults).await;
             let (client, seen) = watch(stack.route_by(&proxy.url));
@@ -168,12 +169,12 @@ fn a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(spawn: S
             };
             let (first, outcomes) = tokio::join!(first, others);
             assert!(first.is_ok());
-            // It came before the first write.
+            // The read-only item came before the first write.
             assert_eq!(outcomes[0].as_ref().unwrap().left(), None);
             for outcome in &outcomes[1..] {
                 assert!(outcome.as_ref().unwrap_err().is_outcome_unknown());
             }
-            // The next turn goes on, as soon as the lock is given back.
+            // The next turn begins as soon as the lock is given back.
             let next = sale.submit(&lock, order(4)).await.unwrap();
             let before = if landed { 97 } else { 99 };
             assert_eq!(next.left(), Some(before - 1));
@@ -197,7 +198,7 @@ fn an_error_of_the_turn_goes_to_each_of_its_items_and_to_no_other() {
             assert_eq!(outcomes[0].as_ref().unwrap_err().code(), "held");
             held.release().await.unwrap();
         };
-        // Its patience is its own: what the others waited before does not count.
+        // This caller's wait is its own: what the others waited before does not count.
         let (sale, lock) = (sale.clone(), stack.lock("a"));
         late.spawn_local(async move { sale.submit(&lock, order(1)).await });
         outcomes.await;
@@ -236,7 +237,7 @@ fn a_turn_has_no_more_items_and_bytes_than_it_may() {
         let sale = GroupCommit::new(Sale).max_items(4);
         answers(&sale, &lock, (0..10).map(order)).await;
         assert_eq!(seen.items_of_turns(), [4, 4, 2]);
-        // Two reads, or the writes of one.
+        // So many bytes are enough for two reads, or for the writes of one item.
         let sale = GroupCommit::new(Sale).max_bytes(2 * 60);
         let answers = answers(&sale, &lock, (10..16).map(order)).await;
         let left: Vec<_> = answers.iter().map(|answer| answer.left()).collect();
@@ -281,9 +282,9 @@ fn an_item_that_is_dropped_before_its_turn_is_not_decided() {
             tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
         };
         let tasks = [0, 1, 2].map(submit);
-        // The first drives, and waits for the lock.
+        // The first drives the turn, and waits for the lock.
         eventually(|| seen.sent() >= 2).await;
-        // Its turn goes on without it.
+        // The turn goes on without its driver.
         tasks[0].abort();
         tasks[1].abort();
         held.release().await.unwrap();
@@ -301,7 +302,7 @@ fn callers_with_locks_of_their_own_share_turns_by_name() {
         let _: () = stack.redis("SET stock 100");
         let sale = GroupCommit::new(Sale);
         let proxy = Proxy::before(&stack, []).await;
-        // A client for each, as requests to a Worker have it.
+        // Each caller has a client of its own, as requests to a Worker do.
         let lock = || -> TestLock {
             let client = crate::support::client_of(stack.route_by(&proxy.url));
             client.lock("a")

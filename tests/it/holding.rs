@@ -14,7 +14,7 @@ use crate::support::{Spawn, code, eventually, ms, over, run};
 
 const TTL: Duration = ms(2_000);
 
-/// Work that goes on until it is stopped, and then says so.
+/// Work that goes on until it is stopped, and notes that it was.
 struct Stopped(Rc<Cell<bool>>);
 
 impl Drop for Stopped {
@@ -23,7 +23,7 @@ impl Drop for Stopped {
     }
 }
 
-/// Waits for what a client did.
+/// Waits until a client has told an event so often.
 pub(crate) async fn until(seen: &Seen, event: &str, count: usize) {
     let found = || seen.events().iter().filter(|code| *code == event).count();
     eventually(|| found() >= count).await;
@@ -73,11 +73,11 @@ fn nothing_of_a_run_goes_on_after_it_returned(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let (client, seen) = stack.watched();
-        // Long enough that a machine with other work keeps it.
+        // Long enough that a busy machine does not lose it.
         let lock = client.lock("a").ttl(TTL * 4);
         lock.run(async |lease| ok(lease)).await.unwrap();
         assert_eq!(seen.under_way(), 0);
-        // Also when it returns in the middle of a renewal.
+        // The same for work that returns in the middle of a renewal.
         let during_renewal = lock
             .run(async |_| {
                 let sent = seen.sent();
@@ -116,7 +116,7 @@ fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock(spawn: Spawn) 
             assert_eq!(outcome, Err(Failure::OfWork));
             assert!(!stack.redis::<bool>("EXISTS a"));
         }
-        // Done with all well, but not under the lock to the end.
+        // The work ended well, but it was not under the lock to its end.
         let outcome = lock
             .run(async |_| {
                 let _: () = stack.redis("DEL a");
@@ -143,7 +143,7 @@ fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost(spawn: Spawn) {
             .await;
         assert_eq!(code(outcome), "lost");
         assert!(stopped.get());
-        // Before its deadline, and what another has is left alone.
+        // The loss is told before the deadline, and another's lock is left alone.
         assert_eq!(seen.events().last().unwrap(), "lost");
         assert_eq!(stack.redis::<String>("GET a"), "another");
         assert_eq!(seen.under_way(), 0);
@@ -154,7 +154,7 @@ fn work_is_stopped_at_the_deadline_though_the_network_hangs(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let (granted, answers) = (Rc::new(Cell::new(false)), stack.url());
-        // Answers the acquisition, and nothing after.
+        // Answers the acquisition, and nothing after it.
         let url = faulty::serve(move |asked| {
             let (first, answers) = (!granted.replace(true), answers.clone());
             async move {
@@ -185,7 +185,7 @@ fn work_is_stopped_at_the_deadline_though_the_network_hangs(spawn: Spawn) {
 fn a_renewal_that_fails_is_tried_again(spawn: Spawn) {
     run(async {
         let stack = spawn();
-        // More than the attempts of one renewal.
+        // More faults than one renewal has attempts.
         let faults = [Pass]
             .into_iter()
             .chain([LoseRequest, LoseRequest, LoseReply, LoseRequest]);
@@ -230,7 +230,7 @@ fn work_that_gives_the_lock_back_itself_may_go_on(spawn: Spawn) {
                 lease.commit(&[]).await?;
                 let sent = seen.sent();
                 let _: () = stack.redis("SET a another");
-                // Several renewals would have been due.
+                // Long enough that several renewals would have been due.
                 tokio::time::sleep(TTL).await;
                 assert_eq!(seen.sent(), sent);
                 Ok::<_, Error>(7)
@@ -246,7 +246,7 @@ fn a_short_ttl_does_not_spin_when_renewals_fail(spawn: Spawn) {
         let stack = spawn();
         let begun = Rc::new(Cell::new(false));
         let (hangs_up, bridge) = (begun.clone(), stack.url());
-        // Answers until the work begins, and nothing after.
+        // Answers until the work begins, and nothing after that.
         let url = faulty::serve(move |asked| {
             let (hangs_up, bridge) = (hangs_up.clone(), bridge.clone());
             async move {
@@ -260,7 +260,7 @@ fn a_short_ttl_does_not_spin_when_renewals_fail(spawn: Spawn) {
         let (client, seen) = watch(stack.route_by(&url));
         let lock = client.lock("a").ttl(ms(10));
         let mut sent_before = 0;
-        // On a busy machine an answer may take longer than the ttl.
+        // On a busy machine an answer may take longer than this ttl.
         let outcome = loop {
             let outcome: Result<(), Error> = lock
                 .run(async |_| {

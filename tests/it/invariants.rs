@@ -36,7 +36,7 @@ fn sources() -> Vec<(String, String)> {
         .collect()
 }
 
-/// No file but those that start with one of `rooms` has one of `words` in its code.
+/// Checks that only files whose path starts with one of `rooms` have one of `words` in their code.
 #[track_caller]
 fn only(rooms: &[&str], words: &[&str]) {
     let mut found = 0;
@@ -97,10 +97,10 @@ fn only_script_knows_redis() {
 
 #[test]
 fn only_bridge_knows_json_and_http() {
-    // And what its caller's values are kept as.
+    // `once.rs` reads and writes what its caller keeps.
     only(&["bridge", "once.rs"], &["json::", "serde"]);
     only(&["bridge"], &["Bearer", "401"]);
-    // Where the host reads it for `bridge`.
+    // In the browser build the host parses JSON for `bridge`.
     only(&["web/json"], &["JSON.parse", "stringify"]);
 }
 
@@ -123,7 +123,7 @@ fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
         ],
         &["cx.send(", "Wish::Send"],
     );
-    // With another token it is not the same again.
+    // A call that is asked again with another token is not a repeat.
     only(
         &[
             "operation/repeats.rs",
@@ -147,8 +147,8 @@ fn operations_have_no_clock_and_no_futures() {
     }
 }
 
-/// By the names of modules at the top: whoever uses another is not used by it, however far around.
-/// What reads JSON in JavaScript is a room of its own in `web`.
+/// Compares the names of top-level modules: if one uses another, that one must not use it, directly
+/// or by others. `web/json` counts as a module of its own.
 #[test]
 fn no_modules_go_round_in_circles() {
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -176,7 +176,7 @@ fn no_modules_go_round_in_circles() {
         }
     }
     assert!(uses["client"].contains("lock"), "{uses:?}");
-    // Who uses nobody who is left, or is used by nobody who is left, is no part of a circle.
+    // A module that uses none of the others, or that none of them uses, is in no circle.
     loop {
         let left: BTreeSet<String> = uses.keys().cloned().collect();
         let used: BTreeSet<String> = uses.values().flatten().cloned().collect();

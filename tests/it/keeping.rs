@@ -1,5 +1,5 @@
-//! Keeping a lease that was not acquired for it: one that is over, resumed, kept already, or handed
-//! on.
+//! Keeping a lease that was acquired without `run`: one that has expired, was resumed, is kept
+//! already, or was handed on.
 
 use std::cell::Cell;
 use std::future::pending;
@@ -26,7 +26,7 @@ over! {
     }
 }
 
-/// What keeping `lease` comes to, and whether its work was begun.
+/// The outcome of keeping `lease`, and whether its work was begun.
 async fn keep<T: Transport, R: Runtime>(lease: &Lease<T, R>) -> (Result<(), Error>, bool) {
     let begun = Cell::new(false);
     let work = async {
@@ -84,7 +84,7 @@ fn a_resumed_lease_is_renewed_before_its_work_begins_and_while_it_goes_on(spawn:
         let work = async {
             assert_eq!(seen.events(), ["acquired", "renewed"]);
             assert!(!lease.remaining().is_zero());
-            // Longer than the ttl.
+            // That lasts longer than the ttl.
             eventually(|| seen.events().len() >= 6).await;
             assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
             Ok::<_, Error>(7)
@@ -123,7 +123,7 @@ fn a_lease_that_its_work_hands_over_is_not_released(spawn: Spawn) {
         assert_eq!(value, 7);
         assert_eq!(stack.redis::<String>("GET a"), token.expose());
         assert_eq!((seen.sent(), seen.under_way()), (1, 0));
-        // It is kept by whoever it was handed to.
+        // The handler that the lease was handed to keeps it.
         let lease = lock.resume(token).unwrap();
         assert_eq!(keep(&lease).await, (Ok(()), true));
         assert!(!stack.redis::<bool>("EXISTS a"));
@@ -156,7 +156,7 @@ fn a_lease_is_kept_for_one_work_at_a_time(spawn: Spawn) {
         });
         assert_eq!(first.await, Ok(7));
         assert!(!stack.redis::<bool>("EXISTS a"));
-        // One that was dropped keeps nothing.
+        // A `run` that was dropped keeps nothing.
         let lease = lock.try_acquire().await.unwrap();
         let dropped = lease.run(None, pending::<Result<(), Error>>());
         assert!(timeout(ms(50), dropped).await.is_err());
@@ -173,14 +173,14 @@ fn a_lease_is_kept_alive_beside_its_work_until_the_future_is_dropped(spawn: Spaw
         let lease = lock.resume(token).unwrap();
         tokio::select! {
             why = lease.keep_alive(None) => panic!("{why:?}"),
-            // Longer than the ttl.
+            // That lasts longer than the ttl.
             () = eventually(|| seen.events().len() >= 6) => {}
         }
         assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
         let renewals = seen.events().len();
         tokio::time::sleep(TTL / 2).await;
         assert_eq!(seen.events().len(), renewals);
-        // One that was dropped keeps nothing.
+        // A `keep_alive` that was dropped keeps nothing.
         lease.renew().await.unwrap();
         assert_eq!(keep(&lease).await, (Ok(()), true));
     });

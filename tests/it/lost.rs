@@ -10,12 +10,12 @@ use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pa
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, client, code, eventually, ms, run};
 
-/// Waits until the acquisition that was given up is marked so.
+/// Waits until the token of the acquisition that was given up is marked as abandoned.
 async fn abandoned(stack: &mut Stack) {
     eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
 }
 
-/// Lets the delayed acquisition arrive, and nobody holds the lock after it.
+/// Lets the delayed acquisition arrive. Nobody holds the lock then.
 async fn straggler_is_refused(stack: &mut Stack, proxy: &Proxy) {
     proxy.deliver().await;
     assert!(!stack.redis::<bool>("EXISTS a"));
@@ -35,7 +35,7 @@ fn a_lost_reply_or_request_of_an_acquisition_costs_one_retry_and_not_a_ttl() {
             let lease = proxy.client.lock("a").try_acquire().await.unwrap();
             assert_eq!(proxy.seen().len(), 1 + retried);
             assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
-            // The first, lost grant's fence: no other was issued.
+            // The fence is that of the first grant, whose reply was lost: no other was issued.
             assert_eq!(stack.last_fence("a"), lease.fence());
             lease.release().await.unwrap();
         }
@@ -278,7 +278,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_w
     });
 }
 
-/// How a holder comes to know that its lease is lost.
+/// How a holder's lease ends before the holder knows.
 #[derive(Clone, Copy)]
 enum Ending {
     Release,
@@ -328,7 +328,7 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
         let lock = proxy.client.clone().max_attempts(1).lock("a").ttl(ms(60));
-        // The request is given up at its ttl: an answer behind it would be of no use.
+        // The request is given up after the ttl: a later answer would be of no use.
         assert_eq!(
             lock.try_acquire().await.unwrap_err().to_string(),
             r#"no answer within 60 ms (lock "a")"#
@@ -338,7 +338,7 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
     });
 }
 
-/// A host whose clock can be told to leap, as one that is paused sees it.
+/// A host whose clock leaps ahead when it is told to. A host that was paused sees the same.
 struct Leaping {
     host: Tokio,
     ahead: Arc<Mutex<Duration>>,
@@ -375,8 +375,8 @@ fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
         };
         let client = Client::new(bridge, Http::default(), host);
         let lock = client.lock("a").ttl(ms(60_000));
-        // Polled behind the acquisition, whose request has left by then. What is left of the ttl is
-        // less than the drift.
+        // It is polled after the acquisition, whose request has left by then. What is left of the
+        // ttl is less than the drift.
         let leap = async { *paused.lock().expect("how far") = ms(59_500) };
         let (outcome, ()) = tokio::join!(biased; lock.try_acquire(), leap);
         assert_eq!(code(outcome), "expired");

@@ -1,4 +1,4 @@
-//! Calls in an order that other locks have errors for.
+//! Calls in an order for which other locks have errors of their own.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ fn what_others_refuse_is_an_answer_here() {
     run(async {
         let stack = Stack::spawn();
         let lock = stack.lock("a");
-        // Acquired already: a lock is not held, a lease is, and it goes on.
+        // There is no "acquired already": a lease is held, not a lock, and that lease goes on.
         let lease = lock.try_acquire().await.unwrap();
         let again = lock.try_acquire().await;
         assert!(matches!(again, Err(Error::Held { .. })), "{again:?}");
-        // A wait of nothing is one try.
+        // A wait of zero is a single try.
         let hurried = lock.clone().wait(Duration::ZERO).acquire().await;
         assert!(matches!(hurried, Err(Error::Held { .. })), "{hurried:?}");
         lease.release().await.unwrap();
-        // A wait may outlast the ttl, its own and the holder's, who never gives the lock back.
+        // A wait may be longer than the ttl, its own and that of a holder that never releases.
         let short = lock.ttl(ms(1_000)).wait(ms(60_000));
         let _ = short.try_acquire().await.unwrap().into_token();
         let patient = short.ttl(ms(5_000)).acquire().await.unwrap();
@@ -120,7 +120,7 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
 
 const EMPTY: &str = "a lock's name is empty; is its variable set?";
 
-/// What is told of an argument that was given for this lock.
+/// The message about an argument that was given for this lock.
 fn about(lock: &str, what: &str) -> String {
     match lock.char_indices().nth(100) {
         None => format!("{what} (lock {lock:?})"),
@@ -271,7 +271,7 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
             "the signal list cannot be \"{b}:fence\": a key with this ending belongs to a lock"
                 .to_owned(),
         ),
-        // The first that is wrong is told.
+        // The first invalid option is told.
         (
             |lock| lock.ttl(ms(1)).label(&"l".repeat(129)),
             no_ttl("1 ms"),

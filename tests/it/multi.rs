@@ -1,4 +1,4 @@
-//! Several names at once: all or none, and each is held as a lock of that name is.
+//! Several names at once: all or none, and each is held as a lock of that name would be.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ over! {
     }
 }
 
-/// What takes a bridge that has subscriptions.
+/// Promises that need a bridge with subscriptions.
 mod push {
     use super::*;
 
@@ -76,7 +76,7 @@ fn incr() -> [Command; 1] {
     [Command::new("INCR").key("n")]
 }
 
-/// Which lock is held, and for how long.
+/// Which lock is said to be held, and for how long.
 #[track_caller]
 fn held<O: std::fmt::Debug>(outcome: Result<O, Error>) -> (String, Option<std::time::Duration>) {
     match outcome.unwrap_err() {
@@ -90,7 +90,7 @@ fn held<O: std::fmt::Debug>(outcome: Result<O, Error>) -> (String, Option<std::t
 fn all_names_have_one_token_and_one_fence_above_the_last_of_each(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        // The last fence of one of them is ahead of Redis's clock.
+        // The last fence of one name is ahead of Redis's clock.
         let ahead = 8_000_000_000_000_000_u64;
         let fence = format!("{ahead} x 1 10000 ");
         let set = redis::cmd("SET")
@@ -114,7 +114,7 @@ fn all_names_have_one_token_and_one_fence_above_the_last_of_each(spawn: Spawn) {
             assert!(next.fence() > lease.fence());
             next.release().await.unwrap();
         }
-        // One name is as good as a lock.
+        // A set of one name is held as a lock is.
         let one = stack.all(["a"]).acquire().await.unwrap();
         assert_eq!(code(stack.lock("a").try_acquire().await), "held");
         one.release().await.unwrap();
@@ -139,7 +139,7 @@ fn none_is_taken_while_one_is_held_and_the_error_says_which(spawn: Spawn) {
         assert_eq!((lock.as_str(), label.as_str()), ("c", "worker 7"));
         assert!(*remaining > ms(50_000), "{remaining:?}");
         assert!(stack.are_free(["a", "b"]));
-        // Of several that are held, the first in alphabetical order.
+        // If several are held, the first in alphabetical order is told.
         let other = stack.lock("b").try_acquire().await.unwrap();
         assert_eq!(held(stack.all(["c", "b", "a"]).try_acquire().await).0, "b");
         holder.release().await.unwrap();
@@ -159,7 +159,7 @@ fn locks_of_one_name_exclude_it_and_are_excluded(spawn: Spawn) {
             assert_eq!(code(stack.lock(name).try_acquire().await), "held");
             let read_write = stack.client().read_write(name);
             assert_eq!(code(read_write.read().try_acquire().await), "held");
-            // As other programs lock it.
+            // Other programs lock a name in this way.
             let taken: Option<String> = stack.redis(&format!("SET {name} other NX PX 60000"));
             assert_eq!(taken, None);
         }
@@ -208,10 +208,10 @@ fn a_waiter_has_none_of_its_names_until_it_has_all(spawn: Spawn) {
         let waiter = meanwhile(async move { waiting.acquire().await });
         eventually(|| stack.waiters_of("b") == 1).await;
         first.release().await.unwrap();
-        // It asks again, and waits for the next one.
+        // It asks again, and waits in the next queue.
         eventually(|| stack.waiters_of("c") == 1 && stack.waiters_of("b") == 0).await;
         assert!(stack.are_free(["a", "b"]));
-        // Others may have those meanwhile.
+        // Others may have the free names meanwhile.
         let between = stack.all(["a", "b"]).try_acquire().await.unwrap();
         between.release().await.unwrap();
         second.release().await.unwrap();
@@ -235,7 +235,7 @@ fn the_order_of_the_names_makes_no_difference(spawn: Spawn) {
         let resumed = other.resume(lease.into_token()).unwrap();
         resumed.renew().await.unwrap();
         resumed.commit(&incr()).await.unwrap();
-        // Each waits for what the other has, and neither for ever.
+        // Each waits for what the other has, and both get it in the end.
         let mut turns = JoinSet::new();
         for lock in [one, other] {
             let lock = lock.wait(LONG).max_requests(1_000);
@@ -303,7 +303,7 @@ fn a_renewal_gives_every_name_its_ttl_again(spawn: Spawn) {
             let of_fence: u64 = stack.redis(&format!("PTTL {{{name}}}:fence"));
             assert!(of_fence > 604_800_000 + 50_000);
         }
-        // For less than it has, a renewal changes nothing.
+        // A renewal for less than what is left changes nothing.
         lease.renew_for(ms(1_000)).await.unwrap();
         assert!(stack.redis::<u64>("PTTL b") > 50_000);
         lease.release().await.unwrap();
@@ -320,7 +320,7 @@ fn fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common(spaw
         let mut waiters = Vec::new();
         let sets: [&[&str]; 5] = [&["b", "a"], &["b", "c"], &["a"], &["c", "b"], &["a", "b"]];
         for (place, names) in sets.into_iter().enumerate() {
-            // Deaf ones too: it is their turn all the same.
+            // Waiters that cannot listen get their turn too.
             let client = match place % 2 {
                 0 => stack.client(),
                 _ => stack.deaf(),
@@ -344,7 +344,7 @@ fn fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common(spaw
         for waiter in waiters {
             fences.push(waiter.await.unwrap());
         }
-        // Who has no name in common with somebody before need not wait for it.
+        // A waiter need not wait for others with which it shares no name.
         assert!(fences[0] < fences[1] && fences[1] < fences[3] && fences[3] < fences[4]);
         assert!(fences[0] < fences[2] && fences[2] < fences[4], "{fences:?}");
         assert!(stack.are_free(["a", "b", "c"]));
@@ -392,7 +392,7 @@ fn an_acquisition_that_was_given_up_holds_no_name_and_stands_in_no_queue(spawn: 
         let given_up = client.lock_all(["a", "b"]).try_acquire().await;
         assert!(given_up.unwrap_err().is_outcome_unknown());
         eventually(|| stack.are_free(["a", "b"])).await;
-        // One that arrives late takes none either.
+        // A request that arrives late takes no name either.
         let proxy = Proxy::before(&stack, [Delay]).await;
         let slow = proxy.client.lock_all(["a", "b"]);
         let dropped = tokio::time::timeout(ms(50), slow.try_acquire()).await;
@@ -408,7 +408,7 @@ fn an_acquisition_that_was_given_up_holds_no_name_and_stands_in_no_queue(spawn: 
             assert_eq!(stack.waiters_of("a"), usize::from(is_fair));
             waiter.abort();
             eventually(|| stack.waiters_of("a") + stack.waiters_of("b") == 0).await;
-            // A lease that is dropped is given back.
+            // Dropping a lease gives all its names back.
             drop(holder);
             eventually(|| stack.are_free(["a", "b"])).await;
         }
@@ -424,13 +424,13 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         let resumed = stack.all(["b", "a"]).resume(lease.into_token()).unwrap();
         let _: () = stack.redis("PEXPIRE a 5000");
         resumed.renew().await.unwrap();
-        // For what it was acquired for, with its own fence.
+        // It is renewed for what it was acquired for, and has its own fence.
         assert!(stack.redis::<u64>("PTTL a") > 50_000);
         assert!(resumed.remaining() > ms(50_000));
         assert_eq!(resumed.fence(), fence);
         assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(1)]);
         assert!(stack.are_free(["a", "b"]));
-        // Of other names it is not.
+        // With other names the token holds nothing.
         let lease = long.try_acquire().await.unwrap();
         let token = lease.token().clone();
         let other = stack.all(["b", "c"]).resume(token).unwrap();
@@ -477,7 +477,7 @@ fn inspection_lists_who_holds_any_of_the_names(spawn: Spawn) {
         let one = stack.lock("c").try_acquire().await.unwrap();
         let found = all.inspect().await.unwrap();
         let tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
-        // In the order of the names, and each once.
+        // In the order of the names, each holder once.
         assert_eq!(tokens, [both.token(), one.token()]);
         assert_eq!(found.holders[0].label.as_deref(), Some("cart 7, 100 %"));
         assert!(found.holders[0].remaining.unwrap() > ms(50_000));
@@ -548,7 +548,8 @@ fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(spawn: 
         let first = semaphore.try_acquire().await.unwrap();
         let second = semaphore.try_acquire().await.unwrap();
         first.release().await.unwrap();
-        // Its name is of another type now, which it is told although the first name is held.
+        // The semaphore's name has another type now. The waiter is told so although the first name
+        // is held.
         assert_eq!(code(waiter.await.unwrap()), "wrong_type");
         second.release().await.unwrap();
         holder.release().await.unwrap();
@@ -645,7 +646,7 @@ fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(spawn: Spa
         let waiting = client.lock_all(["a", "b"]).wait(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         stack.has_listeners(1).await;
-        // It asks once more when it listens.
+        // It asks once more when its subscription is confirmed.
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
         let lease = waiter.await.unwrap().unwrap();
@@ -672,8 +673,8 @@ fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(spawn: Spawn) {
         stack.has_listeners(2).await;
         eventually(|| seen.waits_quietly(2)).await;
         first.release().await.unwrap();
-        // The first in the queue cannot have it, since it cannot have the other; the next is handed
-        // it, without asking.
+        // The first in the queue cannot have this name, since it waits for the other one too. So
+        // the next waiter is handed it, without asking.
         let lease = single.await.unwrap().unwrap();
         assert_eq!(seen.requests_of_grants(), [2]);
         eventually(|| stack.waiters_of("b") == 1).await;

@@ -1,11 +1,11 @@
-//! Names whose keys are theirs alone.
+//! Every name has keys of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
-/// What companions are made of, and what makes them.
+/// Parts of names: what companion keys consist of, and what could imitate them.
 const PARTS: [&str; 21] = [
     "{",
     "}",
@@ -38,7 +38,7 @@ fn no_key_of_a_lock_is_that_of_another() {
         let names: BTreeSet<String> = names(&PARTS).take(3_000).collect();
         let mut accepted = 0;
         for name in names {
-            // With a prefix the same: the key is what counts.
+            // A name that is split into prefix and rest has the same key.
             let (prefix, rest) = match name.char_indices().nth(2) {
                 Some((at, _)) if accepted % 2 == 0 => name.split_at(at),
                 _ => ("", name.as_str()),

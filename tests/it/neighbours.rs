@@ -1,5 +1,5 @@
-//! Other libraries' locks on the same key: they exclude ours and are excluded by ours. The real
-//! packages, on the Redis that is installed and on 6.2.
+//! Other libraries' locks on the same key: they exclude ours, and ours exclude them. These are the
+//! real packages, on the Redis that is installed and on 6.2.
 
 mod program;
 mod promises;
@@ -19,15 +19,15 @@ use crate::support::{Stack, TestLock};
 #[derive(Clone, Copy)]
 struct Client {
     start: fn(&[&Bridge]) -> Neighbour,
-    /// What it puts before each name.
+    /// What the library puts before each name.
     prefix: &'static str,
 }
 
-/// As a user of either calls the lock.
+/// What a user of either library calls the lock.
 const NAME: &str = "sku:42";
 
 impl Client {
-    /// Theirs, ours, and the key of both.
+    /// Their lock, our lock, and the key of both.
     fn beside(&self, stack: &Stack) -> (Neighbour, TestLock, String) {
         let ours = stack.client().prefix(self.prefix).lock(NAME);
         (

@@ -1,4 +1,4 @@
-//! Work that is executed once, and whose result is kept for whoever comes again.
+//! Work that is executed once, and whose result is kept for later callers.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ over! {
     }
 }
 
-/// What takes a bridge that has subscriptions.
+/// Promises that need a bridge with subscriptions.
 mod push {
     use super::*;
 
@@ -55,7 +55,7 @@ mod push {
 /// How often the work was done.
 type Done = Rc<Cell<u32>>;
 
-/// Comes to how often it was done.
+/// Work whose result is how often it was done.
 async fn charge<T: Transport, R: Runtime>(
     client: &Client<T, R>,
     done: &Done,
@@ -71,7 +71,7 @@ fn work<L>(done: &Done) -> impl AsyncFnOnce(&L) -> Result<u32, Error> {
     }
 }
 
-/// Work that is under way until the first is dropped; it then comes to 7, or to an error.
+/// Starts work that goes on until the sender is dropped, and then comes to 7 or to an error.
 fn begin<T: Transport, R: Runtime>(
     client: &Client<T, R>,
     fails: bool,
@@ -198,7 +198,7 @@ fn a_result_arrives_as_it_is(spawn: Spawn) {
     });
 }
 
-/// Work that is not to be done.
+/// Work that must not be done.
 async fn never<V, L>(_: &L) -> Result<V, Error> {
     panic!("the work is done again");
 }
@@ -288,7 +288,8 @@ fn a_holder_that_lost_its_lease_keeps_nothing_and_is_told(spawn: Spawn) {
         assert_eq!(code(late.await), "lost");
         assert_eq!(stack.kept(), None);
         let _: () = stack.redis("DEL a");
-        // The next one did it, and the late one is told so although a result is kept.
+        // The next caller did the work. The late one is told that it was too late, although a
+        // result is kept.
         let late = once.run(async |_| {
             let _: () = stack.redis("DEL a");
             assert_eq!(charge(&stack.client(), &done).await, Ok(Executed(1)));
@@ -312,7 +313,8 @@ fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
                 assert_eq!(done.get(), 1);
             }
         }
-        // One whose reply is lost for good: nobody can say so, and who asks again learns it.
+        // The reply is lost for good: the caller is told "unknown", and learns the result by asking
+        // again.
         let mut stack = spawn();
         let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
         let done = Done::default();
@@ -344,7 +346,7 @@ fn a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(spawn: 
         let of = |print: &str| client.once("a").fingerprint(print).wait(LONG);
         let one = of("one");
         let first = one.run(async |_| {
-            // Under way.
+            // While the work is under way.
             let error = of("other").run(work(&done)).await.unwrap_err();
             assert_eq!(error.code(), "fingerprint_mismatch");
             assert_eq!(error.lock(), Some("a"));
@@ -360,7 +362,7 @@ fn a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(spawn: 
             "fingerprint_mismatch"
         );
         assert_eq!(of("one").run(work(&done)).await, Ok(Replayed(5)));
-        // Without one there is nothing to compare.
+        // A caller without a fingerprint has nothing to compare.
         assert_eq!(charge(&client, &done).await, Ok(Replayed(5)));
         assert_eq!(done.get(), 0);
         let none = client.once("b").run(work(&done)).await;
@@ -382,7 +384,7 @@ fn a_result_over_the_bound_is_refused_and_not_kept(spawn: Spawn) {
         assert_eq!((bytes, most), (65_537, 65_536));
         assert!(!error.is_outcome_unknown());
         assert!(!stack.is_held() && stack.kept().is_none());
-        // The work is done. Who needs what it came to has it nevertheless.
+        // The work was done. A caller that needs its result can still have it.
         let mut own = None;
         let work = async |_: &_| Ok::<_, Error>(own.insert("x".repeat(65_537)).clone());
         assert_eq!(
@@ -393,7 +395,7 @@ fn a_result_over_the_bound_is_refused_and_not_kept(spawn: Spawn) {
         let small = client.once("a").max_bytes(3);
         assert_eq!(code(small.run_text(text(4)).await), "result_too_large");
         assert_eq!(small.run_text(text(3)).await, Ok(Executed("xxx".into())));
-        // It bounds what is stored.
+        // The limit is on what is stored, not on what is read.
         assert_eq!(
             client.once("a").max_bytes(1).run_text(never).await,
             Ok(Replayed("xxx".into()))
@@ -423,7 +425,7 @@ fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(spawn: Spawn
             "the result of \"a\": what is kept is not of the type that this call asks for: \
              invalid type: integer `7`, expected a string at line 1 column 1"
         );
-        // What cannot be written is not kept.
+        // A value that cannot be serialized is not kept.
         let keys = HashMap::from([(vec![1], 1)]);
         let odd = client.once("b").run(async |_| Ok::<_, Error>(keys)).await;
         assert_eq!(
@@ -482,7 +484,7 @@ fn work_that_gives_the_lock_back_itself_keeps_no_result(spawn: Spawn) {
         });
         assert_eq!(code(released.await), "released");
         assert_eq!(stack.kept(), None);
-        // What it writes under the lease stands.
+        // What the work wrote under the lease stands.
         let wrote = once.run(async |lease| {
             lease.exec(&[Command::new("INCR").key("n")]).await?;
             Ok::<_, Error>(lease.fence())
@@ -548,7 +550,7 @@ fn all_who_wait_are_told_when_the_result_is_there(spawn: Spawn) {
             let (client, seen) = stack.watched();
             let once = client.once("a").wait(LONG);
             let waiter = meanwhile(async move { once.run(never::<u32, _>).await });
-            // Asked, listens, and asked again.
+            // It asked, subscribed, and asked again.
             eventually(|| seen.waits_quietly(3)).await;
             waiters.push((waiter, seen));
         }

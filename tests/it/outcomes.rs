@@ -1,4 +1,5 @@
-//! What each misbehaviour of a bridge means: never "not acquired", and never known when it is not.
+//! What each misbehaviour of a bridge means. It is never "not acquired", and no outcome is said to
+//! be known when it is not.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,12 +13,12 @@ use crate::support::{Http, Tokio, client, ms, run};
 pub(crate) const EXECUTED_PERHAPS: bool = true;
 pub(crate) const NOT_EXECUTED: bool = false;
 
-/// A response to `asked`; `NONCE` in `body` stands for the request's own.
+/// A response to `asked`; `NONCE` in `body` stands for the nonce of that request.
 fn respond(asked: &Asked, status: u16, body: &str) -> Vec<u8> {
     json(status, &body.replace("NONCE", &asked.nonce()))
 }
 
-/// One attempt to acquire at a bridge that answers with `status` and `body`.
+/// The outcome of one try to acquire, at a bridge that answers with `status` and `body`.
 pub(crate) async fn acquire_at(status: u16, body: &'static str) -> Result<u64, Error> {
     acquire_raw(move |asked| Some(respond(asked, status, body))).await
 }
@@ -43,7 +44,7 @@ async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Re
 #[test]
 fn every_answer_of_a_bridge_has_its_outcome() {
     let table: &[(u16, &str, &str, bool)] = &[
-        // Expected shapes.
+        // Replies of the shape that we expect.
         (
             200,
             r#"{"result":[0,"NONCE",5000,3,"1700000000000000",""]}"#,
@@ -56,7 +57,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             "held",
             NOT_EXECUTED,
         ),
-        // Redis refuses before it executes.
+        // Redis refuses before it executes anything.
         (
             400,
             r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#,
@@ -159,7 +160,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             "unauthorized",
             NOT_EXECUTED,
         ),
-        // The same, as other bridges spell it.
+        // The same, in the words of other bridges.
         (
             500,
             r#"{"error":"Failed to execute Redis command: NOSCRIPT No matching script."}"#,
@@ -184,7 +185,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             "wrong_type",
             NOT_EXECUTED,
         ),
-        // Inside of the script: executed up to there.
+        // An error inside the script: what came before it was executed.
         (
             400,
             r#"{"error":"ERR Wrong number of args calling Redis command from script: 7227, on @user_script:1."}"#,
@@ -197,7 +198,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             "unavailable",
             EXECUTED_PERHAPS,
         ),
-        // Inside of the script, but before it could write.
+        // An error inside the script, but before it could write.
         (
             400,
             r#"{"error":"NOREPLICAS Not enough good replicas to write. script: 8291, on @user_script:1."}"#,
@@ -235,7 +236,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             "refused",
             NOT_EXECUTED,
         ),
-        // Away, perhaps after it was executed.
+        // The bridge or Redis is away, perhaps after the script was executed.
         (500, "", "unavailable", EXECUTED_PERHAPS),
         (
             500,
@@ -256,7 +257,7 @@ fn every_answer_of_a_bridge_has_its_outcome() {
             EXECUTED_PERHAPS,
         ),
         (504, "<html>", "unavailable", EXECUTED_PERHAPS),
-        // Not the reply of the script that was sent.
+        // A reply that is not that of our script.
         (
             200,
             "<html>Sign in to this network</html>",
@@ -542,7 +543,7 @@ fn requests_have_the_one_shape_that_every_bridge_takes() {
         let seen = Rc::new(std::cell::RefCell::new(None));
         let sees = seen.clone();
         let error = acquire_raw(move |asked| {
-            // Parsed as strings only.
+            // The server parses the body as JSON strings, and nothing else fits.
             sees.replace(Some((asked.head.clone(), asked.words())));
             None
         })
@@ -563,8 +564,8 @@ fn requests_have_the_one_shape_that_every_bridge_takes() {
 #[test]
 fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
     run(async {
-        // Messages are cut at some length; a secret that lies across the cut must not be left in
-        // part.
+        // Messages are cut at some length. If a secret lies across the cut, no part of it may be
+        // left.
         let paddings = (0..=200).step_by(8);
         let cases =
             paddings.flat_map(|padding| [400, 401, 429, 503].map(|status| (padding, status)));
@@ -601,7 +602,7 @@ fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
 #[test]
 fn webdis_is_shown_a_user_and_a_password_that_no_error_and_no_debug_shows() {
     run(async {
-        // The example of RFC 7617.
+        // The pair that RFC 7617 gives as its example.
         const PAIR: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
         let url = serve(|asked| {
             assert!(asked.head.starts_with("POST / HTTP/1.1\r\n"));

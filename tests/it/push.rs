@@ -1,4 +1,4 @@
-//! Listening for one's turn, over the bridges that have subscriptions.
+//! Waiters that listen, over the bridges that have subscriptions.
 
 use edgelock::{Command, Error};
 use tokio::task::JoinHandle;
@@ -22,13 +22,14 @@ over! {
     }
 }
 
-/// A waiter that listens, and what it does.
+/// Starts a waiter that listens, and watches it.
 async fn listening(stack: &mut Stack) -> (JoinHandle<Result<Watched, Error>>, Seen) {
     let (listeners, is_first) = (stack.listeners(), stack.waiters() == 0);
     let (client, seen) = stack.watched();
     let waiter = acquire(&client);
     stack.has_listeners(listeners + 1).await;
-    // The first asks once more when it listens, since the lock may have been freed in between.
+    // The first asks once more when its subscription is confirmed, since the lock may have been
+    // freed before.
     let requests = if is_first { 3 } else { 2 };
     eventually(|| seen.waits_quietly(requests)).await;
     (waiter, seen)
@@ -51,7 +52,7 @@ fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request(spawn: Spaw
         assert_eq!(stack.waiters(), 1);
         lease.release().await.unwrap();
         second.await.unwrap().unwrap().release().await.unwrap();
-        // It need not: the first one would have taken the lock, and handed it on.
+        // The second need not: the first would have taken the lock, and handed it on.
         assert_eq!(seen_of_second.requests_of_grants(), [2]);
         assert!(!stack.redis::<bool>("EXISTS a"));
     });
@@ -82,7 +83,7 @@ fn who_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
         let stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        // To ask, to listen, to ask again, and to leave the queue.
+        // One to ask, one to subscribe, one to ask again, and one to leave the queue.
         let lock = client.lock("a").wait(LONG).max_requests(4);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
@@ -146,7 +147,7 @@ fn a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on(spawn: Spawn) 
         let holder = stack.lock("a").acquire().await.unwrap();
         let (first, _) = listening(&mut stack).await;
         let (second, _) = listening(&mut stack).await;
-        // Both happen before the first waiter is asked again.
+        // Both releases happen before the first waiter asks again.
         let token: String = stack.redis("GET a");
         holder.release().await.unwrap();
         assert_ne!(stack.redis::<String>("GET a"), token);
@@ -169,7 +170,7 @@ fn a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over
         assert_eq!(seen.requests_of_grants(), [4]);
         assert!(stack.redis::<u64>("PTTL a") > 50_000);
         assert!(lease.remaining() > ms(50_000));
-        // What it was handed for is not what it asked for.
+        // The ttl of the hand-over is kept, whatever Redis says is left.
         let _: () = stack.redis("PEXPIRE a 5000");
         let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
         resumed.renew().await.unwrap();

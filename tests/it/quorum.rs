@@ -1,5 +1,5 @@
-//! A lock over several Redis servers that know nothing of each other: held by a majority of
-//! bridges, or not at all.
+//! A lock over several Redis servers that know nothing of each other: a majority of bridges grants
+//! it, or nobody has it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ impl Bridges {
         client(self.0.iter())
     }
 
-    /// Its ttl is short, since servers that are younger than that have no say.
+    /// The ttl is short, since the lock does not count servers that have been up for less.
     fn lock(&self) -> TestLock {
         lock(&self.client())
     }
@@ -36,7 +36,7 @@ impl Bridges {
         say(&self.0[bridge], command)
     }
 
-    /// How many have the lock.
+    /// How many servers have the lock.
     fn votes(&self) -> usize {
         let held = |bridge| say(bridge, &format!("EXISTS {NAME}")) == redis::Value::Int(1);
         self.0.iter().filter(|bridge| held(bridge)).count()
@@ -46,8 +46,8 @@ impl Bridges {
         eventually(|| self.votes() == 0).await;
     }
 
-    /// Lets each of them live as long as it takes to have a say: a ttl, and the first second may be
-    /// short.
+    /// Waits until each server has been up long enough to be counted: a ttl, and one second more,
+    /// since the first may be short.
     async fn grow_up(&self) {
         let is_grown = |bridge| {
             let info = redis::from_redis_value::<String>(self.say(bridge, "INFO server"));
@@ -216,7 +216,7 @@ fn a_server_that_came_back_empty_has_no_say_until_a_ttl_has_passed() {
         bridges.say(2, &format!("SET {NAME} another PX 300000"));
         let lease = bridges.lock().try_acquire().await.expect("two of three");
         bridges.say(2, &format!("DEL {NAME}"));
-        // The first one lost all that it knew.
+        // The first server lost all that it knew.
         let empty = stack::Bridge::spawn();
         let others = client([&empty, &bridges.0[1], &bridges.0[2]].into_iter());
         let error = lock(&others)
@@ -242,7 +242,7 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
         const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
         let bridges = Bridges::spawn(3);
         let client = bridges.client().restart_quarantine(WEEK);
-        // A wait that cannot outlast it is over at once.
+        // A wait that is shorter than the quarantine ends at once.
         let lock = lock(&client).wait(WEEK / 2);
         for asked in [lock.try_acquire().await, lock.acquire().await] {
             let error = asked.expect_err("no majority has a say");
@@ -255,7 +255,7 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
         assert_eq!((state.holder, state.fence), (None, None));
         assert!(state.quarantine_remaining > Some(WEEK - ms(600_000)));
 
-        // A majority has a say.
+        // Here a majority is counted.
         let lock = bridges.lock();
         lock.wait(ms(20_000))
             .acquire()
@@ -265,7 +265,7 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
         let state = bridges.lock().inspect().await.expect("answers");
         assert!(state.holder.is_some() && state.quarantine_remaining.is_none());
         let held = client.lock(NAME).inspect().await;
-        // So has one that names a holder.
+        // A state that names a holder counts as well.
         assert!(
             held.is_ok_and(|state| state.holder.is_some() && state.quarantine_remaining.is_none())
         );
@@ -279,7 +279,7 @@ fn a_fence_is_higher_than_all_before_whichever_majority_issues_it() {
         bridges.grow_up().await;
         let ahead = 1_u64 << 52;
         bridges.say(0, &format!("SET {{{NAME}}}:fence {ahead}"));
-        // The one that is ahead must be among the majority that answers first.
+        // The server whose fence is ahead must be in the majority that answers first.
         bridges.0[2].freeze();
         let lease = bridges.lock().try_acquire().await.expect("two of three");
         assert_eq!(lease.fence(), ahead + 1);
@@ -391,14 +391,14 @@ fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
             worker.expect("one at a time").expect("its turn came");
         }
         assert_eq!(section.entered.get(), WORKERS * SECTIONS);
-        // It now executes what it was sent meanwhile.
+        // The server now executes what it was sent meanwhile.
         servers[3].wake();
         let is_free = |server: &RedisServer| !server.ask::<bool>(&format!("EXISTS {NAME}"));
         eventually(|| servers[..4].iter().all(is_free)).await;
     });
 }
 
-/// Where only one may be at a time.
+/// A section that only one may be in at a time.
 #[derive(Default)]
 struct Section {
     is_taken: Cell<bool>,

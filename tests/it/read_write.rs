@@ -1,4 +1,4 @@
-//! Read/write locks: many read, or one writes; each hold is as that of a lock.
+//! Read/write locks: many read, or one writes. Each hold promises what that of a lock does.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -41,7 +41,7 @@ over! {
     }
 }
 
-/// What takes a bridge that has subscriptions.
+/// Promises that need a bridge with subscriptions.
 mod push {
     use super::*;
 
@@ -94,9 +94,9 @@ fn many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own(spawn: Spawn) {
         assert_eq!(stack.readers(), 3);
         assert!(one.fence() < other.fence() && other.fence() < third.fence());
         assert!(one.remaining() > ms(50_000) && other.remaining() < ms(10_000));
-        // To others it is held for as long as the last of them reads.
+        // Others find the lock held until its last reader's ttl ends.
         assert!(stack.redis::<u64>("PTTL a") > 50_000);
-        // For less than it has, a renewal changes nothing.
+        // A renewal for less than what is left changes nothing.
         one.renew_for(ms(1_000)).await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 50_000);
         other.renew_for(ms(90_000)).await.unwrap();
@@ -155,7 +155,7 @@ fn a_lock_of_that_name_is_the_writer_and_readers_keep_it_out(spawn: Spawn) {
         held.release().await.unwrap();
         let held = read.try_acquire().await.unwrap();
         assert_eq!(code(lock.try_acquire().await), "held");
-        // Nor has anybody else it who locks that key.
+        // Nor can another program take it that locks the same key.
         let theirs: Option<String> = stack.redis("SET a theirs NX PX 60000");
         assert_eq!(theirs, None);
         held.release().await.unwrap();
@@ -218,7 +218,7 @@ fn a_release_lets_the_next_write_or_all_readers_before_the_next_writer(spawn: Sp
         for (place, reads) in [true, true, false, true, false].into_iter().enumerate() {
             let lock = match reads {
                 true => stack.read_write().read(),
-                // Who barges may take it when it is free for an instant.
+                // A writer that is not fair may take the lock when it is free for an instant.
                 false => stack.read_write().write().fair(true),
             };
             let lock = lock.wait(LONG).max_requests(1_000);
@@ -301,9 +301,9 @@ fn a_writer_goes_down_to_a_reader_in_the_same_hold(spawn: Spawn) {
         let receipt = format!("{{a}}:receipt:{}", token.expose());
         let _: () = stack.redis(&format!("PEXPIRE {receipt} 30000"));
         lease.downgrade().await.unwrap();
-        // A write is known for a repeat for as long as the lease goes on.
+        // The receipt of a write lives for as long as the lease may go on.
         assert!(stack.redis::<u64>(&format!("PTTL {receipt}")) > 80_000);
-        // What it had is not cut short.
+        // A downgrade does not shorten the ttl.
         assert!(stack.redis::<u64>("PTTL a") > 80_000);
         assert_eq!((lease.fence(), lease.token()), (fence, &token));
         let beside = read.try_acquire().await.unwrap();
@@ -318,7 +318,7 @@ fn a_writer_goes_down_to_a_reader_in_the_same_hold(spawn: Spawn) {
             .map(|one| one.label.clone())
             .collect();
         assert_eq!(labels, [None, Some("w".to_owned())]);
-        // Elsewhere it goes on as what it is by now.
+        // Another handler resumes it as the reader that it is by now.
         let resumed = read.resume(lease.into_token()).unwrap();
         resumed.renew().await.unwrap();
         assert_eq!(resumed.fence(), fence);
@@ -326,7 +326,7 @@ fn a_writer_goes_down_to_a_reader_in_the_same_hold(spawn: Spawn) {
         assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(3)]);
         beside.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
-        // One that is over is not.
+        // A lease that has ended cannot be downgraded.
         let lost = write.try_acquire().await.unwrap();
         let _: () = stack.redis("DEL a");
         assert_eq!(code(lost.downgrade().await), "lost");
@@ -348,7 +348,7 @@ fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(spawn: Spawn)
             assert_eq!(stack.readers(), 1);
             beside.release().await.unwrap();
         }
-        // Nobody knows whether it was executed: all goes on in either case.
+        // Nobody knows whether the downgrade was executed. The lease goes on in either case.
         for does_arrive in [false, true] {
             let proxy = Proxy::before(&stack, [Pass, Delay]).await;
             let client = proxy.client.clone().max_attempts(1);
@@ -364,7 +364,7 @@ fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(spawn: Spawn)
             lease.release().await.unwrap();
             assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
             if !does_arrive {
-                // Behind the release it makes nobody a reader.
+                // A downgrade that arrives after the release makes nobody a reader.
                 proxy.deliver().await;
                 assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
             }
@@ -393,7 +393,7 @@ fn who_reads_does_not_become_the_writer(spawn: Spawn) {
         let lock = stack.lock("b").try_acquire().await.unwrap();
         assert_eq!(code(lock.downgrade().await), "invalid_argument");
         lock.release().await.unwrap();
-        // Nor by going on with its acquisition.
+        // Nor can a writer go on with a reader's acquisition.
         let acquisition = Acquisition::new();
         let (reader, _) = read.acquire_as(&acquisition, Vec::new).await.unwrap();
         let refused = write.acquire_as(&acquisition, Vec::new).await;
@@ -482,7 +482,7 @@ fn an_acquisition_that_was_given_up_holds_nothing(spawn: Spawn) {
         let given_up = client.read_write("a").read().try_acquire().await;
         assert!(given_up.unwrap_err().is_outcome_unknown());
         eventually(|| stack.readers() == 1).await;
-        // One that arrives late reads nothing either.
+        // A request that arrives late makes nobody a reader either.
         let proxy = Proxy::before(&stack, [Delay]).await;
         let slow = proxy.client.read_write("a").read();
         let dropped = tokio::time::timeout(ms(50), slow.try_acquire()).await;
@@ -490,7 +490,7 @@ fn an_acquisition_that_was_given_up_holds_nothing(spawn: Spawn) {
         eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
         proxy.deliver().await;
         assert_eq!(stack.readers(), 1);
-        // A lease that is dropped is given back.
+        // Dropping a lease gives it back.
         drop(holder);
         eventually(|| !stack.redis::<bool>("EXISTS a {a}:readers")).await;
     });
@@ -505,7 +505,7 @@ fn a_hold_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         let fence = lease.fence();
         let resumed = read.resume(lease.into_token()).unwrap();
         resumed.renew().await.unwrap();
-        // For what it was acquired for, with its own fence and not the last.
+        // It is renewed for what it was acquired for, and keeps its own fence, not the last one.
         assert!(resumed.remaining() > ms(50_000));
         assert_eq!(resumed.fence(), fence);
         assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(1)]);
@@ -603,7 +603,7 @@ fn who_was_forced_out_does_not_come_back_with_others(spawn: Spawn) {
         let mut stack = spawn();
         let read_write = stack.read_write();
         let over = read_write.read().try_acquire().await.unwrap();
-        // By somebody who knows nothing of readers.
+        // The lock is freed by a program that knows nothing of readers.
         let _: () = stack.redis("DEL a");
         let other = read_write.read().try_acquire().await.unwrap();
         assert_eq!(stack.readers(), 1);
@@ -638,7 +638,7 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
         const CONTENDERS: usize = 12;
         const TURNS: usize = 5;
         let mut stack = spawn();
-        // Readers, and writers, that are inside.
+        // How many readers and writers are inside.
         let inside = Rc::new(Cell::new((0, 0)));
         let most = Rc::new(Cell::new(0));
         let mut contenders = JoinSet::new();
@@ -672,7 +672,7 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
     });
 }
 
-/// One more that waits, to read or to write, and listens; `place` counts from 1.
+/// Starts one more waiter that listens, to read or to write; `place` in the queue counts from 1.
 async fn listens(
     stack: &mut Stack,
     place: usize,
@@ -690,7 +690,7 @@ async fn listens(
     let lock = lock.wait(LONG);
     let waiter = meanwhile(async move { lock.acquire().await.unwrap() });
     stack.has_listeners(place).await;
-    // The first asks once more when it listens.
+    // The first in the queue asks once more when its subscription is confirmed.
     let asked = if place == 1 { 3 } else { 2 };
     eventually(|| seen.waits_quietly(asked)).await;
     (waiter, seen)
@@ -768,8 +768,8 @@ fn the_release_of_a_lock_wakes_readers_that_wait_for_it(spawn: Spawn) {
         let lock = stack.lock("a").try_acquire().await.unwrap();
         let (one, _) = listens(&mut stack, 1, true).await;
         let (other, _) = listens(&mut stack, 2, true).await;
-        // It knows nothing of readers: it hands the first the lock, which makes a reader of itself
-        // and tells the next.
+        // The plain lock knows nothing of readers. It hands the lock to the first, which makes
+        // itself a reader and tells the next.
         lock.release().await.unwrap();
         let (one, other) = (one.await.unwrap(), other.await.unwrap());
         assert_eq!(stack.readers(), 2);

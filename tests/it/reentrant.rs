@@ -1,7 +1,7 @@
 //! Locks that their owner may enter again, stored as Redisson stores its `RLock`.
 //!
-//! What Redisson does is done here by single commands; `neighbours/redisson.rs` does all of it, by
-//! scripts as it has them.
+//! Here single commands stand in for Redisson. `neighbours/redisson.rs` does all that Redisson
+//! does, by scripts like its own.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -27,7 +27,7 @@ impl Stack {
         self.counts().get(owner).copied().unwrap_or(0)
     }
 
-    /// One whose handler dies, or whose release gets lost.
+    /// An entry whose handler dies, or whose release is lost.
     async fn entry_that_dies(&self) -> Token {
         let brief = self.reentrant(OWNER).ttl(ms(500));
         brief.acquire().await.unwrap().into_token()
@@ -61,7 +61,7 @@ over! {
     }
 }
 
-/// What takes a bridge that has subscriptions.
+/// Promises that need a bridge with subscriptions.
 mod push {
     use super::*;
 
@@ -93,7 +93,7 @@ fn its_owner_enters_again_and_only_the_last_release_frees_it(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        // From another handler: nothing is shared but the owner.
+        // Entered from another handler, which shares only the owner.
         let inner = stack.reentrant(OWNER).acquire().await.unwrap();
         assert_eq!(stack.count(OWNER), 2);
         assert_eq!(inner.fence(), outer.fence());
@@ -127,22 +127,24 @@ fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(spawn: Spaw
 fn a_service_with_redisson_sees_the_same_lock(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        // Redisson's hold excludes ours, and is what our handler of the same owner enters.
+        // Redisson's hold keeps other owners out. Our handler of the same owner enters it.
         let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
         let _: () = stack.redis("PEXPIRE a 30000");
         let other = stack.reentrant("other").try_acquire().await;
         assert_eq!(other.unwrap_err().code(), "held");
         let nested = stack.reentrant(OWNER).acquire().await.unwrap();
         assert_eq!(stack.count(OWNER), 2);
-        // Redisson's watchdog goes on for longer than our ttl.
+        // Redisson's watchdog keeps the lock for longer than our ttl.
         assert!(stack.redis::<u64>("PTTL a") > 20_000);
         nested.release().await.unwrap();
         assert_eq!(stack.count(OWNER), 1);
-        // Ours excludes Redisson's: it takes what does not exist, or has its field.
+        // Our hold keeps Redisson's other owners out: Redisson takes only a key that does not
+        // exist, or has its field.
         let _: () = stack.redis("DEL a");
         let ours = stack.reentrant(OWNER).acquire().await.unwrap();
         assert!(stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("HEXISTS a theirs:1"));
-        // Redisson's thread of the same owner enters ours, and leaves last: that frees it.
+        // Redisson's thread of the same owner enters our hold and leaves last, which frees the
+        // lock.
         let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
         ours.release().await.unwrap();
         assert_eq!(stack.count(OWNER), 1);
@@ -183,7 +185,7 @@ fn the_last_release_wakes_those_who_wait_on_redissons_channel(spawn: Spawn) {
         })
         .await;
         outer.release().await.unwrap();
-        // Not before, and with the message that Redisson understands.
+        // The message comes only now, and Redisson understands it.
         let message = messages.get_message().unwrap();
         assert_eq!(message.get_payload::<String>().unwrap(), "0");
         waiter.await.unwrap().unwrap().release().await.unwrap();
@@ -216,7 +218,7 @@ fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners(spawn: Spaw
         let mut outlived_its_ttl = false;
         let stopped = lock
             .run(async |_| {
-                // One every third of it.
+                // One renewal every third of the ttl.
                 eventually(|| seen.events().iter().filter(is_renewal).count() >= 4).await;
                 outlived_its_ttl = stack.count(OWNER) == 1;
                 let _: () = stack.redis("DEL a");
@@ -279,8 +281,8 @@ fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
 fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        // Redisson's thread of the same owner may have it too: it counts for as long as its hash
-        // says.
+        // Redisson's thread of the same owner may hold the lock too. Its entry counts for as long
+        // as the hash exists.
         for theirs in [0, 1] {
             let dead = stack.entry_that_dies().await;
             let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
@@ -297,7 +299,7 @@ fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(spawn: Spawn
             assert_eq!(stack.count(OWNER), theirs);
         }
         let _: () = stack.redis("DEL a");
-        // One of a hold that another program ended takes nothing from the next.
+        // An entry of a hold that another program ended takes nothing from the next hold.
         stack.entry_that_dies().await;
         let _: () = stack.redis("DEL a");
         let next = stack.reentrant(OWNER).acquire().await.unwrap();
@@ -360,7 +362,7 @@ fn what_it_cannot_do_is_refused(spawn: Spawn) {
             let refused = client.reentrant("a", owner).try_acquire().await;
             assert_eq!(code(refused), "invalid_argument");
         }
-        // A lock of the other kind on the same key is nobody's to enter.
+        // A mutex on the same key is nobody's to enter.
         let mutex = stack.lock("a").try_acquire().await.unwrap();
         let entered = stack.reentrant(OWNER).try_acquire().await;
         assert_eq!(code(entered), "wrong_type");

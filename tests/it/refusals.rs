@@ -1,5 +1,4 @@
-//! States in which a real Redis refuses to write: each is told as what it is, and nothing was
-//! executed.
+//! States in which a real Redis refuses to write. Each is told as what it is, and as not executed.
 
 use edgelock::{Command, Error};
 use tokio::task::spawn_blocking;
@@ -7,7 +6,7 @@ use xtask::stack::{self, RedisCluster, RedisServer};
 
 use crate::support::{TestClient, TestLock, client, code, run};
 
-/// A bridge before `redis`, and a client that asks once.
+/// A bridge before `redis`, and a client whose calls ask once.
 fn before(redis: &RedisServer) -> (stack::Bridge, TestClient) {
     let bridge = stack::Bridge::options().redis(redis.url()).start();
     let bridge = bridge.expect("a bridge");
@@ -43,10 +42,11 @@ fn a_replica_is_passing_since_a_fail_over_may_be_under_way() {
         let replica = RedisServer::replica_of(&primary, &[]);
         let (_bridge, client) = before(&replica);
         is_passing(&refused(&client.lock("a")).await, "READONLY");
-        // Once it is promoted, it is the lock's.
+        // Once the replica is promoted, it grants the lock.
         let _: () = replica.ask("REPLICAOF NO ONE");
         let lease = client.lock("a").try_acquire().await.unwrap();
-        // What it holds is replaced by what the primary has, but not within this test.
+        // It becomes a replica again. What it holds will be replaced by the primary's data, but not
+        // within this test.
         let _: () = primary.ask("CONFIG SET repl-diskless-sync-delay 60");
         let _: () = replica.ask(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
         is_passing(&lease.renew().await.unwrap_err(), "READONLY");
@@ -121,8 +121,8 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
     });
 }
 
-/// Without that, the first command would be refused, and those behind one that needs no memory
-/// would run.
+/// If a script did not write at first, Redis would refuse the first command, and run those behind
+/// one that needs no memory.
 #[test]
 fn a_redis_that_is_full_runs_the_commands_of_a_holder_as_a_whole() {
     run(async {
@@ -207,7 +207,7 @@ fn a_redis_that_loads_its_data_is_passing() {
         let lock = client.lock("a");
         let lease = lock.try_acquire().await.unwrap();
         let _: () = redis.ask("DEBUG POPULATE 2000 key 2048");
-        // 10 ms for each key: 20 s, unless it is told to hurry.
+        // 10 ms for each key make 20 s, unless the delay is taken away.
         let _: () = redis.ask("CONFIG SET key-load-delay 10000");
         let loading = redis::Client::open(redis.url()).unwrap();
         let loading = spawn_blocking(move || {

@@ -1,5 +1,5 @@
-//! A real primary and a real replica: what a lock is worth when the one dies and the other takes
-//! over.
+//! A real primary and a real replica: what a lock is worth when the primary dies and the replica
+//! takes over.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::support::{Http, TestLock, Tokio, client, client_of, code, eventually,
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Longer than a replica that is there ever needs, and no longer than the bridge allows.
+/// Longer than a live replica ever needs, and no longer than the bridge allows.
 const AMPLE: Duration = Duration::from_secs(4);
-/// Soon over where no replica is. A busy machine's replica may need longer, so nothing is granted
-/// by it.
+/// Short, for where there is no replica. A busy machine's replica may need longer, so no test waits
+/// for a grant with it.
 const BRIEF: Duration = Duration::from_millis(800);
 
-/// Each with a bridge before it, as if the one address had moved from the first to the second.
+/// Each with a bridge before it, as if one address had moved from the first to the second.
 struct Pair {
     primary: RedisServer,
     replica: RedisServer,
@@ -49,12 +49,12 @@ impl Pair {
         client.lock("a").ttl(LONG)
     }
 
-    /// One that the replica must have.
+    /// A lock that is granted only once the replica has it.
     fn replicated(&self, within: Duration) -> TestLock {
         self.lock().wait_for_replicas(1, within)
     }
 
-    /// From now on the replica hears of nothing.
+    /// Cuts the replica off from the primary.
     fn cut(&self) {
         let _: () = self.replica.ask("REPLICAOF 127.0.0.1 1");
         self.primary.wait_until("the replica is gone", |primary| {
@@ -64,7 +64,7 @@ impl Pair {
         });
     }
 
-    /// The primary dies, and the replica takes over. Somebody else's lock there.
+    /// Kills the primary and promotes the replica. Returns another client's lock there.
     fn fail_over(&mut self) -> TestLock {
         self.primary.kill();
         let _: () = self.replica.ask("REPLICAOF NO ONE");
@@ -91,7 +91,7 @@ fn is_held<O>(outcome: Result<O, Error>) {
     assert_eq!(outcome.err().expect("another has it").code(), "held");
 }
 
-/// Given up without a word, as by a process that died.
+/// Leaves the lock as it is, as a process does that dies.
 fn forget(lease: Lease<Http, Tokio>) {
     let _ = lease.into_token();
 }
@@ -119,7 +119,7 @@ fn without_replicas_a_fail_over_grants_a_lock_that_is_held() {
         let lease = pair.lock().try_acquire().await.unwrap();
         let rival = pair.fail_over().try_acquire().await.unwrap();
         assert!(lease.remaining() > ms(0) && rival.remaining() > ms(0));
-        // The fence tells them apart.
+        // Only the fence tells which of the two came later.
         assert!(rival.fence() > lease.fence());
         forget(lease);
     });
@@ -172,7 +172,7 @@ fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
         is_not_replicated(lease.renew().await);
         is_not_replicated(lease.exec(&write).await);
         assert!(lease.remaining() < before);
-        // The commands ran, once.
+        // The commands ran once.
         assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
         lease.release().await.unwrap();
     });
@@ -189,7 +189,7 @@ fn a_commit_that_too_few_replicas_have_has_run_and_says_so() {
         let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
         pair.cut();
         is_not_replicated(lease.commit(&write).await);
-        // The commands ran, once, and the lock is free.
+        // The commands ran once, and the lock is free.
         assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
         assert_eq!(code(lease.renew().await), "released");
         let lease = pair.lock().try_acquire().await.unwrap();
@@ -197,7 +197,7 @@ fn a_commit_that_too_few_replicas_have_has_run_and_says_so() {
     });
 }
 
-/// `WAIT` counts what its own connection wrote: a repeat that only read would find that all is
+/// `WAIT` counts what its own connection wrote. So a repeat that only reads would find everything
 /// replicated.
 #[test]
 fn a_repeat_waits_for_what_the_first_request_wrote() {
@@ -288,7 +288,7 @@ fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
     });
 }
 
-/// What a bridge answers to a script and the wait behind it, and what that means.
+/// What a bridge answers to a script and the `WAIT` behind it, and what that means.
 #[test]
 fn every_answer_to_a_wait_has_its_outcome() {
     const GRANTED: &str = r#"{"result":[1,"NONCE",7,""]}"#;

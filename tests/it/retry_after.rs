@@ -1,4 +1,5 @@
-//! What a bridge says of when to come back is read with care, handed on, and keeps nobody for long.
+//! When a bridge says to come back: that is read with care, handed to the caller, and delays nobody
+//! for long.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::support::{Http, Tokio, client, run};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A bridge that turns everybody away, with `header` among the headers.
+/// A bridge that refuses everybody, with `header` among the headers.
 async fn busy(status: u16, header: &'static str) -> String {
     let answer = format!(
         "HTTP/1.1 {status} X\r\n{header}content-length: 2\r\nconnection: close\r\n\r\n{{}}"
@@ -47,7 +48,7 @@ fn what_a_bridge_says_of_when_to_come_back_is_read_as_far_as_it_is_a_number_of_s
     });
 }
 
-/// A day would be longer than the test may last.
+/// The test would run into its own limit if anybody waited for a day.
 #[test]
 fn a_quorum_that_says_to_come_back_tomorrow_keeps_nobody_that_long() {
     run(async {

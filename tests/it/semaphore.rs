@@ -1,4 +1,4 @@
-//! Semaphores: permits of which so many may be held at once, each as a lock is.
+//! Semaphores: so many permits may be held at once, and each promises what a lock does.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -35,7 +35,7 @@ over! {
     }
 }
 
-/// What takes a bridge that has subscriptions.
+/// Promises that need a bridge with subscriptions.
 mod push {
     use super::*;
 
@@ -95,7 +95,7 @@ fn as_many_hold_it_at_once_as_there_are_permits(spawn: Spawn) {
         let second = semaphore.try_acquire().await.unwrap();
         let third = semaphore.try_acquire().await.unwrap();
         assert_eq!(stack.permits(), 3);
-        // Until the first of them ends.
+        // The semaphore is held until the first permit ends.
         let held = semaphore.try_acquire().await.unwrap_err();
         let Error::Held {
             remaining: Some(remaining),
@@ -126,7 +126,7 @@ fn each_permit_has_a_fence_and_an_end_of_its_own(spawn: Spawn) {
         assert!(other.fence() > one.fence() && one.token() != other.token());
         assert!(stack.until(one.token()) > stack.until(other.token()) + 30_000);
         assert!(one.remaining() > ms(50_000) && other.remaining() < ms(20_000));
-        // For less than it has, a renewal changes nothing.
+        // A renewal for less than what is left changes nothing.
         let before = stack.until(one.token());
         one.renew_for(ms(1_000)).await.unwrap();
         assert_eq!(stack.until(one.token()), before);
@@ -145,7 +145,7 @@ fn a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost(spawn: Spawn
         let over = brief.try_acquire().await.unwrap();
         let token = over.token().clone();
         let late = stack.semaphore(2).resume(over.into_token()).unwrap();
-        // Its place is free once it is over, and taken from nobody.
+        // The place of a permit that has run out is free, and its late renewal takes nobody else's.
         let next = stack.semaphore(2).acquire().await.unwrap();
         assert_eq!(code(late.renew().await), "lost");
         kept.renew().await.unwrap();
@@ -162,7 +162,7 @@ fn a_permit_that_ran_out_goes_to_who_waits(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let semaphore = stack.semaphore(2).ttl(ms(4_000)).wait(LONG);
-        // Nobody releases them.
+        // The first two never release.
         semaphore.try_acquire().await.unwrap().into_token();
         semaphore.try_acquire().await.unwrap().into_token();
         let one = semaphore.acquire().await.unwrap();
@@ -200,7 +200,7 @@ fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
         ];
         let mut waiters = Vec::new();
         for place in 1..=5 {
-            // Deaf ones too: it is their turn all the same.
+            // Waiters that cannot listen get their turn too.
             let client = match place % 2 {
                 0 => stack.deaf(),
                 _ => stack.client(),
@@ -247,7 +247,7 @@ fn commands_run_under_a_permit_and_not_behind_it(spawn: Spawn) {
         }
         assert_eq!(stack.redis::<u32>("GET n"), 3);
         one.release().await.unwrap();
-        // Another type in its place.
+        // A key of another type stands in the semaphore's place.
         let lease = semaphore.try_acquire().await.unwrap();
         let _: () = stack.redis("DEL a");
         let _: () = stack.redis("RPUSH a x");
@@ -299,7 +299,7 @@ fn an_acquisition_that_was_given_up_holds_no_permit(spawn: Spawn) {
         let given_up = permitted(&client, 2).try_acquire().await;
         assert!(given_up.unwrap_err().is_outcome_unknown());
         eventually(|| stack.permits() == 1).await;
-        // One that arrives late takes none either.
+        // A request that arrives late takes no permit either.
         let proxy = Proxy::before(&stack, [Delay]).await;
         let slow = permitted(&proxy.client, 2);
         let dropped = tokio::time::timeout(ms(50), slow.try_acquire()).await;
@@ -307,7 +307,7 @@ fn an_acquisition_that_was_given_up_holds_no_permit(spawn: Spawn) {
         eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
         proxy.deliver().await;
         assert_eq!(stack.permits(), 1);
-        // A lease that is dropped is given back.
+        // Dropping a lease gives the permit back.
         drop(holder);
         eventually(|| stack.permits() == 0).await;
     });
@@ -325,7 +325,7 @@ fn a_permit_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         let _: () = stack.redis(&format!("ZINCRBY a -50000 {}", token.expose()));
         let before = stack.until(&token);
         resumed.renew().await.unwrap();
-        // For what it was acquired for, with its own fence and not the last.
+        // It is renewed for what it was acquired for, and keeps its own fence, not the last one.
         assert!(stack.until(&token) > before + 40_000);
         assert!(resumed.remaining() > ms(50_000));
         assert_eq!(resumed.fence(), fence);
@@ -368,7 +368,8 @@ fn who_counts_fewer_permits_takes_none_away_and_waits(spawn: Spawn) {
         for _ in 0..3 {
             leases.push(stack.semaphore(3).try_acquire().await.unwrap());
         }
-        // Until fewer than two are held: two of three end before.
+        // Whoever allows two must wait until fewer than two are held: until two of the three have
+        // ended.
         let fewer = stack.semaphore(2);
         assert_eq!(code(fewer.try_acquire().await), "held");
         assert_eq!(stack.permits(), 3);
@@ -376,7 +377,7 @@ fn who_counts_fewer_permits_takes_none_away_and_waits(spawn: Spawn) {
         assert_eq!(code(fewer.try_acquire().await), "held");
         leases.pop().unwrap().release().await.unwrap();
         leases.push(fewer.try_acquire().await.unwrap());
-        // Who counts more has one more.
+        // Whoever allows three gets one more.
         assert_eq!(code(fewer.try_acquire().await), "held");
         leases.push(stack.semaphore(3).try_acquire().await.unwrap());
         for lease in leases {
@@ -405,10 +406,10 @@ fn inspection_lists_the_holders_and_says_how_many_permits_are_free(spawn: Spawn)
         assert!(held.holders[1].remaining.unwrap() > ms(50_000));
         assert_eq!(held.holder.as_ref(), held.holders.first());
         assert_eq!((held.free, held.fence), (Some(1), Some(other.fence())));
-        // By what it counts itself.
+        // How many are free depends on how many the caller allows.
         let fewer = stack.semaphore(1).inspect().await.unwrap();
         assert_eq!((fewer.free, fewer.holders.len()), (Some(0), 2));
-        // Of a lock it is as it was.
+        // The state of a mutex has one holder, and no count of free permits.
         let lock = stack.lock("b");
         let lease = lock.try_acquire().await.unwrap();
         let held = lock.inspect().await.unwrap();
@@ -431,7 +432,7 @@ fn a_forced_release_frees_all_permits(spawn: Spawn) {
         assert_eq!(code(other.release().await), "lost");
         assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
         assert!(!semaphore.force_release().await.unwrap());
-        // Nor does a permit count that ran out beside one that was released.
+        // Nor does a permit count that ran out, beside one that is released.
         let brief = stack.semaphore(2).ttl(ms(1_000));
         let _ = brief.try_acquire().await.unwrap().into_token();
         let longer = semaphore.try_acquire().await.unwrap();
@@ -516,7 +517,7 @@ fn a_release_hands_its_permit_to_who_waits_first_at_no_further_request(spawn: Sp
             let waiting = client.semaphore("a", 2).wait(LONG);
             waiters.push((meanwhile(async move { waiting.acquire().await }), seen));
             stack.has_listeners(place).await;
-            // The first asks once more when it listens.
+            // The first in the queue asks once more when its subscription is confirmed.
             let asked = if place == 1 { 3 } else { 2 };
             let (_, seen) = &waiters[place - 1];
             eventually(|| seen.waits_quietly(asked)).await;
@@ -552,7 +553,8 @@ fn a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying(spawn: Spaw
             let asked = if place == 1 { 3 } else { 2 };
             eventually(|| seen.waits_quietly(asked)).await;
         }
-        // Both end without a word: the first that asks finds it, and tells the next.
+        // Both permits vanish without a message. The first waiter that asks finds out, and tells
+        // the next.
         let gone = [&one, &other].map(|lease| lease.token().expose().to_owned());
         let _: () = stack.redis(&format!("ZREM a {} {}", gone[0], gone[1]));
         for waiter in waiters {

@@ -26,7 +26,7 @@ impl Shards {
         Client::sharded(named, Http::default(), Tokio::default()).expect("a client")
     }
 
-    /// Behind which bridges there is a key.
+    /// Which bridges have a key.
     fn places(&self, key: &str) -> Vec<usize> {
         let has = |bridge: &stack::Bridge| {
             let mut redis = bridge.redis().get_connection().expect("redis");
@@ -49,7 +49,7 @@ fn each_lock_lives_behind_one_bridge_with_all_that_is_its_own() {
             let places = shards.places(&name);
             assert_eq!(places.len(), 1);
             assert_eq!(shards.places(&format!("{{{name}}}:fence")), places);
-            // Another client of the same bridges looks there, too.
+            // Another client of the same bridges asks at the same one.
             let other = shards.client().lock(&name).try_acquire().await;
             assert_eq!(other.unwrap_err().code(), "held");
             let stock = format!("{{{name}}}:stock");

@@ -1,4 +1,4 @@
-//! Where a Redis Cluster keeps what scripts name.
+//! In which slot of a Redis Cluster the keys of a script are.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use xtask::stack::RedisServer;
 use crate::support::noted::{names, noting};
 use crate::support::run;
 
-/// What Redis Cluster, bridges and Lua give a meaning to, and what nothing does.
+/// Parts of names: some mean something to Redis Cluster, to bridges or to Lua, and some mean
+/// nothing.
 const PARTS: [&str; 12] = [
     "{", "}", "{}", "{a}", "a", ":", ",", "%", " ", "\r\n", "\"", "ü",
 ];

@@ -1,5 +1,5 @@
-//! What others wrote comes under licences that let everybody use it, and as the lock files name it.
-//! What we publish is the same each time.
+//! The code of others: its licences let everybody use it, and its versions are those of the lock
+//! files. What we publish is packed the same each time.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use spdx::{Expression, ParseMode};
 use xtask::paths;
 
-/// They ask for no more than their own text beside the code.
+/// Licences that ask for no more than their text beside the code.
 const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
@@ -25,8 +25,8 @@ const ALLOWED: [&str; 12] = [
     "Zlib",
 ];
 
-/// Of tools that run here and are in nothing that we publish: Vite's lightningcss, miniflare's
-/// sharp, and typedoc's argparse.
+/// Licences of tools that run here but are in nothing that we publish: Vite's lightningcss,
+/// miniflare's sharp, and typedoc's argparse.
 const ALLOWED_OF_TOOLS: [&str; 3] = ["LGPL-3.0-or-later", "MPL-2.0", "Python-2.0"];
 
 fn is_allowed(license: &str, allowed: &[&str]) -> bool {
@@ -39,7 +39,7 @@ fn is_allowed(license: &str, allowed: &[&str]) -> bool {
     })
 }
 
-/// The packages with which `manifest` is built for `platform`.
+/// The packages that `manifest` needs when it is built for `platform`.
 fn crates(manifest: &str, platform: &str) -> Vec<Value> {
     let output = paths::cargo()
         .args(["metadata", "--format-version=1", "--locked"])
@@ -97,7 +97,7 @@ fn every_npm_package_has_a_licence_that_is_allowed_and_the_hash_of_what_it_holds
     assert!(count > 100, "{count}");
 }
 
-/// So what its users get of others' code is nothing.
+/// So its users get no code of others with it.
 #[test]
 fn the_npm_package_depends_on_nothing_when_it_runs() {
     let text = fs::read_to_string(paths::root().join("npm/package.json")).expect("a manifest");
@@ -112,7 +112,7 @@ fn the_npm_package_depends_on_nothing_when_it_runs() {
     }
 }
 
-/// The compiler holds each crate to it; `forbid` cannot be taken back in a file.
+/// The compiler enforces the lint in each crate, and `forbid` cannot be lifted in a file.
 #[test]
 fn no_crate_of_ours_may_be_unsafe() {
     let read = |path: &Path| fs::read_to_string(path).expect("a file");
@@ -129,14 +129,14 @@ fn no_crate_of_ours_may_be_unsafe() {
         let text = read(Path::new(manifest));
         assert!(text.contains("[lints]\nworkspace = true\n"), "{manifest}");
     }
-    // A workspace of its own, which no lint of ours reaches.
+    // The tools are a workspace of their own, which our lints do not reach.
     for tool in fs::read_dir(paths::root().join("xtask/tools/src/bin")).expect("tools") {
         let path = tool.expect("a tool").path();
         assert!(!read(&path).contains("unsafe"), "{}", path.display());
     }
 }
 
-/// Byte by byte. Nothing of the machine, the user or the time is in it.
+/// Two packages are equal byte by byte: nothing of the machine, the user or the time is in them.
 #[test]
 fn the_crate_is_packed_the_same_each_time() {
     let folder = paths::target().join("tmp/packed");

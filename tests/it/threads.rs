@@ -1,5 +1,5 @@
-//! A native server of several threads, as most are: handlers that end early give back what they
-//! had.
+//! A native server with several threads, as most servers have. Handlers that end early give back
+//! what they had.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::support::{Stack, eventually, ms};
 
-/// Whose handlers say when they have got somewhere.
+/// A shop whose handlers say when they have got somewhere.
 #[derive(Clone)]
 struct Shop {
     client: Client,
@@ -59,8 +59,8 @@ async fn a_customer_that_hangs_up_costs_no_ttl() {
     let (address, shop) = open(&stack).await;
     let first = customer(address);
     shop.has_lease.notified().await;
-    // The second waits for the lock, and hangs up in the middle of that; then the first, which has
-    // it.
+    // The second customer hangs up while its handler waits for the lock. Then the first hangs up,
+    // whose handler has the lock.
     let second = customer(address);
     eventually(|| stack.redis::<u64>("ZCARD {a}:queue") == 1).await;
     second.abort();
@@ -118,7 +118,7 @@ fn a_lease_that_is_dropped_when_its_runtime_is_gone_is_left_to_its_ttl() {
     assert!(stack.redis::<bool>("EXISTS a"));
 }
 
-/// Its observer panics when the first renewal is told.
+/// A runtime whose observer panics when it is told of the first renewal.
 struct Startled(native::Tokio, AtomicBool);
 
 impl Runtime for Startled {

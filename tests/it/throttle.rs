@@ -1,4 +1,4 @@
-//! One call in a window, and what the others are told.
+//! Throttles: one call passes in each window, and the others are told when to come back.
 
 use edgelock::ThrottleOutcome::{Passed, Throttled};
 use edgelock::{Bridge, Client, Error, Runtime, ThrottleOutcome, Transport};
@@ -26,7 +26,7 @@ over! {
     }
 }
 
-/// Longer than any test waits for it to be given back.
+/// A window that no test sits out.
 const WINDOW: u64 = 600_000;
 
 async fn pass<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<ThrottleOutcome, Error> {
@@ -59,7 +59,7 @@ fn one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts(spawn: 
         }
         is_throttled(pass(&stack.client()).await);
         assert_eq!(seen.sent(), 4);
-        // That of who passed counts.
+        // The window of the call that passed counts, not that of the call that asks.
         let brief = client.throttle("a", ms(1)).try_pass().await;
         assert!(!brief.unwrap().is_passed());
         let other = client.throttle("b", ms(WINDOW)).try_pass().await;
@@ -120,7 +120,7 @@ fn a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since(spawn: 
         let throttle = proxy.client.clone().request_timeout(ms(500));
         let first = tokio::task::spawn_local(async move { pass(&throttle).await });
         eventually(|| stack.is_closed()).await;
-        // Its window is over before its reply is there.
+        // The window is over before the first call's reply is there.
         let _: () = stack.redis("DEL {a}:throttle");
         assert_eq!(pass(&stack.client()).await, Ok(Passed));
         assert_eq!(first.await.unwrap(), Ok(Passed));
@@ -137,7 +137,7 @@ fn a_call_whose_outcome_is_unknown_gives_its_pass_back(spawn: Spawn) {
         assert!(unknown.unwrap_err().is_outcome_unknown());
         eventually(|| !stack.is_closed()).await;
         assert_eq!(pass(&stack.client()).await, Ok(Passed));
-        // One that surely was not executed has nothing to give back.
+        // A call that certainly was not executed has nothing to give back.
         let (client, seen) = stack.watched();
         let (url, none) = ("http://127.0.0.1:1", "credential");
         assert_eq!(
@@ -186,7 +186,7 @@ fn every_key_of_it_expires(spawn: Spawn) {
         assert!(hasty.throttle("b", ms(WINDOW)).try_pass().await.is_err());
         eventually(|| !stack.redis::<bool>("EXISTS {b}:throttle")).await;
         let keys: Vec<String> = stack.redis("KEYS *");
-        // One window, and what is known of two calls.
+        // The keys: one window, and what is known of two calls.
         assert_eq!(keys.len(), 3, "{keys:?}");
         for key in keys {
             let left: i64 = stack.redis(&format!("PTTL {key}"));

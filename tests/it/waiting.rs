@@ -23,7 +23,7 @@ over! {
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Does it while the test goes on.
+/// Runs `work` while the test goes on.
 pub(crate) fn meanwhile<O: 'static>(work: impl Future<Output = O> + 'static) -> JoinHandle<O> {
     tokio::task::spawn_local(work)
 }
@@ -49,7 +49,7 @@ impl Stack {
         eventually(|| self.listeners() == count).await;
     }
 
-    /// The keys that Redis has. Each of them expires, a while after 7 days at the latest.
+    /// The keys that Redis has. Each must expire, at the latest a little after 7 days.
     pub(crate) fn keys_that_all_expire(&mut self) -> Vec<String> {
         let keys: Vec<String> = self.redis("KEYS *");
         for key in &keys {
@@ -66,7 +66,7 @@ impl Stack {
         eventually(|| self.waiters() == count).await;
     }
 
-    /// One who waits without listening.
+    /// A client whose waiters do not listen.
     pub(crate) fn deaf(&self) -> TestClient {
         client_of(self.route().push(false))
     }
@@ -80,12 +80,12 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
         let holder = stack.lock("a").acquire().await.unwrap();
         let lock = client.lock("a").wait(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
-        // Asked, found that the bridge has no subscriptions, asked again.
+        // It asked, found that the bridge has no subscriptions, and asked again.
         eventually(|| proxy.seen().len() >= 4).await;
         holder.release().await.unwrap();
         waiter.await.unwrap().unwrap().release().await.unwrap();
         assert_eq!(stack.waiters(), 0);
-        // It is not tried again.
+        // It does not try to subscribe again.
         let holder = stack.lock("a").acquire().await.unwrap();
         let before = proxy.seen().len();
         let lock = client.lock("a").wait(LONG);
@@ -117,7 +117,8 @@ fn all_that_a_wait_leaves_in_redis_expires(spawn: Spawn) {
 fn a_newcomer_barges_unless_it_is_fair(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        // Somebody waits whom no release could tell, so that the lock is free while he does.
+        // The queue has a waiter that no release can tell, so the lock is free while that one
+        // waits.
         let alive = i64::MAX / 1_000_000;
         let entry = "AAAAAAAAAAAAAAAAAAAAAA_1000_f_";
         let _: () = stack.redis(&format!("ZADD {{a}}:queue 1 {entry}"));
@@ -128,7 +129,7 @@ fn a_newcomer_barges_unless_it_is_fair(spawn: Spawn) {
         };
         let barging = stack.lock("a").try_acquire().await.unwrap();
         barging.release().await.unwrap();
-        // Once he is dead he is passed by.
+        // Once that waiter counts as dead, others pass it.
         let _: () = stack.redis(&format!("ZADD {{a}}:alive 1 {entry}"));
         fair.try_acquire().await.unwrap().release().await.unwrap();
     });
@@ -140,7 +141,7 @@ fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
         let holder = stack.lock("a").acquire().await.unwrap();
         let mut waiters = Vec::new();
         for place in 1..=5 {
-            // Deaf ones too: it is their turn all the same.
+            // Waiters that cannot listen get their turn too.
             let client = if place % 2 == 0 {
                 stack.deaf()
             } else {

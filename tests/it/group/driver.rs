@@ -1,4 +1,4 @@
-//! Drivers that go away in the middle of a turn.
+//! Drivers that disappear in the middle of a turn.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::support::faulty::Fault::{Delay, Pass, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 
-/// A host that can stop in the middle, with a word or without.
+/// A host that can stop in the middle: its work is dropped, or merely stands still.
 #[derive(Clone, Default)]
 struct Mortal(Arc<Fate>);
 
@@ -33,7 +33,8 @@ impl Mortal {
         client.request_timeout(ms(800)).lock("a")
     }
 
-    /// Nothing goes on in the background any more. It is dropped, or it merely stands still.
+    /// Stops all background work of this host. `is_dropped` says whether it is dropped, or stands
+    /// still.
     fn end(&self, is_dropped: bool) {
         self.0.is_frozen.store(true, Relaxed);
         if is_dropped {
@@ -98,7 +99,7 @@ fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
             let driver = submit(&sale, &mortal, stack.route(), 1);
             let third = submit(&sale, &sound, stack.route(), 2);
             tokio::task::yield_now().await;
-            // The first has a turn, and the second drives the next, in which the third is too.
+            // The first has a turn. The second drives the next one, and the third is in that too.
             mortal.end(is_dropped);
             proxy.deliver().await;
             assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
@@ -113,7 +114,7 @@ fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
     });
 }
 
-/// The lock is not left to its ttl, which is longer than the others wait.
+/// The next driver does not wait for the ttl, which is longer than the others wait.
 #[test]
 fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
     run(async {
@@ -148,7 +149,7 @@ fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_al
             let _: () = stack.redis("SET stock 100");
             let sale = GroupCommit::new(Sale);
             let (mortal, sound) = (Mortal::default(), Mortal::default());
-            // The first turn has one item.
+            // The first turn has a single item.
             let proxy = Proxy::before(&stack, [Pass, Delay]).await;
             let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
             eventually(|| proxy.seen().len() == 2).await;
@@ -156,12 +157,12 @@ fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_al
             tokio::task::yield_now().await;
             mortal.end(is_dropped);
             assert!(driver.await.unwrap().unwrap_err().is_outcome_unknown());
-            // The lock is not left to its ttl, of 10 s.
+            // The next driver does not wait for the ttl of 10 s.
             let began = std::time::Instant::now();
             let answer = next.await.unwrap().unwrap();
             assert!(began.elapsed() < ms(9_000));
             assert_eq!(answer.left(), Some(99));
-            // It comes too late, and changes nothing.
+            // The late commit changes nothing.
             proxy.deliver().await;
             assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
             assert_eq!(stack.redis::<u64>("GET stock"), 99);

@@ -1,4 +1,4 @@
-//! Items that are looked at without the lock first.
+//! Items that look at what is stored before they ask for the lock.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::faulty::Proxy;
 use crate::support::watched::watch;
 use crate::support::{Http, Stack, Tokio, eventually, ms, run};
 
-/// A sale whose refusals need no turn.
+/// A sale that can refuse without a turn.
 fn looking() -> GroupCommit<Sale> {
     fn peek(_: &Sale, _: &Order, replies: &[Reply]) -> Option<Answer> {
         (replies[0].as_i64() == Some(0)).then_some(Answer::SoldOut)
@@ -23,7 +23,7 @@ fn what_needs_no_turn_is_answered_by_a_request_that_all_share() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 0");
-        // It does not even wait for a lock that another holds.
+        // A refusal does not even wait for a lock that another holds.
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
         let lock = client.lock("a");
@@ -54,7 +54,7 @@ fn what_replicas_must_have_is_not_looked_at_before_its_turn() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 0");
-        // There is no replica, so nobody may be told what is written here.
+        // There is no replica, so what is written here must be reported to nobody.
         let lock = stack.lock("a").wait_for_replicas(1, ms(10));
         let outcomes = sale::outcomes(&looking(), &lock, [order(0)]).await;
         let error = outcomes[0].as_ref().unwrap_err();
@@ -89,18 +89,18 @@ fn what_was_never_decided_is_not_unknown() {
         for (sale, passing) in [(GroupCommit::new(Sale), 0), (looking(), 1)] {
             let mut stack = Stack::spawn();
             let _: () = stack.redis("SET stock 9");
-            // The acquisition, whose reply never comes.
+            // What is lost is the reply to the acquisition.
             let faults = [Pass; 1].into_iter().take(passing);
             let proxy = Proxy::before(&stack, faults.chain([LoseReply; 3])).await;
             let lock = proxy.client.lock("a");
-            // One that waits would ask again.
+            // A call that waits would ask again.
             let hasty = lock.clone().wait(ms(0));
             let error = sale.submit(&hasty, order(0)).await.unwrap_err();
             assert_eq!(
                 (error.code(), error.is_outcome_unknown()),
                 ("unavailable", false)
             );
-            // Nobody is kept out by it.
+            // What was lost keeps nobody out.
             let answer = sale.submit(&lock, order(1)).await.unwrap();
             assert_eq!(answer.left(), Some(8));
         }
@@ -124,7 +124,7 @@ fn looks_do_not_wait_for_each_other() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 0");
-        // The answer to the first is on its way for very long.
+        // The answer to the first look takes very long.
         let proxy = Proxy::before(&stack, [Delay]).await;
         let (client, seen) = watch(stack.route_by(&proxy.url));
         let lock = client.lock("a");
@@ -133,7 +133,7 @@ fn looks_do_not_wait_for_each_other() {
             eventually(|| seen.sent() == 1).await;
             let answers = sale::answers(&sale, &lock, (1..20).map(order)).await;
             assert_eq!(answers, [Answer::SoldOut; 19]);
-            // One may have been earlier than the others.
+            // One look may have been sent before the others came.
             assert!(seen.sent() <= 3, "{}", seen.sent());
         };
         tokio::select! {
@@ -143,7 +143,7 @@ fn looks_do_not_wait_for_each_other() {
     });
 }
 
-/// A host whose clock began an hour before that of any other.
+/// A host whose clock began an hour before that of any other host.
 #[derive(Default)]
 struct Old(Tokio);
 
@@ -194,7 +194,7 @@ fn where_items_take_turns_they_wait_for_no_look() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
-        // A look and a turn, from which it is known.
+        // The sale learns this from a look and a turn.
         let proxy = Proxy::before(&stack, [Pass, Pass, Pass, Delay, Delay]).await;
         let client = proxy.client.clone().request_timeout(ms(60_000));
         let lock = client.lock("a");
@@ -208,7 +208,7 @@ fn where_items_take_turns_they_wait_for_no_look() {
         };
         let (second, ()) = tokio::join!(second, sent);
         assert_eq!(second.unwrap().left(), Some(7));
-        // What cannot succeed does not wait for a turn all the same.
+        // An item that cannot succeed still does not wait for a turn.
         let _: () = stack.redis("SET stock 0");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let answer = sale.submit(&lock, order(2)).await.unwrap();
@@ -227,7 +227,7 @@ fn who_comes_when_too_many_wait_is_told_so_at_once() {
             let sale = sale.max_waiting(2).max_items(1);
             let lock = stack.lock("a").wait(ms(200));
             let outcomes = sale::outcomes(&sale, &lock, (0..4).map(order)).await;
-            // One is in its turn, and two wait.
+            // One item is in a turn, and two wait.
             let error = outcomes[3].as_ref().unwrap_err();
             let Error::Held {
                 ahead, requests, ..

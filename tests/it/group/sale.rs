@@ -1,4 +1,4 @@
-//! A sale that callers share turns of.
+//! A sale whose callers share turns.
 
 use edgelock::{Command, Decision, Error, GroupCommit, Lock, Reply, Runtime, Section, Transport};
 
@@ -8,12 +8,12 @@ pub(super) struct Sale;
 #[derive(Clone, Copy)]
 pub(super) struct Order {
     pub(super) number: u64,
-    /// Else it only asks.
+    /// Whether it buys. If not, it only asks.
     pub(super) wants: bool,
-    /// How its hash is looked at, and what it is called.
+    /// The command that reads the hash of orders, and the hash's key.
     pub(super) read: &'static str,
     pub(super) orders: &'static str,
-    /// Where something is written that may fail.
+    /// Where something is written besides, which may fail.
     pub(super) note: Option<&'static str>,
 }
 
@@ -90,7 +90,7 @@ impl Section for Sale {
     }
 }
 
-/// What comes of orders that are placed at once, in their order.
+/// The outcomes of orders that are placed at once, in the same order.
 pub(super) async fn outcomes<T, R>(
     sale: &GroupCommit<Sale>,
     lock: &Lock<T, R>,

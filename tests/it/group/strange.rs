@@ -10,15 +10,15 @@ use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
 use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::{Stack, eventually, ms, run};
 
-/// Does as each item says.
+/// A section that does what each item says.
 struct Told;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
     Note,
-    /// It writes, but no command.
+    /// The item is written, but with no command.
     Nothing,
-    /// A command with so many words that no script could run it.
+    /// The item's command has so many words that no script can run it.
     TooMuch,
     Panic,
 }
@@ -44,7 +44,7 @@ impl Section for Told {
     }
 }
 
-/// What comes of items that come at once.
+/// The outcomes of items that are submitted at once.
 async fn told(stack: &Stack, told: GroupCommit<Told>, items: &[Item]) -> Vec<Result<Item, Error>> {
     let lock = stack.lock("a").wait(ms(2_000));
     let submit = |item: &Item| {
@@ -202,7 +202,7 @@ fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
     });
 }
 
-/// As a request whose customer hung up: it waits, and its host does not go on with it.
+/// As with a request whose customer hung up: its future exists, but its host polls it no more.
 #[test]
 fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
     run(async {
@@ -210,7 +210,7 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
         let _: () = stack.redis("SET stock 10");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let sale = GroupCommit::new(Sale).max_items(1);
-        // They look by themselves after half of that.
+        // Callers look for themselves after half of this time.
         let client = stack.client().request_timeout(ms(600_000));
         let lock = client.lock("a").wait(ms(600_000));
         let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
@@ -240,7 +240,7 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
     });
 }
 
-/// A request to a Worker would be called for ever after.
+/// If a waker were left, a request to a Worker would be woken for ever.
 #[test]
 fn who_hangs_up_in_its_turn_leaves_no_waker_behind() {
     struct Nobody;
@@ -300,7 +300,7 @@ fn what_a_look_has_answered_is_not_decided_any_more() {
         let held = stack.lock("a").try_acquire().await.unwrap();
         let answer = sale.submit(&lock, order(1)).await.unwrap();
         assert_eq!(answer, Answer::SoldOut);
-        // Whoever has the lock opens the sale again.
+        // The holder of the lock opens the sale again.
         let _: () = stack.redis("SET stock 5");
         held.release().await.unwrap();
         let answer = sale.submit(&lock, order(2)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Another client's lock, driven from a test: a program that is asked by lines, or a crate.
+//! Another library's lock, driven from a test: a program that is asked by lines, or a crate.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use xtask::stack::Bridge;
 
 use crate::support::ms;
 
-/// One client, which has one lock at most.
+/// One client of the other library. It has one lock at most.
 pub(super) enum Neighbour {
     Program(Box<Program>),
     Rslock(LockManager, Option<Lock>),
@@ -23,7 +23,7 @@ pub(super) struct Program {
 }
 
 impl Neighbour {
-    /// A script of this folder, over the Redis behind each of `bridges`, or over the first of them.
+    /// A script of this folder, over the Redis behind each of `bridges`. Most know only the first.
     pub(super) fn script(file: &str, bridges: &[&Bridge]) -> Self {
         Self::Program(Box::new(Program::start(file, bridges)))
     }
@@ -35,7 +35,7 @@ impl Neighbour {
         Self::Rslock(manager, None)
     }
 
-    /// Whether it has the lock now.
+    /// Tries to acquire; whether it has the lock now.
     pub(super) async fn acquire(&mut self, name: &str, ttl_ms: u64) -> bool {
         match self {
             Self::Program(program) => program.ask(&format!("acquire {name} {ttl_ms}")).await,
@@ -48,7 +48,7 @@ impl Neighbour {
         .expect("each says whether it acquired")
     }
 
-    /// What it says of having extended; `None` if it cannot.
+    /// Extends; whether it says that it did, or `None` if it cannot extend.
     pub(super) async fn extend(&mut self, ttl_ms: u64) -> Option<bool> {
         match self {
             Self::Program(program) => program.ask(&format!("extend {ttl_ms}")).await,
@@ -59,7 +59,7 @@ impl Neighbour {
         }
     }
 
-    /// What it says of having released; `None` if it does not.
+    /// Releases; whether it says that it did, or `None` if it does not say.
     pub(super) async fn release(&mut self) -> Option<bool> {
         match self {
             Self::Program(program) => program.ask("release").await,
@@ -82,7 +82,7 @@ impl Program {
         let script = paths::root().join("tests/it/neighbours").join(file);
         let mut command = if file.ends_with(".py") {
             let mut python = Command::new(paths::python("python"));
-            // It would leave its bytecode beside the sources.
+            // Else Python would leave its bytecode beside the sources.
             python.arg("-B");
             python
         } else {
@@ -105,7 +105,7 @@ impl Program {
         }
     }
 
-    /// What it answers; `None` if it does not say.
+    /// Its answer; `None` if it does not say.
     pub(super) async fn ask(&mut self, words: &str) -> Option<bool> {
         let line = format!("{words}\n");
         self.asked

@@ -1,4 +1,4 @@
-//! What holds between our lock and each other's.
+//! What holds between our lock and each of the others.
 
 use edgelock::{Error, Token};
 
@@ -49,7 +49,7 @@ pub(super) async fn neither_ends_nor_extends_what_has_become_the_others(
     assert!(theirs.acquire(NAME, 20_000).await);
     let stored: Vec<u8> = stack.redis(&get);
     assert_eq!(code(lease.renew().await), "lost");
-    // One that does not know yet that it is lost.
+    // A resumed lease that does not know yet that it is lost.
     let again = ours
         .resume(Token::parse(lease.token().expose()).unwrap())
         .unwrap();
@@ -60,7 +60,7 @@ pub(super) async fn neither_ends_nor_extends_what_has_become_the_others(
     assert!(!stack.redis::<bool>(&format!("EXISTS {key}")));
 }
 
-/// Nobody tells it: it asks, every third of its liveness.
+/// Nobody wakes our waiter: it asks every third of its liveness.
 pub(super) async fn who_waits_with_ours_gets_the_lock_that_they_release(
     mut stack: Stack,
     client: Client,

@@ -1,4 +1,4 @@
-//! Other libraries' locks over several servers, and ours over the same.
+//! Other libraries' locks over several servers, and ours over the same servers.
 
 use edgelock::{Bridge, Client, Error};
 use xtask::stack;
@@ -24,7 +24,7 @@ fn each_excludes_the_other_over_the_same_servers() {
             rslock::CLIENT,
         ] {
             let lock = ours.clone().prefix(theirs.prefix).lock(NAME);
-            // Servers that are younger than the ttl have no say.
+            // Our lock does not count servers that have been up for less than the ttl.
             let lock = lock.ttl(ms(1_000)).wait(ms(60_000));
             let mut theirs = (theirs.start)(&bridges);
             assert!(theirs.acquire(NAME, 20_000).await);
@@ -36,7 +36,7 @@ fn each_excludes_the_other_over_the_same_servers() {
             });
             kept.await.unwrap();
             assert!(theirs.acquire(NAME, 20_000).await);
-            // So that the next finds it free.
+            // The next library is to find it free.
             assert_ne!(theirs.release().await, Some(false));
         }
     });

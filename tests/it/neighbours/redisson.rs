@@ -1,6 +1,6 @@
-//! Redisson's `RLock` on the same key as our reentrant lock. The jar is not at hand: what its
-//! scripts do to the hash, and say on its channel, is done here by scripts of our own. What only
-//! its client and Redis share, such as its unlock latch, is left out.
+//! Redisson's `RLock` on the same key as our reentrant lock. Its jar is not available here, so
+//! scripts of our own do to the hash, and publish on its channel, what Redisson's scripts do. What
+//! Redisson's client shares only with Redis, such as its unlock latch, is left out.
 
 use edgelock::{Command, Error, Token};
 use redis::{Connection, FromRedisValue};
@@ -8,13 +8,13 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::support::{Stack, TestLock, code, eventually, ms, run};
 
-/// Client and thread, as Redisson names an owner.
+/// An owner as Redisson names it: client and thread.
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 const OURS: &str = "request-7";
 const PLAIN: (&str, &str) = ("sku:42", "redisson_lock__channel:{sku:42}");
 const TAGGED: (&str, &str) = ("a:{42}:b", "redisson_lock__channel:a:{42}:b");
 
-/// Takes the lock or enters it: nil, or what its holder has left.
+/// Takes the lock or enters it. Answers nil, or the holder's time left.
 const LOCK: &str = "
     if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
       redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
@@ -23,8 +23,8 @@ const LOCK: &str = "
     end
     return redis.call('PTTL', KEYS[1])";
 
-/// 1 if the lock is free now, 0 if its owner has to leave again, nil if it is another's: Redisson
-/// throws then.
+/// Answers 1 if the lock is free now, 0 if its owner must leave again, and nil if another has it:
+/// Redisson throws then.
 const UNLOCK: &str = "
     if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return nil end
     if redis.call('HINCRBY', KEYS[1], ARGV[2], -1) > 0 then
@@ -35,7 +35,7 @@ const UNLOCK: &str = "
     redis.call('PUBLISH', KEYS[2], '0')
     return 1";
 
-/// What its watchdog does.
+/// What Redisson's watchdog does.
 const RENEW: &str = "
     if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return 0 end
     return redis.call('PEXPIRE', KEYS[1], ARGV[1])";
@@ -45,7 +45,7 @@ const FORCE_UNLOCK: &str = "
     redis.call('PUBLISH', KEYS[2], '0')
     return 1";
 
-/// One thread's `RLock`.
+/// The `RLock` of one thread.
 struct Redisson {
     client: redis::Client,
     redis: Connection,
@@ -66,14 +66,14 @@ impl Redisson {
         (theirs, stack.client().reentrant(name, OURS))
     }
 
-    /// With the ttl that its watchdog keeps up.
+    /// Runs one of these scripts with the ttl that the watchdog keeps up.
     fn eval<V: FromRedisValue>(&mut self, script: &str) -> V {
         let mut eval = redis::cmd("EVAL");
         eval.arg(script).arg(2).arg(self.name).arg(self.channel);
         eval.arg(30_000).arg(OWNER).query(&mut self.redis).unwrap()
     }
 
-    /// What another holder has left, if there is one.
+    /// The time that another holder has left, if there is one.
     fn try_lock(&mut self) -> Option<u64> {
         self.eval(LOCK)
     }
@@ -82,7 +82,7 @@ impl Redisson {
         self.eval(UNLOCK)
     }
 
-    /// Asks, and then only when it hears of a release.
+    /// Asks, and then asks again only when it hears of a release.
     fn lock(mut self) -> JoinHandle<Self> {
         spawn_blocking(move || {
             let mut connection = self.client.get_connection().unwrap();
@@ -144,7 +144,7 @@ fn one_owner_counts_up_and_down_in_both() {
             assert_eq!(theirs.try_lock(), None);
             let nested = ours.acquire().await.unwrap();
             assert_eq!(stack.entries(theirs.name), two);
-            // Its watchdog goes on for longer than our ttl.
+            // Redisson's watchdog keeps the lock for longer than our ttl.
             assert!(stack.redis::<u64>(&format!("PTTL {}", theirs.name)) > 20_000);
             assert_eq!(theirs.unlock(), Some(0));
             assert_eq!(stack.entries(theirs.name), one);
@@ -199,7 +199,7 @@ fn our_waiter_hears_its_unlock() {
             eventually(|| seen.waits_quietly(3)).await;
             assert_eq!(theirs.eval::<u64>(script), 1);
             waiter.await.unwrap().unwrap().release().await.unwrap();
-            // The third listened; the one that got the lock was the next.
+            // The third waiter listened, and the next in the queue got the lock.
             assert_eq!(seen.requests_of_grants(), [4]);
         }
     });
@@ -223,7 +223,7 @@ fn neither_renews_nor_ends_what_has_become_the_others() {
             assert_eq!(theirs.try_lock(), None);
             let token = Token::parse(lease.token().expose()).unwrap();
             assert_eq!(code(lease.renew().await), "lost");
-            // One that does not know yet that it is lost.
+            // A resumed lease that does not know yet that it is lost.
             let again = ours.resume(token).unwrap();
             assert_eq!(code(again.release().await), "lost");
             assert_eq!(stack.entries(theirs.name), [(OWNER.to_owned(), 1)]);

@@ -1,6 +1,6 @@
-//! Redisson's read/write lock and its semaphore with permits that expire, under the name of a lock
-//! of ours. Nothing is shared: who comes second is refused, and takes and destroys nothing. As for
-//! its `RLock`, what its scripts do to the keys is done by scripts of our own.
+//! Redisson's read/write lock, and its semaphore with permits that expire, under the name of a lock
+//! of ours. They share nothing with ours: whoever comes second is refused, takes nothing and
+//! destroys nothing. As for `RLock`, scripts of our own do what Redisson's scripts do.
 
 use edgelock::Error;
 use redis::{FromRedisValue, RedisResult};
@@ -9,8 +9,8 @@ use crate::support::{Stack, TestClient, TestLock, code, ms, run};
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
-/// `mode` says how the hash is held, and the other fields how often by whom. Each entry of a reader
-/// has a key of its own.
+/// The field `mode` says how the hash is held. The other fields say how often, and by whom. Each
+/// entry of a reader has a key of its own.
 const READ_LOCK: &str = "
     local mode = redis.call('HGET', KEYS[1], 'mode')
     if mode == 'write' and redis.call('HEXISTS', KEYS[1], ARGV[1] .. ':write') == 0 then
@@ -31,7 +31,8 @@ const WRITE_LOCK: &str = "
     redis.call('HINCRBY', KEYS[1], field, 1)
     redis.call('PEXPIRE', KEYS[1], 30000)";
 
-/// The name counts free permits, without an end. Beside it is until when the others are held.
+/// The name's key counts free permits and never expires. Beside it, a sorted set has until when the
+/// others are held.
 const SET_PERMITS: &str = "
     if redis.call('GET', KEYS[1]) then return 0 end
     redis.call('SET', KEYS[1], ARGV[1])
@@ -49,14 +50,14 @@ const RELEASE_PERMIT: &str = "
     return redis.call('INCR', KEYS[1])";
 
 impl Stack {
-    /// One of these scripts, on the name that both use.
+    /// Runs one of these scripts on the name that both use.
     fn theirs<V: FromRedisValue>(&mut self, script: &str, argument: &str) -> RedisResult<V> {
         let mut eval = redis::cmd("EVAL");
         eval.arg(script).arg(1).arg("a").arg(argument);
         eval.query(&mut self.redis)
     }
 
-    /// All that is stored under their keys, and nothing that ours left beside it.
+    /// Dumps what is stored under Redisson's keys, and checks that ours left nothing beside them.
     fn untouched(&mut self, dump: &str) -> [Option<Vec<u8>>; 2] {
         let beside =
             "EXISTS {a}:fence {a}:queue {a}:alive {a}:holds {a}:hold {a}:readers {b}:fence b";
@@ -65,7 +66,7 @@ impl Stack {
     }
 }
 
-/// Every kind that can be had under that name.
+/// A lock of every kind under that name.
 fn kinds(client: &TestClient) -> [(&'static str, TestLock); 6] {
     [
         ("lock", client.lock("a")),
@@ -114,7 +115,7 @@ fn its_semaphore_is_told_apart_or_held_without_an_end() {
             assert_eq!(stack.theirs(ACQUIRE_PERMIT, "one"), Ok(1));
             let before = stack.untouched("{a}:timeout");
             for (kind, ours) in kinds(&stack.client()) {
-                // A string is how others lock that name.
+                // A string is how other libraries lock that name, so ours tells that it is held.
                 let is_other = ["semaphore", "reentrant"].contains(&kind);
                 match ours.try_acquire().await.unwrap_err() {
                     Error::WrongType { .. } => assert!(is_other, "{kind}"),
@@ -137,7 +138,8 @@ fn its_semaphore_is_told_apart_or_held_without_an_end() {
 fn both_refuse_what_ours_has_and_leave_it() {
     run(async {
         for mut stack in both() {
-            // Its read/write lock takes the hash of an `RLock` for a free one, Redisson's and ours.
+            // Redisson's read/write lock takes the hash of an `RLock` for free, be it Redisson's or
+            // ours.
             for (kind, ours) in kinds(&stack.client())
                 .into_iter()
                 .filter(|(kind, _)| *kind != "reentrant")

@@ -1,5 +1,6 @@
-//! redis-semaphore's semaphores under the name of ours: a sorted set too, but of since when each
-//! permit is held, not until when. Ours tells them apart, and refuses. Theirs counts what it finds.
+//! redis-semaphore's semaphores under the name of ours. Both are sorted sets, but theirs stores
+//! since when each permit is held, and ours until when. Ours tells them apart, and refuses. Theirs
+//! counts what it finds.
 
 use edgelock::Error;
 
@@ -18,7 +19,7 @@ impl Program {
         Self::start("redis_semaphore_permits.mjs", &[&stack.bridge])
     }
 
-    /// One permit of so many.
+    /// Tries to take one permit of so many.
     async fn permit(&mut self, kind: &str, permits: u32) -> bool {
         let acquired = self.ask(&format!("acquire {kind} a {permits} 20000")).await;
         acquired.expect("it says whether it acquired")
@@ -30,7 +31,7 @@ impl Stack {
         self.client().prefix("semaphore:").semaphore("a", permits)
     }
 
-    /// Members and scores.
+    /// The stored members and scores.
     fn stored(&mut self) -> Vec<(String, u64)> {
         self.redis("ZRANGE semaphore:a 0 -1 WITHSCORES")
     }
@@ -126,7 +127,7 @@ fn a_waiter_that_gives_up_hands_nobody_a_permit_beside_theirs() {
         let (first, second) = (waiting(), waiting());
         listening(&mut stack, 2).await;
         assert!(theirs.permit("Semaphore", 2).await);
-        // As when it runs out.
+        // As if the permit had run out.
         let _: u64 = stack.redis(&format!("ZREM semaphore:a {}", last.expose()));
         let before = stack.stored();
         first.abort();
@@ -158,7 +159,7 @@ fn a_permit_of_theirs_is_told_by_more_than_its_length() {
     run(async {
         let mut stack = Stack::spawn();
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-        // As theirs stores a permit whose `identifier` the caller chose: here a short UUID.
+        // What theirs stores for a permit whose `identifier` the caller chose: here a short UUID.
         let added = format!(
             "ZADD semaphore:a {} mhvXdrZT4jP5T8vBxuvm75",
             now.as_millis() - 5

@@ -1,11 +1,11 @@
-//! redlock's lock on several resources, and our lock on several names: all or none with both.
+//! redlock's lock on several resources, and our lock on several names: both take all or none.
 
 use edgelock::Error;
 
 use super::{Client, redlock_4, redlock_5};
 use crate::support::{Stack, code, run};
 
-/// Both versions of theirs, on the Redis that is installed and on 6.2.
+/// Both versions of redlock, on the Redis that is installed and on 6.2.
 fn each() -> impl Iterator<Item = (Client, Stack)> {
     let stacks = || [Stack::spawn(), Stack::on_redis_6_2()];
     let theirs = [redlock_4::CLIENT, redlock_5::CLIENT];
@@ -65,7 +65,7 @@ fn neither_ends_a_name_that_has_become_the_others() {
                 .try_acquire()
                 .await
                 .unwrap();
-            // Whether it calls that a release differs between the versions.
+            // The versions differ in whether this counts as a release.
             theirs.release().await;
             assert_eq!(stack.redis::<u64>("EXISTS b"), 0);
             lease.release().await.unwrap();

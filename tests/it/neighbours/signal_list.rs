@@ -1,4 +1,4 @@
-//! A list that a release feeds, for another program's waiters that block on it.
+//! A list that a release pushes to, for waiters of another program that block on it.
 
 use edgelock::Command;
 use tokio::task::JoinHandle;
@@ -24,7 +24,7 @@ fn who_blocks_on_it_gets_the_lock_however_ours_ends_it() {
             let mut theirs = Program::start("python_redis_lock.py", &[&stack.bridge]);
             for end in ["release", "commit", "drop", "force"] {
                 let lease = ours.try_acquire().await.unwrap();
-                // It blocks without end: it has no expiry of its own.
+                // Their waiter blocks without an end, since their lock never expires by itself.
                 let waiter = tokio::task::spawn_local(async move {
                     let acquired = theirs.ask(&format!("wait {NAME}")).await;
                     (theirs, acquired)
@@ -40,14 +40,14 @@ fn who_blocks_on_it_gets_the_lock_however_ours_ends_it() {
                 theirs = back;
                 assert_eq!(acquired, Some(true), "{end}");
                 assert_eq!(theirs.ask("release").await, Some(true));
-                // Theirs feeds it, too.
+                // Their release pushes to the list, too.
                 let _: () = stack.redis(&format!("DEL {LIST}"));
             }
         }
     });
 }
 
-/// What somebody who blocks on the list is given.
+/// Blocks on the list; what it is given.
 async fn blocked(stack: &mut Stack) -> JoinHandle<(String, String)> {
     let mut connection = stack.bridge.redis().get_connection().unwrap();
     let blocked = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,5 @@
-//! The bridge, in each dialect: as `edgelock-bridge` and as webdis speak it, on the model of Redis.
+//! The bridge before the model of Redis, in two dialects: as `edgelock-bridge` speaks, and as
+//! webdis does.
 
 mod upstash;
 mod webdis;
@@ -12,11 +13,11 @@ use super::rng::Rng;
 pub(crate) struct Asked {
     /// The words of a command.
     pub(crate) words: Vec<String>,
-    /// What is to be waited for behind it, on the same connection.
+    /// What the bridge waits for after the command, on the same connection.
     pub(crate) wait: Option<Wait>,
 }
 
-/// `WAIT`, for so many replicas.
+/// `WAIT` for so many replicas.
 #[derive(Clone, Copy)]
 pub(crate) struct Wait {
     pub(crate) count: u32,
@@ -34,7 +35,7 @@ impl Dialect {
         rng.pick(&[Self::Upstash, Self::Upstash, Self::Upstash, Self::Webdis])
     }
 
-    /// The bridge as a client has it.
+    /// The same bridge, as a client knows it.
     pub(crate) fn bridge(self, url: &str) -> Bridge {
         match self {
             Self::Upstash => Bridge::upstash(url, "credential"),
@@ -53,7 +54,7 @@ impl Dialect {
         }
     }
 
-    /// Redis's answer to `command`, and to the wait behind it.
+    /// The response with Redis's reply to `command`, and to the `WAIT` behind it.
     pub(crate) fn response(self, command: &str, reply: &Reply, waited: Option<&Reply>) -> Response {
         match (self, waited) {
             (Self::Upstash, None) => upstash::response(reply),
@@ -62,7 +63,7 @@ impl Dialect {
         }
     }
 
-    /// Whether a script says yes in it.
+    /// Whether the reply of our script in it is a yes.
     pub(crate) fn is_yes(self, response: &Response) -> bool {
         let yes: &[&[u8]] = match self {
             Self::Upstash => &[b"{\"result\":[1,", b"[{\"result\":[1,"],
@@ -71,7 +72,7 @@ impl Dialect {
         (yes.iter()).any(|yes| response.body.starts_with(yes))
     }
 
-    /// What the bridge says when it could not reach Redis. Webdis does not say that nothing was
+    /// The response when the bridge could not reach Redis. Webdis does not say that nothing was
     /// executed.
     pub(crate) fn unreachable(self) -> Response {
         match self {
@@ -80,8 +81,8 @@ impl Dialect {
         }
     }
 
-    /// What stands before the bridge says when it lost the answer: about itself, in words that
-    /// Redis has too.
+    /// The response of a gateway that lost the answer. It speaks about itself, in words that Redis
+    /// uses too.
     pub(crate) fn unavailable(self, rng: &Rng) -> Response {
         let text = rng.pick(&[
             "redis is not available",
@@ -93,7 +94,7 @@ impl Dialect {
         upstash::refusal(503, text)
     }
 
-    /// What the bridge says to whom it turns away.
+    /// The response to a client that the bridge does not let in.
     pub(crate) fn unauthorized(self) -> Response {
         match self {
             Self::Upstash => upstash::refusal(401, "Unauthorized"),
@@ -101,7 +102,7 @@ impl Dialect {
         }
     }
 
-    /// The channel that a client asks to listen to.
+    /// The channel that a request subscribes to.
     pub(crate) fn channel(self, request: &Request<'_>) -> Vec<u8> {
         match self {
             Self::Upstash => upstash::channel(request.url),
@@ -109,7 +110,7 @@ impl Dialect {
         }
     }
 
-    /// What a stream says once Redis has taken the subscription.
+    /// What a stream says once Redis has accepted the subscription.
     pub(crate) fn begun(self, channel: &[u8]) -> Vec<u8> {
         match self {
             Self::Upstash => upstash::begun(channel),
@@ -124,25 +125,24 @@ impl Dialect {
         }
     }
 
-    /// Whether those who listen are told that Redis is gone; if not, their stream stays open in
-    /// silence.
+    /// Whether streams end when Redis is gone. If not, they stay open in silence.
     pub(crate) const fn ends_streams(self) -> bool {
         matches!(self, Self::Upstash)
     }
 }
 
-/// Whether a response says whose it is: errors do not, also those that come with status 200.
+/// Whether a response has a nonce. Errors have none, even those with status 200.
 pub(crate) fn has_nonce(response: &Response) -> bool {
     let text = String::from_utf8_lossy(&response.body);
     response.status == 200 && !text.contains("[false,") && !text.contains("\"error\"")
 }
 
-/// Whether Redis knew the script no more.
+/// Whether Redis said that it does not know the script.
 pub(crate) fn knows_no_script(response: &Response) -> bool {
     String::from_utf8_lossy(&response.body).contains("NOSCRIPT")
 }
 
-/// What the bridge says that has too much to do, and when to come back.
+/// The response of a bridge that is too busy, and says when to come back.
 pub(crate) fn overloaded(status: u16, retry_after: &str) -> Response {
     Response {
         retry_after: Some(retry_after.to_owned()),
@@ -166,7 +166,7 @@ fn empty(status: u16) -> Response {
     }
 }
 
-/// Without the escapes of a URL.
+/// `text` without the escapes of a URL.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('%');

@@ -1,4 +1,4 @@
-//! One case: all there is in a world, what becomes of it, and what it was found to break.
+//! One case: all that is in a world, and which promise was found broken in it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,30 +26,30 @@ pub(crate) struct Case {
     pub(crate) trace: Trace,
     pub(crate) bent: Bent,
     pub(crate) locks: Cell<Locks>,
-    /// All who ask for a result ask for the same, as far as they say so.
+    /// Whether all callers of `once` use the same fingerprint, or none.
     pub(crate) is_of_one_print: Cell<bool>,
     pub(crate) dialect: Cell<Dialect>,
-    /// Everybody waits for all replicas, so that a fail-over loses no lock.
+    /// Whether everybody waits for all replicas, so that a fail-over loses no lock.
     pub(crate) is_replicated: Cell<bool>,
-    /// How many times as long as in other worlds everything takes that clients choose.
+    /// How many times longer than in other worlds everything takes that clients choose.
     pub(crate) pace: Cell<u64>,
     pub(crate) net: Cell<Net>,
     pub(crate) network: Network,
-    /// What observers were told, by its code.
+    /// The codes of the events that observers were told.
     pub(crate) events: RefCell<Vec<&'static str>>,
     /// When faults stopped.
     pub(crate) healed: Cell<Option<Time>>,
     /// How far Redis's clock was set back, in microseconds.
     set_back_us: Cell<i64>,
     pub(crate) quiet: Quiet,
-    /// Who else looks at each script that ran, and what it replied.
+    /// Another judge, who looks at each script that ran, its reply and the data.
     pub(crate) ran: RefCell<Option<Ran>>,
 }
 
 pub(crate) type Ran = Box<dyn Fn(&Run<'_>, &Reply, &Db)>;
 
-/// Receipts, and the marks of what was abandoned, end within calls and leases that last as many
-/// times longer.
+/// How many times longer leases and calls last in a slow world. Receipts and the marks of abandoned
+/// tokens end within them there.
 const SLOW: u64 = 20;
 
 /// Redis's clock at the beginning, in microseconds.
@@ -86,16 +86,16 @@ impl Case {
         })
     }
 
-    /// The same, in a world of such locks.
+    /// The same case, with such locks in its world.
     pub(crate) fn among(self: Rc<Self>, locks: Locks) -> Rc<Self> {
         self.locks.set(locks);
         self
     }
 
-    /// What was found, once everything has happened.
+    /// Lets everything happen, and returns what was found.
     pub(crate) fn run(self: &Rc<Self>) -> Option<Violation> {
         self.dialect.set(Dialect::draw(&self.rng));
-        // Nobody waits for replicas to have a result.
+        // A result is granted to nobody by waiting for replicas.
         let can_wait = self.dialect.get() == Dialect::Upstash && self.locks.get() != Locks::Onces;
         let often = if self.bent == Bent::Replicated {
             1_000
@@ -132,13 +132,13 @@ impl Case {
         self.check.violation()
     }
 
-    /// What lasts for `time` in a world that is not slow.
+    /// `time`, made longer in a slow world.
     pub(crate) fn slowly(&self, time: Duration) -> Duration {
         time * self.pace.get() as u32
     }
 
-    /// Lets time pass until `is_done`, `limit` is over, or something was found. Whether it was
-    /// done.
+    /// Lets time pass until `is_done`, until `limit` is over, or until something is found. Returns
+    /// whether it was done.
     pub(crate) fn pass(&self, limit: Time, is_done: impl Fn() -> bool) -> bool {
         let is_done = || is_done() || self.check.violation().is_some();
         let check = || self.check.step(self.world.now());
@@ -171,7 +171,7 @@ impl Case {
         match upset {
             Upset::Pause { client, time } => {
                 machines[client].pause(now, time);
-                // It is looked at when it goes on, whether anything wakes it or not.
+                // Looks at the machine when it goes on, even if nothing wakes it.
                 self.world.schedule(time, || {});
             }
             Upset::Crash { client } => self.world.kill(&machines[client]),
@@ -216,7 +216,7 @@ impl Case {
         }
     }
 
-    /// A part of a case that has to be over by then.
+    /// Watches a part of the case that must be over by then.
     pub(crate) fn expect(
         self: &Rc<Self>,
         invariant: Invariant,
@@ -235,14 +235,14 @@ impl Case {
     }
 
     pub(crate) fn watch(self: &Rc<Self>, watch: Watch) -> Expected {
-        // Time must be looked at then, whether anything happens or not.
+        // Looks at the time then, even if nothing happens.
         let after = (watch.by + 2 * ROUNDING).saturating_sub(self.world.now());
         self.world.schedule(after.min(1_000_000 * MS), || {});
         Expected(self.clone(), self.check.watch(watch))
     }
 }
 
-/// Waits for something that must happen in time; dropping it says that it did.
+/// Something that must happen in time. Dropping this says that it did.
 pub(crate) struct Expected(Rc<Case>, u64);
 
 impl Drop for Expected {

@@ -1,5 +1,5 @@
-//! What must hold after every step. Smaller than what it checks: it knows the order in which Redis
-//! ran things, and compares.
+//! What must hold after every step. The judge is simpler than what it judges: it knows the order in
+//! which Redis executed things, and compares.
 
 mod found;
 mod grants;
@@ -26,48 +26,49 @@ use super::world::{Machine, Time};
 /// The promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invariant {
-    /// At most one holder of a name is inside its deadline; of a semaphore, at most as many as it
-    /// has permits; readers only beside readers.
+    /// At most one holder of a name is inside its deadline. A semaphore has at most as many as it
+    /// has permits; readers may be beside readers.
     OneHolder,
-    /// Whoever is inside its deadline has the lock, unless it was freed by force or lost with the
-    /// data.
+    /// A holder inside its deadline has the lock in Redis, unless that was freed by force or lost
+    /// with the data.
     HolderHolds,
-    /// The fences of a name grow with every grant, and a lease has that of its grant.
+    /// The fences of a name grow with every grant, and a lease has the fence of its grant.
     FencesGrow,
-    /// A write is applied once if that was said, not at all if that was said, and never twice.
+    /// A write is applied once if the client was told so, not at all if it was told that, and never
+    /// twice.
     ExactlyOnce,
-    /// No lease is said to be lost that its own release or commit has ended.
+    /// A lease that its own release or commit ended is not said to be lost.
     ToldRight,
-    /// Nothing remains of a lease whose release was sent.
+    /// Nothing is left of a lease after its release was sent.
     EndsForGood,
     /// No write is applied once the lock was granted to another.
     NoLateWrite,
     /// Every key of a lock expires.
     KeysExpire,
-    /// Every call comes back by its deadline.
+    /// Every call ends by its deadline.
     WaitsEnd,
-    /// Once faults have stopped, the next waiter holds within a ttl and a delay.
+    /// Once faults have stopped, the next waiter holds the lock within a ttl and a delay.
     NextWaiterHolds,
-    /// Once faults have stopped, a release is followed by the next holder within a delay.
+    /// Once faults have stopped, the next waiter holds the lock within a delay of a release.
     HandedOver,
-    /// Whoever was granted the lock learns it by its next request.
+    /// A holder that was granted the lock learns it by its next request.
     GrantIsLearned,
-    /// Who gave a lock back or gave it up neither holds it again nor stands in its queue; nor does
-    /// a holder.
+    /// A token that was given back or given up neither holds the lock again nor stands in its
+    /// queue. A holder does not stand in it either.
     NoGhost,
-    /// What an acquisition read is what was there when it was granted or refused.
+    /// The reads of an acquisition return what was there when it was granted or refused.
     ReadsAreTrue,
-    /// While a result is kept, nobody may do the work again, and nobody's result takes its place.
+    /// While a result is kept, nobody may do the work again, and no other result takes its place.
     ExecutedOnce,
-    /// Every caller is told a result that was kept meanwhile; who is told that its own is not kept
-    /// is told right.
+    /// Every caller is told a result that was kept meanwhile, and "not kept" is told only if it is
+    /// true.
     ToldWhatIsKept,
-    /// Who asks for several names has all of them, or none.
+    /// Whoever asks for several names has all of them, or none.
     AllOrNone,
-    /// Nobody gets the result of something else, nor is told that a key was used for something else
-    /// when it was not.
+    /// A caller gets the result of its own request only, and is told "used for something else" only
+    /// if that is true.
     RightRequest,
-    /// What throttles and debounces promise, by books of their own.
+    /// What throttles and debounces promise. They have books of their own.
     Paced,
 }
 
@@ -80,7 +81,7 @@ pub(crate) struct Violation {
 
 #[derive(Default)]
 pub(crate) struct Check {
-    /// Looks for this one alone.
+    /// The only promise to look at, if one is set.
     only: Option<Invariant>,
     violation: RefCell<Option<Violation>>,
     locks: RefCell<BTreeMap<String, Record>>,
@@ -89,11 +90,11 @@ pub(crate) struct Check {
     writes: RefCell<Vec<Write>>,
     lost_data: Cell<Option<Time>>,
     kept: RefCell<kept::All>,
-    /// How many may hold a name at once, where that may be several.
+    /// How many may hold a name at once, if that may be several.
     permits: RefCell<BTreeMap<&'static str, usize>>,
-    /// Which names each token asked for that asked for several at once.
+    /// The names of each token that asked for several at once.
     sets: RefCell<BTreeMap<String, Vec<String>>>,
-    /// Those of which a clock that was set back brought names back.
+    /// Tokens that hold names again since a clock was set back.
     brought_back: RefCell<BTreeSet<String>>,
     /// Redis's clock after the last command.
     last_us: Cell<i64>,
@@ -103,26 +104,26 @@ pub(crate) struct Check {
 /// Who has a lock, and under which fence.
 pub(crate) type Grant = (String, u64);
 
-/// Somebody who believes to hold a lock.
+/// Somebody who believes that they hold a lock.
 pub(crate) struct Hold {
     pub(crate) machine: Rc<Machine>,
     pub(crate) lock: String,
     pub(crate) who: String,
     pub(crate) fence: u64,
-    /// It is one of several that read.
+    /// Whether others may read beside it.
     pub(crate) reads: bool,
-    /// What is held with it, all or none.
+    /// The other names of a set of names, which are held all or none.
     pub(crate) others: Vec<&'static str>,
-    /// By its own clock.
+    /// The deadline, by the holder's own clock.
     pub(crate) until: Time,
 }
 
-/// Something that must have happened by then, unless its machine stands still.
+/// Something that must have happened by then, unless its machine stood still.
 pub(crate) struct Watch {
     pub(crate) invariant: Invariant,
     pub(crate) machine: Option<Rc<Machine>>,
     pub(crate) by: Time,
-    /// For how long its machine had stood still before, if later pauses put it off.
+    /// How long its machine had stood still before. Set if later pauses put it off.
     pub(crate) paused_before: Option<Time>,
     pub(crate) what: String,
 }
@@ -142,7 +143,7 @@ impl Watch {
 pub(crate) const ROUNDING: Time = 1_000;
 
 impl Hold {
-    /// None of its names was freed by force, or lost with the data.
+    /// Whether none of its names was freed by force or lost with the data.
     fn was_not_forced(&self, locks: &BTreeMap<String, Record>) -> bool {
         let mut names = self.others.iter().copied().chain([self.lock.as_str()]);
         names.all(|name| (locks.get(name)).is_none_or(|lock| self.fence > lock.forced))
@@ -168,7 +169,7 @@ impl Check {
         }
     }
 
-    /// After each step of the world.
+    /// Looks at the holds, after each step of the world.
     pub(crate) fn step(&self, now: Time) {
         let holds = self.holds.borrow();
         let locks = self.locks.borrow();
@@ -196,7 +197,8 @@ impl Check {
         }
     }
 
-    /// Of a lock behind one server. Who lost it by force, or with the data, cannot know.
+    /// Looks at a lock behind one server. Holders that lost it by force or with the data cannot
+    /// know, so they are exempt.
     pub(crate) fn have(&self, name: &str, db: &Db, now: Time) {
         let (holds, held) = (self.holds.borrow(), holders(name, db));
         let locks = self.locks.borrow();
@@ -209,7 +211,7 @@ impl Check {
         }
     }
 
-    /// So many may hold `name` at once.
+    /// Says that so many may hold `name` at once.
     pub(crate) fn permit(&self, name: &'static str, permits: usize) {
         self.permits.borrow_mut().insert(name, permits);
     }
@@ -222,7 +224,7 @@ impl Check {
         self.permits.borrow().contains_key(name)
     }
 
-    /// Begins a hold. Its number.
+    /// Begins a hold, and returns its number.
     pub(crate) fn hold(&self, hold: Hold) -> u64 {
         let has = |record: &Record| record.grants.contains(&(hold.who.clone(), hold.fence));
         if !self.locks.borrow().get(&hold.lock).is_some_and(has) {
@@ -251,7 +253,7 @@ impl Check {
         self.watches.borrow_mut().remove(&id);
     }
 
-    /// All that what it will find can depend on.
+    /// Hashes all that later findings can depend on.
     pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
         self.locks.borrow().hash(hasher);
         self.writes.borrow().hash(hasher);

@@ -1,4 +1,4 @@
-//! A server that misbehaves on purpose: it answers with given bytes, or stands before a real bridge
+//! A server that misbehaves on purpose. It answers with given bytes, or stands before a real bridge
 //! and loses messages.
 
 use std::collections::VecDeque;
@@ -21,8 +21,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The words of the command that was posted, in either dialect; of the first, if they are
-    /// several.
+    /// The words of the posted command, in either dialect. Of several commands, those of the first.
     pub(crate) fn words(&self) -> Vec<String> {
         if let Ok(several) = serde_json::from_str::<Vec<Vec<String>>>(&self.body) {
             return several.into_iter().next().expect("a command");
@@ -44,7 +43,7 @@ impl Asked {
         self.head.starts_with("POST /subscribe/") || self.body.starts_with("SUBSCRIBE/")
     }
 
-    /// The first argument behind the keys.
+    /// The request's nonce: the first argument after the keys.
     pub(crate) fn nonce(&self) -> String {
         let words = self.words();
         let keys: usize = words[2].parse().expect("a number of keys");
@@ -52,8 +51,8 @@ impl Asked {
     }
 }
 
-/// Serves on a port that the system picks; `answer` gives the bytes of a response, or `None` to
-/// hang up. The address.
+/// Serves on a port that the system picks, and returns the address. `answer` gives the bytes of
+/// each response, or `None` to hang up.
 pub(crate) async fn serve<F, A>(answer: A) -> String
 where
     F: Future<Output = Option<Vec<u8>>> + 'static,
@@ -111,23 +110,22 @@ pub(crate) fn json(status: u16, body: &str) -> Vec<u8> {
 #[derive(Clone, Copy)]
 pub(crate) enum Fault {
     Pass,
-    /// It never arrives, and the sender is hung up on.
+    /// The request never arrives, and the connection is closed.
     LoseRequest,
-    /// It is executed, and the sender is hung up on.
+    /// The request is executed, and the connection is closed without a reply.
     LoseReply,
-    /// It never arrives, and the sender is not let in.
+    /// The request never arrives: the connection is refused.
     Refuse,
-    /// It arrives twice; the second reply is the one that is seen.
+    /// The request arrives twice, and the client gets the second reply.
     Duplicate,
-    /// It arrives once the caller of [`Proxy::deliver`] says so; the sender is kept waiting.
+    /// The request arrives when [`Proxy::deliver`] is called. The client waits until then.
     Delay,
-    /// It is executed, and the sender is kept waiting until the caller of [`Proxy::deliver`] says
-    /// so.
+    /// The request is executed. The client waits for the reply until [`Proxy::deliver`] is called.
     Withhold,
 }
 
-/// Stands before a real bridge. Faults apply to requests in order; behind the last, all is well. It
-/// has no subscriptions.
+/// A proxy before a real bridge. Its faults apply to requests in order, and all later requests
+/// pass. It has no subscriptions.
 pub(crate) struct Proxy {
     pub(crate) client: TestClient,
     pub(crate) url: String,
@@ -147,7 +145,8 @@ impl Proxy {
         Self::to(&stack.url(), |url| stack.route_by(url), faults).await
     }
 
-    /// Before the bridge at an address; `route` says how it is reached at another.
+    /// A proxy before the bridge at an address; `route` says how the bridge is reached at another
+    /// address.
     pub(crate) async fn to(
         bridge: &str,
         route: impl FnOnce(&str) -> Bridge,
@@ -169,7 +168,7 @@ impl Proxy {
         }
     }
 
-    /// One more fault, behind those that were given.
+    /// Adds a fault behind those that were given.
     pub(crate) fn next(&self, fault: Fault) {
         self.state.faults.lock().expect("faults").push_back(fault);
     }
@@ -179,8 +178,8 @@ impl Proxy {
         self.state.seen.lock().expect("seen").clone()
     }
 
-    /// Lets the first request that was delayed arrive, or its answer that was withheld, and returns
-    /// when it was executed.
+    /// Delivers the first request that was delayed, or the first reply that was withheld. Returns
+    /// when the request was executed.
     pub(crate) async fn deliver(&self) {
         self.state.deliver.notify_one();
         self.state.delivered.notified().await;
@@ -253,14 +252,14 @@ pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
     }
 }
 
-/// The response of a bridge that says this of itself.
+/// The same response, in which the bridge says this of itself.
 fn saying(said: &str, answer: &[u8]) -> Vec<u8> {
     let answer = std::str::from_utf8(answer).expect("text");
     let header = format!("x-edgelock-bridge: {said}\r\ncontent-length: ");
     answer.replacen("content-length: ", &header, 1).into_bytes()
 }
 
-/// The same response without what the bridge says of itself.
+/// The same response, in which the bridge says nothing of itself.
 pub(crate) fn saying_nothing(answer: &[u8]) -> Vec<u8> {
     let answer = std::str::from_utf8(answer).expect("text");
     let kept = |line: &&str| !line.starts_with("x-edgelock-bridge: ");

@@ -17,13 +17,13 @@ pub(crate) use stack::{Spawn, Stack, over};
 pub(crate) type TestClient = Client<Http, Tokio>;
 pub(crate) type TestLock = Lock<Http, Tokio>;
 
-/// No promise of a lock takes longer to keep, even where the bridge must be built first.
+/// No promise of a lock takes longer, even if the bridge must be built first.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How long a test waits for what is to happen soon.
+/// How long a test waits for something that happens soon.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `test` on one thread, with a place for background work, and fails it if it hangs.
+/// Runs `test` on one thread that has a place for background work. Fails if the test hangs.
 pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -45,7 +45,7 @@ pub(crate) fn client_of(bridge: Bridge) -> TestClient {
     Client::new(bridge, Http::default(), Tokio::default())
 }
 
-/// Which error it came to.
+/// The code of the error that a call came to.
 #[track_caller]
 pub(crate) fn code<O>(outcome: Result<O, Error>) -> &'static str {
     outcome.err().expect("an error").code()
@@ -55,8 +55,8 @@ pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Waits until `done`, as something that happens in the background will make it, and fails where it
-/// does not.
+/// Waits until `done`, which something in the background brings about. Fails where it is called if
+/// that does not happen.
 #[track_caller]
 pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();

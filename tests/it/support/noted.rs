@@ -1,4 +1,4 @@
-//! A transport that notes what is asked, and answers nothing.
+//! A transport that notes the keys of what is asked, and answers nothing.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use edgelock::{
 
 use super::Tokio;
 
-/// Notes the keys of every request, and has none answered.
+/// A transport that notes the keys of every request, and answers none.
 #[derive(Clone, Default)]
 pub(crate) struct Noted(Arc<Mutex<Vec<String>>>);
 
@@ -25,17 +25,17 @@ impl Transport for Noted {
     }
 }
 
-/// Where the waiter listens, if `arg` is one.
+/// The waiter's channel, if `arg` is the argument that describes a waiter.
 fn channel(arg: &str) -> Option<String> {
     let channel = arg.splitn(6, ' ').nth(5)?;
     channel.contains(":wake:").then(|| channel.to_owned())
 }
 
-/// Always draws the same.
+/// A runtime whose random bytes are always the same.
 #[derive(Default)]
 pub(crate) struct Drawn(Tokio);
 
-/// The token of every acquisition then.
+/// So this is the token of every acquisition.
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
 impl Runtime for Drawn {
@@ -59,7 +59,7 @@ impl Runtime for Drawn {
 
 pub(crate) type NotedLock = Lock<Noted, Drawn>;
 
-/// A client whose every request is noted.
+/// A client, and the notes of its requests.
 pub(crate) fn noting() -> (Client<Noted, Drawn>, Noted) {
     let noted = Noted::default();
     let bridge = Bridge::upstash("http://127.0.0.1:1", "credential").expect("a bridge");
@@ -73,7 +73,7 @@ impl Noted {
         !self.0.lock().expect("keys").is_empty()
     }
 
-    /// The keys with which the result of `once` is asked for.
+    /// The keys of a request for the result of `once`.
     pub(crate) async fn keys_of_once(&self, once: Once<Self, Drawn>) -> Vec<String> {
         self.0.lock().expect("keys").clear();
         let work = async |_: &_| -> Result<String, Error> { panic!("the work is not begun") };
@@ -82,7 +82,7 @@ impl Noted {
         std::mem::take(&mut *self.0.lock().expect("keys"))
     }
 
-    /// The keys of the throttle and of the debounce `name`, or why there can be none.
+    /// The keys of the throttle and of the debounce `name`, or the error if the name is invalid.
     pub(crate) async fn keys_of_paced(
         &self,
         client: &Client<Self, Drawn>,
@@ -98,7 +98,7 @@ impl Noted {
         Ok(std::mem::take(&mut *self.0.lock().expect("keys")))
     }
 
-    /// The keys of every operation of `lock`, and where those who wait for it listen.
+    /// The keys of every operation of `lock`, and the channels of its waiters.
     pub(crate) async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
         self.0.lock().expect("keys").clear();
         assert!(lock.try_acquire().await.is_err());
@@ -112,17 +112,17 @@ impl Noted {
         assert!(lease.commit(&[]).await.is_err());
         assert!(lease.release().await.is_err());
         let _ = lease.into_token();
-        // Those that were given up are abandoned in the background.
+        // What was given up is abandoned in the background.
         tokio::task::yield_now().await;
         std::mem::take(&mut *self.0.lock().expect("keys"))
     }
 }
 
-/// Names of up to eight of `parts`, the same in each run.
+/// Names of up to eight of `parts`. They are the same in each run.
 pub(crate) fn names<'a>(parts: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
     let mut random = 1_u64;
     let mut next = move |below: usize| {
-        // Knuth's MMIX.
+        // The constants are those of Knuth's MMIX.
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);

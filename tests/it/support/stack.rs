@@ -8,10 +8,11 @@ use xtask::{paths, stack};
 
 use super::{TestClient, TestLock, client_of};
 
-/// How a promise gets its stack, and which bridge is in it.
+/// How a test of a promise gets its stack; which bridge that has is the caller's choice.
 pub(crate) type Spawn = fn() -> Stack;
 
-/// Makes a test of each promise over each bridge, or on an older Redis: `webdis::a_promise`.
+/// Makes a test of each promise over each bridge, or on an older Redis. The tests are called
+/// `webdis::a_promise` and so on.
 macro_rules! over {
     ([$($bridge:ident),+] $promises:tt) => { $( over!($bridge $promises); )+ };
     ($bridge:ident { $($promise:ident,)+ }) => {
@@ -23,32 +24,32 @@ macro_rules! over {
 }
 pub(crate) use over;
 
-/// A bridge and its Redis, for one test alone.
+/// A bridge and its Redis, for a single test.
 pub(crate) struct Stack {
-    /// Ours, whose Redis is before whichever bridge the clients have.
+    /// Our own bridge. Its Redis is the Redis of whichever bridge the clients use.
     pub(crate) bridge: stack::Bridge,
     other: Option<Other>,
     pub(crate) redis: redis::Connection,
 }
 
-/// A bridge that is not ours.
+/// A bridge of others.
 enum Other {
     Webdis(stack::Webdis),
     HumanWhoCodes(stack::HumanWhoCodes),
 }
 
 impl Stack {
-    /// Clients have our bridge.
+    /// Clients use our bridge.
     pub(crate) fn spawn() -> Self {
         Self::of(stack::Bridge::spawn())
     }
 
-    /// The same, and Redis is the oldest that the scripts are held to.
+    /// Clients use our bridge, and Redis is the oldest that the scripts support.
     pub(crate) fn on_redis_6_2() -> Self {
         Self::on(paths::python("redis-server"), "redis_version:6.2.")
     }
 
-    /// The same on Valkey, the newest server.
+    /// Clients use our bridge, on Valkey, the newest server.
     pub(crate) fn on_valkey_9() -> Self {
         Self::on(
             paths::valkey_server().expect("a server"),
@@ -77,7 +78,7 @@ impl Stack {
         Self::spawn()
     }
 
-    /// Clients have Debian's webdis.
+    /// Clients use Debian's webdis.
     pub(crate) fn webdis() -> Self {
         Self::webdis_that_allows(&["EVAL", "EVALSHA", "SUBSCRIBE"])
     }
@@ -89,7 +90,7 @@ impl Stack {
         stack
     }
 
-    /// Clients have a bridge of Upstash's dialect that has no subscriptions.
+    /// Clients use a bridge of Upstash's dialect that has no subscriptions.
     pub(crate) fn humanwhocodes() -> Self {
         let mut stack = Self::spawn();
         let bridge = stack::HumanWhoCodes::start(stack.bridge.redis_socket());
@@ -97,7 +98,7 @@ impl Stack {
         stack
     }
 
-    /// The address of the bridge that clients have.
+    /// The address of the bridge that clients use.
     pub(crate) fn url(&self) -> String {
         match &self.other {
             None => self.bridge.url().to_owned(),
@@ -106,12 +107,12 @@ impl Stack {
         }
     }
 
-    /// How clients reach it.
+    /// The bridge that clients use.
     pub(crate) fn route(&self) -> Bridge {
         self.route_by(&self.url())
     }
 
-    /// How they reach it by what stands before it at `url`.
+    /// The same, reached by what stands before it at `url`.
     pub(crate) fn route_by(&self, url: &str) -> Bridge {
         let route = match &self.other {
             None => Bridge::upstash(url, self.bridge.token()),
@@ -121,7 +122,7 @@ impl Stack {
         route.expect("a bridge")
     }
 
-    /// The header with which clients show webdis who they are.
+    /// The header by which clients authenticate at webdis.
     pub(crate) fn basic(&self) -> String {
         let Some(Other::Webdis(webdis)) = &self.other else {
             panic!("this is no webdis")
@@ -142,14 +143,14 @@ impl Stack {
         self.client().lock(name)
     }
 
-    /// The last fence of the lock `name` that was issued.
+    /// The last fence that was issued for the lock `name`.
     pub(crate) fn last_fence(&mut self, name: &str) -> u64 {
         let kept: String = self.redis(&format!("GET {{{name}}}:fence"));
         let (last, _) = kept.split_once(' ').expect("more than the fence");
         last.parse().expect("a number")
     }
 
-    /// What Redis itself says, past bridge and client. Words are separated by blanks.
+    /// Asks Redis directly, past bridge and client. Words are separated by blanks.
     pub(crate) fn redis<V: redis::FromRedisValue>(&mut self, command: &str) -> V {
         let mut words = command.split(' ');
         let mut cmd = redis::cmd(words.next().unwrap_or_default());

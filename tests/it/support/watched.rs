@@ -1,5 +1,5 @@
-//! A runtime and a transport that tell what a client does: its events, its timers and its requests
-//! under way.
+//! A runtime and a transport that record what a client does: its events, its timers, and its
+//! requests under way.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use edgelock::{
 
 use super::{Http, Stack, Tokio};
 
-/// What a watched client did.
+/// What a watched client has done so far.
 #[derive(Clone, Default)]
 pub(crate) struct Seen {
     events: Arc<Mutex<Vec<String>>>,
@@ -33,17 +33,17 @@ impl Seen {
         self.events.lock().expect("events").clone()
     }
 
-    /// Why each request that was sent again was.
+    /// Why each repeated request was sent again.
     pub(crate) fn retries(&self) -> Vec<String> {
         self.retries.lock().expect("retries").clone()
     }
 
-    /// What each acquisition sent until it had the lock.
+    /// How many requests each acquisition sent until it had the lock.
     pub(crate) fn requests_of_grants(&self) -> Vec<u32> {
         self.requests_of_grants.lock().expect("requests").clone()
     }
 
-    /// What each wait that came to nothing sent.
+    /// How many requests each failed wait sent.
     pub(crate) fn requests_in_vain(&self) -> Vec<u32> {
         self.requests_in_vain.lock().expect("requests").clone()
     }
@@ -53,12 +53,13 @@ impl Seen {
         self.items_of_turns.lock().expect("items").clone()
     }
 
-    /// Timers that run, and requests without an answer.
+    /// How many timers run and requests are unanswered.
     pub(crate) fn under_way(&self) -> usize {
         self.timers.load(Ordering::Relaxed) + self.exchanges.load(Ordering::Relaxed)
     }
 
-    /// It sent so many requests, the subscription among them, and only that and a timer are left.
+    /// Whether it sent so many requests, including the subscription, and only that and one timer
+    /// are left.
     pub(crate) fn waits_quietly(&self, requests: usize) -> bool {
         let one = |count: &AtomicUsize| count.load(Ordering::Relaxed) == 1;
         self.sent() == requests && one(&self.exchanges) && one(&self.timers)
@@ -68,13 +69,13 @@ impl Seen {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// How many requests that give up an acquisition the transport was given.
+    /// How many requests that give up an acquisition were sent.
     pub(crate) fn abandoned(&self) -> usize {
         self.abandoned.load(Ordering::Relaxed)
     }
 }
 
-/// Waits for `work`, and is counted meanwhile.
+/// Waits for `work`, and counts it meanwhile.
 async fn counted<O>(counter: &AtomicUsize, work: impl Future<Output = O>) -> O {
     struct UnderWay<'a>(&'a AtomicUsize);
     impl Drop for UnderWay<'_> {
@@ -133,7 +134,7 @@ impl Runtime for Watched<Tokio> {
 impl Transport for Watched<Http> {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         self.1.sent.fetch_add(1, Ordering::Relaxed);
-        // As only that script has it.
+        // Only the script that gives up contains this word.
         let abandons = usize::from(request.body.contains("GONE_MS"));
         self.1.abandoned.fetch_add(abandons, Ordering::Relaxed);
         counted(&self.1.exchanges, self.0.send(request)).await
@@ -151,7 +152,7 @@ impl Transport for Watched<Http> {
 
 pub(crate) type WatchedClient = Client<Watched<Http>, Watched<Tokio>>;
 
-/// A client that has this bridge, and what it does.
+/// A client of this bridge, and a record of what it does.
 pub(crate) fn watch(bridge: Bridge) -> (WatchedClient, Seen) {
     let seen = Seen::default();
     let transport = Watched(Http::default(), seen.clone());

@@ -1,4 +1,4 @@
-//! What an acquisition's reads are said to have found.
+//! What the reads of an acquisition are said to have found.
 
 use edgelock::Reply;
 
@@ -6,7 +6,7 @@ use super::{Check, Grant, Invariant, holder, log_of};
 use crate::redis::Db;
 use crate::world::Time;
 
-/// What was written when somebody began to ask.
+/// What the log was when somebody began to ask.
 pub(crate) struct Asking<'a> {
     lock: &'a str,
     begun: Time,
@@ -21,8 +21,8 @@ impl<'a> Asking<'a> {
 }
 
 impl Check {
-    /// The answer says what the log was at one moment since, and no less than whoever then got the
-    /// lock could have changed.
+    /// The answer shows the log as it was at one moment since then. If the lock was granted, it
+    /// shows at least what nobody else could change any more.
     pub(crate) fn found(
         &self,
         asking: &Asking<'_>,
@@ -42,7 +42,7 @@ impl Check {
         let has_it = granted.is_some() && holder(asking.lock, db).as_ref() == granted;
         let is_true = found.is_some_and(|found| {
             let is_between = found.starts_with(&asking.log) && now.starts_with(found);
-            // Nobody else could write since.
+            // Once this client has the lock, nobody else can write.
             is_between && (!has_it || found == now)
         });
         if !is_true {

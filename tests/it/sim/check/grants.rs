@@ -1,4 +1,4 @@
-//! Who was granted what: the order in which Redis did things, lock by lock.
+//! Who was granted each lock, in the order in which Redis executed things.
 
 use std::collections::BTreeSet;
 
@@ -11,38 +11,38 @@ use crate::world::Time;
 /// What happened to one lock so far.
 #[derive(Default, Hash)]
 pub(super) struct Record {
-    /// Who had it, and under which fence, when it was granted last.
+    /// Its holders after the last grant, with their fences.
     latest: Vec<Grant>,
-    /// The keys of a reentrant lock's entries, as far as they counted after the last command.
+    /// The keys of a reentrant lock's entries that counted after the last command.
     entries: Vec<String>,
     pub(super) grants: BTreeSet<Grant>,
     highest: u64,
-    /// Holders up to this fence lost the lock by force, or with the data.
+    /// Holders up to this fence may have lost the lock by force, or with the data.
     pub(super) forced: u64,
     forces: BTreeSet<String>,
     /// Tokens that were given back or given up.
     ended: BTreeSet<String>,
-    /// Those of them that were given back.
+    /// The tokens among them that were given back.
     pub(super) released: BTreeSet<String>,
-    /// Tokens that were told that their lock is lost.
+    /// Tokens whose owners were told that their lock is lost.
     lost: BTreeSet<String>,
     pub(super) log_length: usize,
 }
 
-/// The longest that a key is kept: a week behind the lock's end, by a Redis whose clock may be set
-/// back meanwhile.
+/// The longest that a key may be kept: a week after the lock's end, and longer by what Redis's
+/// clock may be set back.
 const LONGEST_MS: i64 = WEEK_MS + LONGEST_HOLD_MS + 1_250;
 
-/// Nobody asks for more.
+/// The longest ttl that anybody asks for.
 const LONGEST_HOLD_MS: i64 = WEEK_MS;
 
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 impl Check {
-    /// After each command that Redis executed. The holders whose grant is news.
+    /// Looks at each command that Redis executed, and returns the holders whose grant is new.
     ///
-    /// `before` is who held the lock `name`, one of those that the command was about, and under
-    /// which fence.
+    /// `before` has the holders of the lock `name` before the command, with their fences. The
+    /// command was about this lock, and maybe about others.
     pub(crate) fn command(
         &self,
         run: &Run<'_>,
@@ -57,14 +57,14 @@ impl Check {
         let has_run = matches!(reply, Reply::Array(_));
         match run.script {
             _ if !has_run => {}
-            // One that stands in the queue yet may be handed the lock.
+            // A token that still stands in the queue may be handed the lock.
             _ if run.script.acquires() && is_yes(reply) && !was_held_by(run, before) => {
                 let token = run.token();
                 if record.ended.contains(token) || record.lost.contains(token) {
                     self.fail(Invariant::NoGhost, format!("{token} takes {name} again"));
                 }
             }
-            // A repeat does nothing.
+            // A repeat of a forced release does nothing.
             Script::ForceRelease | Script::ForceAll
                 if record.forces.insert(run.token().to_owned()) =>
             {
@@ -89,7 +89,7 @@ impl Check {
         let granted = self.granted(record, name, before, db);
         self.keep(name, &granted, now, db);
         self.ghosts(record, name, db);
-        // Of several holders each writes only while it is one.
+        // If there may be several holders, each may write as long as it is one of them.
         let may_write = if self.is_shared(name) {
             before
         } else {
@@ -102,11 +102,10 @@ impl Check {
         granted
     }
 
-    /// Who was granted the lock by this command.
+    /// The holders that this command granted the lock.
     fn granted(&self, record: &mut Record, name: &str, before: &[Grant], db: &Db) -> Vec<String> {
         let holders = holders(name, db);
-        // That of a reentrant lock may be followed by one of the same holder once all its entries
-        // are over.
+        // After all entries of a reentrant hold have ended, its owner may be granted a new hold.
         let is_reentrant = matches!(db.value(name), Some(Value::Hash(_)));
         let goes_on = |fence| !is_reentrant || has_entry(&record.entries, fence, db);
         for (who, fence) in &holders {
@@ -141,7 +140,8 @@ impl Check {
         news.into_iter().map(|(who, _)| who).collect()
     }
 
-    /// Somebody who holds a lock over several servers says so. What each of them has says little.
+    /// A client with a lock over several servers says that it has it: what each server has does not
+    /// decide that.
     pub(crate) fn won(&self, hold: &Hold) {
         let mut locks = self.locks.borrow_mut();
         let record = locks.entry(hold.lock.clone()).or_default();
@@ -188,7 +188,7 @@ impl Check {
         }
     }
 
-    /// Redis lost data, or some of it: what tells a repeat from the first, too.
+    /// Redis lost data, perhaps also what tells a repeat from a first request.
     pub(crate) fn lose_data(&self, db: &Db, now: Time, loses_locks: bool) {
         self.lost_data.set(Some(now));
         self.are_safe(db);
@@ -208,7 +208,7 @@ impl Check {
     }
 }
 
-/// The keys of the entries that count in the hold of a reentrant lock.
+/// The keys of the entries that count in a reentrant lock's hold.
 fn entries(name: &str, db: &Db) -> Vec<String> {
     let Some(Value::Sorted(entries)) = db.value(&format!("{{{name}}}:entries")) else {
         return Vec::new();
@@ -220,7 +220,7 @@ fn entries(name: &str, db: &Db) -> Vec<String> {
         .collect()
 }
 
-/// Whether one of these entries of the hold with this fence is not over.
+/// Whether one of these entries belongs to the hold with this fence and has not ended.
 fn has_entry(entries: &[String], fence: u64, db: &Db) -> bool {
     let fence = format!("{fence} ");
     let is_of_hold = |key: &String| match db.value(key) {
@@ -230,8 +230,8 @@ fn has_entry(entries: &[String], fence: u64, db: &Db) -> bool {
     entries.iter().any(is_of_hold)
 }
 
-/// Who holds a lock by what Redis has stored, and under which fence; of a semaphore and of readers,
-/// each of them.
+/// The holders of a lock with their fences, by what Redis has stored. A semaphore, and a lock that
+/// is read, may have several.
 pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
     match db.value(name) {
         Some(Value::Sorted(members)) => permits(name, members, db),
@@ -245,7 +245,7 @@ pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
     }
 }
 
-/// The permits, or the readers, that are not over.
+/// The permits, or the readers, that have not ended.
 fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
     let Some(Value::Hash(holds)) = db.value(&format!("{{{name}}}:holds")) else {
         return Vec::new();
@@ -257,7 +257,7 @@ fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
         let token = String::from_utf8_lossy(token).into_owned();
         let hold = String::from_utf8_lossy(hold);
         let mut words = hold.split(' ');
-        // A reader's says first which fence was the last, and whose it is.
+        // A reader's entry begins with the last fence and its token.
         let fence = match words.clone().nth(1) == Some(token.as_str()) {
             true => words.nth(2)?,
             false => words.next()?,
@@ -267,7 +267,7 @@ fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
     .collect()
 }
 
-/// Who holds a lock that one may hold.
+/// The holder of a lock that only one may hold.
 pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
     let text = |key: &str| match db.value(key) {
         Some(Value::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
@@ -297,8 +297,8 @@ fn is_yes(reply: &Reply) -> bool {
     says(reply, 1)
 }
 
-/// Whether a write found the lock not held; and not that it was overtaken by another of the same
-/// lease.
+/// Whether a write found the lock not held. It was not merely overtaken by another write of the
+/// same lease.
 fn is_lost(run: &Run<'_>, reply: &Reply, name: &str, db: &Db) -> bool {
     says(reply, 0) && holders(name, db).iter().all(|(who, _)| who != run.who())
 }

@@ -1,4 +1,4 @@
-//! What is kept of work that is executed once, and what its callers are told of it.
+//! Which results are kept of work that is executed once, and what callers are told of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,29 @@ use crate::world::Time;
 /// What was kept under one key so far.
 #[derive(Default, Hash)]
 pub(super) struct Kept {
-    /// One behind the other; only the last may be there yet.
+    /// The results, one after another. Only the last may still be there.
     results: Vec<Stay>,
-    /// Of work that was told to have failed, or to keep nothing.
+    /// Tokens whose work was said to have failed, or to keep nothing.
     refused: BTreeSet<String>,
-    /// What callers of this key say that they ask for.
+    /// The fingerprints with which callers asked for this key.
     prints: BTreeSet<Option<&'static str>>,
 }
 
-/// A result, and how long it was there.
+/// A result, and during which time it was there.
 #[derive(Hash)]
 struct Stay {
     result: String,
     until: Option<Time>,
 }
 
-/// A call that is to come to a result.
+/// A call that waits for a result.
 pub(crate) struct Wanted {
     pub(crate) key: &'static str,
     pub(crate) print: Option<&'static str>,
     pub(crate) begun: Time,
-    /// What its own work comes to.
+    /// The result of its own work.
     pub(crate) own: String,
-    /// It was done, and ended well.
+    /// Whether its work was done and succeeded.
     pub(crate) is_done: bool,
 }
 
@@ -46,8 +46,8 @@ impl Check {
         all.entry(key.to_owned()).or_default().prints.insert(print);
     }
 
-    /// After each command: a result is neither replaced, nor is anybody granted the lock while it
-    /// is kept.
+    /// Looks at each command: a result must not be replaced, and nobody may be granted the lock
+    /// while it is kept.
     pub(super) fn keep(&self, key: &str, granted: &[String], now: Time, db: &Db) {
         let mut all = self.kept.borrow_mut();
         let Some(kept) = all.get_mut(key) else { return };
@@ -87,7 +87,7 @@ impl Check {
         }
     }
 
-    /// What a call came to.
+    /// Looks at the outcome of a call.
     pub(crate) fn told_result(&self, wanted: &Wanted, told: &Result<OnceOutcome<String>, Error>) {
         let mut all = self.kept.borrow_mut();
         let Some(kept) = all.get_mut(wanted.key) else {
@@ -149,7 +149,7 @@ impl Kept {
     }
 }
 
-/// What is kept of `key`, without its mark.
+/// The kept result of `key`, without the mark before it.
 pub(crate) fn result(key: &str, db: &Db) -> Option<String> {
     let Some(Value::Text(text)) = db.value(&format!("{{{key}}}:result")) else {
         return None;

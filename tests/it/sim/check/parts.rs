@@ -1,11 +1,11 @@
-//! Several names at once: whoever has one of them has all.
+//! Several names at once: a token that has one of its names has all of them.
 
 use super::{Check, Invariant};
 use crate::redis::{Db, Value};
 use crate::script::Run;
 
 impl Check {
-    /// After each command that Redis executed.
+    /// Looks at each command that Redis executed.
     pub(crate) fn has_no_part(&self, run: &Run<'_>, db: &Db) {
         let names = run.locks();
         let mut sets = self.sets.borrow_mut();
@@ -19,15 +19,15 @@ impl Check {
             held > 0 && held < names.len()
         };
         let mut brought_back = self.brought_back.borrow_mut();
-        // A name that had run out, and that nobody has touched since, is there again. Another of
-        // the set may be somebody else's by now.
+        // A name that had run out is there again if nobody touched it since. Another name of the
+        // set may be somebody else's by then.
         if db.now_us < self.last_us.replace(db.now_us) {
             let parts = sets.iter().filter(|(token, names)| has_part(token, names));
             brought_back.extend(parts.map(|(token, _)| token.clone()));
         }
         let locks = self.locks.borrow();
         for (token, names) in sets.iter() {
-            // Others may have freed one by force, or Redis lost it.
+            // One of the names may have been freed by force, or lost with the data.
             let is_forced = names
                 .iter()
                 .filter_map(|name| locks.get(name))

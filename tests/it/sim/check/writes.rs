@@ -13,24 +13,24 @@ pub(super) struct Write {
     who: String,
     landed: u32,
     told: Option<bool>,
-    /// All replicas have it, by what was said.
+    /// Whether the client was told that all replicas have it.
     is_safe: bool,
 }
 
-/// Where a write says that it was applied.
+/// The list that each applied write is added to.
 pub(crate) fn log(lock: &str) -> String {
     format!("log:{lock}")
 }
 
 impl Check {
-    /// A write sets out. Its number.
+    /// Notes that a write is sent, and returns its number.
     pub(crate) fn begin_write(&self, lock: &str, who: &str, now: Time) -> usize {
         let id = self.plan_write(lock);
         self.set_out(id, who, now);
         id
     }
 
-    /// A write may set out later. Its number.
+    /// Notes a write that may be sent later, and returns its number.
     pub(crate) fn plan_write(&self, lock: &str) -> usize {
         let mut writes = self.writes.borrow_mut();
         writes.push(Write {
@@ -44,7 +44,7 @@ impl Check {
         writes.len() - 1
     }
 
-    /// A planned write sets out.
+    /// Notes that a planned write is sent.
     pub(crate) fn set_out(&self, id: usize, who: &str, now: Time) {
         let mut writes = self.writes.borrow_mut();
         writes[id].begun = now;
@@ -100,7 +100,7 @@ impl Check {
         self.are_safe(db);
     }
 
-    /// Whatever fails, what all replicas have is there.
+    /// Whatever fails, a write that all replicas have must be there.
     pub(super) fn are_safe(&self, db: &Db) {
         let writes = self.writes.borrow();
         for (id, write) in writes.iter().enumerate().filter(|(_, write)| write.is_safe) {
@@ -111,7 +111,8 @@ impl Check {
         }
     }
 
-    /// Receipts are lost with the data.
+    /// A write that was sent before data was lost may be applied twice, since its receipt was lost
+    /// too.
     fn is_exempt(&self, write: &Write) -> bool {
         self.lost_data.get().is_some_and(|lost| write.begun <= lost)
     }
@@ -124,7 +125,7 @@ pub(crate) fn log_of<'a>(name: &str, db: &'a Db) -> &'a [u8] {
     }
 }
 
-/// The writes that were applied since the log was `seen` long.
+/// The writes that were applied after the log had the length `seen`.
 pub(super) fn news(name: &str, seen: &mut usize, db: &Db) -> Vec<usize> {
     let log = log_of(name, db);
     let news = &log[log.len().min(*seen)..];
