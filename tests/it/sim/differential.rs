@@ -1,5 +1,4 @@
-//! The model of Redis against a real one: the same commands and the same scripts, and the same
-//! answers.
+//! The model of Redis beside a real one: the same commands and scripts must get the same answers.
 
 mod shipped;
 
@@ -10,7 +9,7 @@ use super::lua::Redis;
 use super::redis::{Reply, Value};
 use super::rng::Rng;
 
-/// Both, side by side.
+/// A real Redis and the model, side by side.
 struct Pair {
     real: redis::Connection,
     model: Redis,
@@ -18,12 +17,12 @@ struct Pair {
     _bridge: Bridge,
 }
 
-/// Channels that somebody listens to.
+/// Channels that somebody subscribes to.
 const HEARD: [&str; 2] = ["wake-1", "wake-2"];
 
 /// Runs `test` with a fresh pair.
 fn compare(test: impl FnOnce(&mut Pair)) {
-    // A bridge brings a Redis along.
+    // A bridge comes with a Redis of its own.
     let bridge = Bridge::spawn();
     let connection = || bridge.redis().get_connection().expect("redis");
     let (client, mut listening) = (connection(), connection());
@@ -44,7 +43,7 @@ fn compare(test: impl FnOnce(&mut Pair)) {
 }
 
 impl Pair {
-    /// Has both execute it.
+    /// Has both execute a command, and compares the replies.
     #[track_caller]
     fn run(&mut self, words: &[&str]) {
         self.model.db_mut().now_us += 100;
@@ -69,7 +68,7 @@ impl Pair {
         );
     }
 
-    /// Both hold the same.
+    /// Compares all that the two have stored.
     #[track_caller]
     fn compare_all(&mut self) {
         let held: Vec<(String, &str)> = (self.model.db().all())
@@ -112,8 +111,8 @@ fn reply(value: redis::Value) -> Reply {
     }
 }
 
-/// Without what depends on the time: numbers of many digits; and without where in a script an error
-/// was raised.
+/// The reply without what may differ: numbers of many digits, which depend on the time, and the
+/// place in a script where an error was raised.
 fn normal(reply: &Reply) -> String {
     let text = reply.to_string();
     let text = text.split(" script: ").next().unwrap_or_default();
@@ -205,20 +204,20 @@ fn the_model_answers_commands_as_redis_does() {
             if rng.chance(50) {
                 words.pop();
             }
-            // Soon, Redis's own time would tell them apart.
+            // A key that expires so soon would make Redis's own time matter.
             let is_soon = |ms: &str| ["1", "7"].contains(&ms);
             let expires_soon = words[0] == "PEXPIRE" && words.get(2).is_some_and(|ms| is_soon(ms))
                 || words
                     .windows(2)
                     .any(|pair| pair[0] == "PX" && is_soon(pair[1]));
             let has_option = match words[0] {
-                // Nor scores that are no whole numbers any more to Redis.
+                // Redis does not keep such a score as a whole number.
                 "ZADD" => words.iter().any(|word| *word == "XX" || word.len() > 15),
                 "ZRANGE" | "ZRANGEBYSCORE" => words.len() > 5,
                 "PEXPIRE" => words.len() > 3,
                 _ => false,
             };
-            // One that the model does not have.
+            // The model does not have such options.
             if !has_option && !expires_soon {
                 pair.run(&words);
             }
@@ -265,7 +264,7 @@ fn the_model_runs_scripts_as_redis_does() {
         pair.run(&["EVAL", "return redis.call('GET')", "0"]);
         pair.run(&["EVAL", "return redis.call('NOTHING')", "0"]);
         pair.run(&["EVALSHA", "0000000000000000000000000000000000000000", "0"]);
-        // That of `return 1`.
+        // The digest of `return 1`.
         let known = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
         pair.run(&["EVALSHA", known, "0"]);
         pair.run(&["SCRIPT", "FLUSH"]);

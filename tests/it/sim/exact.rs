@@ -1,5 +1,5 @@
-//! What takes how long, to the millisecond, in worlds where only one thing goes wrong. Every way is
-//! 10 ms long.
+//! How long things take, to the millisecond, in worlds where only one thing goes wrong. Every way
+//! between a client and Redis takes 10 ms.
 
 mod again;
 mod away;
@@ -43,7 +43,7 @@ const STEADY: Net = Net {
     ..Net::QUIET
 };
 
-/// Has `story` happen, which must come to its end.
+/// Lets `story` happen, to its end.
 fn play<F: Future<Output = ()> + 'static>(story: impl FnOnce(Rc<Case>) -> F) {
     play_bent(Bent::Straight, story);
 }
@@ -70,7 +70,7 @@ fn play_with<F: Future<Output = ()> + 'static>(
     case.world.end();
 }
 
-/// Does it while the story goes on. When it was done.
+/// Runs `work` beside the story, and notes when it was done.
 fn meanwhile(
     case: &Rc<Case>,
     machine: &Rc<Machine>,
@@ -101,7 +101,7 @@ fn client(case: &Rc<Case>, machine: &Rc<Machine>) -> SimClient {
     host::client(case, machine, SETTINGS)
 }
 
-/// Somebody waits for the lock `a` from now on. When it has it.
+/// Starts a waiter for the lock `a`, and notes when it has it.
 fn waits(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     let machine = machine();
     let lock = client(case, &machine).lock("a");
@@ -122,7 +122,7 @@ async fn sleep(case: &Case, ms: u64) {
     case.world.sleep(&machine, Duration::from_millis(ms)).await;
 }
 
-/// In milliseconds.
+/// The present time, in milliseconds.
 fn now(case: &Case) -> u64 {
     case.world.now() / MS
 }
@@ -171,8 +171,8 @@ fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
         case.net.set(deaf);
         lease.release().await.expect("held");
         sleep(&case, 10_000).await;
-        // It asked last at 60 ms, when it had begun to listen; and asks three times while it counts
-        // as alive, which is 10 s.
+        // It asked last at 60 ms, when its subscription was confirmed. It asks three times within
+        // its liveness of 10 s.
         let next_ask = 80 + 10_000 / 3 + 20;
         assert!(
             in_ms(&held).is_some_and(|at| at.abs_diff(next_ask) <= 1),
@@ -188,7 +188,7 @@ fn who_waits_for_a_subscription_in_vain_polls_after_a_second() {
         let lease = lock.acquire().await.expect("a lease");
         let asked = now(&case);
         let held = waits(&case);
-        // What it is answered arrives, and what it sends then does not.
+        // The answer to its first request arrives, and its next request does not.
         sleep(&case, 15).await;
         case.net.set(Net {
             lose_request: 1_000,
@@ -198,7 +198,7 @@ fn who_waits_for_a_subscription_in_vain_polls_after_a_second() {
         case.net.set(STEADY);
         lease.release().await.expect("held");
         sleep(&case, 2_000).await;
-        // A request, the second, and another request.
+        // A request, the time until the next one is due, and that request.
         assert!(
             in_ms(&held).is_some_and(|at| at.abs_diff(asked + 20 + 1_000 + 20) <= 1),
             "{held:?}"
@@ -219,7 +219,8 @@ fn a_dead_holder_is_succeeded_when_its_time_is_up() {
         assert_eq!(in_ms(&dies), Some(20));
         let held = waits(&case);
         sleep(&case, 5_000).await;
-        // Taken at 10 ms for 2 s; that was said on a way of 10 ms, and is asked about on two more.
+        // The lock was taken at 10 ms for 2 s. The waiter learned that after one way, and asks
+        // again on two more.
         assert!(
             in_ms(&held).is_some_and(|at| at.abs_diff(2_010 + 30) <= 2),
             "{held:?}"
@@ -235,8 +236,7 @@ fn a_wait_ends_in_time_when_nobody_answers() {
             ..STEADY
         });
         let lock = client(&case, &machine()).lock("a");
-        // As long as the three attempts that there are without a wait; as long as the wait, and a
-        // request.
+        // Without a wait, three attempts; with one, the wait and one request.
         for (wait, least, most) in [(1, 1_500, 1_650), (4, 4_000, 4_500)] {
             let begun = now(&case);
             let lock = lock.clone().wait(Duration::from_secs(wait));
@@ -258,7 +258,7 @@ fn a_repeated_write_moves_the_deadline_no_further_than_its_key() {
         let write = [Command::new("APPEND").key("log:a").arg(";")];
         lease.exec(&write).await.expect("held");
         assert!(now(&case) > begun + 500);
-        // What the first request gave, less the drift.
+        // The deadline that the first request gave, less the drift.
         let until = begun + 10_000 - 102;
         let left = lease.remaining().as_millis() as u64;
         assert!(left.abs_diff(until - now(&case)) <= 1, "{left}");

@@ -1,4 +1,4 @@
-//! The shipped scripts, called as clients call them and otherwise, on the model and on Redis.
+//! The shipped scripts on the model and on Redis, called as clients call them, and in other ways.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -32,9 +32,9 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
     });
 }
 
-/// The texts that clients send: of each kind of lock all six, but those that lie at several servers
-/// share three, and what is executed once is renewed and inspected as a mutex is, and only forced
-/// as one. And those of throttles and debounces.
+/// The scripts that clients send. Each kind of lock has six of its own, with two exceptions: kinds
+/// that live on several servers share three, and `once` shares with the mutex what renews and
+/// inspects. Throttles and debounces have theirs.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
     for seed in 0..300 {
@@ -57,14 +57,14 @@ fn shipped() -> Vec<(Script, String)> {
         .collect()
 }
 
-/// A call of a throttle or of a debounce, if that is what the script is of.
+/// A call of a throttle or of a debounce, if the script is one of theirs.
 fn paced_call(rng: &Rng, script: Script) -> Option<(Vec<String>, Vec<&'static str>)> {
     let stored = match script {
         Script::Pass | Script::GiveBack => "throttle",
         Script::Arrive | Script::Settle | Script::Leave => "debounce",
         _ => return None,
     };
-    // Of one the time has come at once.
+    // The first call's time has come at once.
     let (token, wait) = rng.pick(&[("t1", "0"), ("t2", "50000000"), ("t3", "60000000")]);
     let args = match script {
         Script::Pass => vec![token, "70000000"],
@@ -83,9 +83,10 @@ fn words_of(text: &str, keys: Vec<String>, step: u64, args: &[&str]) -> Vec<Stri
     words
 }
 
-/// A call as a client could make it, or another.
+/// A call as a client could make it, or one that no client makes.
 fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
-    /// One for each token, far apart: both have several holders in the same order.
+    /// The ttl of each token. They are far apart, so that both servers list several holders in the
+    /// same order.
     const TTLS: [&str; 4] = ["50000000", "60000000", "70000000", "80000000"];
     if let Some((keys, args)) = paced_call(rng, script) {
         return words_of(text, keys, step, &args);
@@ -96,14 +97,14 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     let is_once = text.contains("'^once:'") || text.contains("'PUBLISH',KEYS[7]");
     let is_multi = text.contains("KEYS[at]==GONE");
     let name = match (is_reentrant, is_semaphore, is_read_write) {
-        // Sometimes the one is asked for as the other.
+        // Sometimes a name is used as another kind of lock.
         _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w", "o"]),
         _ if is_once => "o",
         _ if is_multi => rng.pick(&["m", "m", "l"]),
         (true, _, _) => "r",
         (_, true, _) => "s",
         (_, _, true) => "w",
-        // Whoever writes is to others who has a mutex.
+        // To others, a writer is a mutex's holder.
         _ if rng.chance(300) => "w",
         _ => "m",
     };
@@ -132,7 +133,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         .collect();
     let stands = rng.between(0, 4) as usize;
     let waiter = &waiters[stands];
-    // One for each waiter too.
+    // The liveness of each waiter is far from the others' too.
     let liveness = TTLS.get(stands).copied().unwrap_or(ttl);
     let mut keys = vec![name.to_owned()];
     for companion in ["receipt:", "fence", "queue", "alive", "gone:"] {
@@ -186,13 +187,13 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         }
         Script::Release => vec![who, session, number, rng.pick(&["0", number])],
         Script::Abandon => vec![who, waiter],
-        // Both have been up for long enough.
+        // Both servers have been up for long enough.
         Script::Vote => vec![who, ttl, "", "", "b", "label", "-100000"],
         Script::Withdraw => vec![who, session, number],
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), ttl],
         Script::InspectSeveral => vec!["2"],
         Script::InspectReaders => vec!["r"],
-        // The others have calls of their own.
+        // The other scripts are called in ways of their own.
         _ => vec![],
     };
     let commands: &[&str] = match script {

@@ -1,5 +1,5 @@
-//! An acquire that arrives when its own hold is over takes the lock again: what becomes of writes
-//! of the first hold.
+//! An acquire that arrives after its own hold has ended takes the lock again. What becomes of
+//! writes of the first hold?
 
 use super::*;
 use crate::fate::Fate;
@@ -17,17 +17,17 @@ fn appends(what: &str) -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(what)]
 }
 
-/// One has the lock, and its write is late; another has it meanwhile, and writes too. The first
-/// one's acquire comes again in between. What was written.
+/// The first client has the lock, and its write is late. Another client has the lock meanwhile, and
+/// writes too. In between, the first client's acquire arrives once more. Returns what was written.
 fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool) -> String {
     let found: Rc<Cell<Option<String>>> = Rc::default();
     let finds = found.clone();
     play_on(redis, move |case| async move {
         let first = lock(client(&case, &machine()), 1);
-        // It arrives at 3 s. Its repeat has the lock from 0.5 s to 1.5 s.
+        // This request arrives at 3 s. Its repeat holds the lock from 0.5 s to 1.5 s.
         case.network.fates.next(Fate::Late(3_000 * MS));
         let lease = first.try_acquire().await.expect("a lease");
-        // It arrives at 3.5 s, if it is not asked again.
+        // The write arrives at 3.5 s, if it is not sent again.
         for _ in 0..3 {
             case.network.fates.next(Fate::Late(2_900 * MS));
         }
@@ -68,7 +68,7 @@ fn a_write_of_a_hold_that_is_over_does_not_run_in_one_that_a_late_acquire_began(
     }
 }
 
-/// Sabotage.
+/// A sabotage: a hold is recognized by its token alone.
 #[test]
 fn a_hold_that_is_told_by_its_token_alone_is_noticed() {
     for lock in [mutex, reentrant] {

@@ -1,10 +1,10 @@
-//! Waiting for a bridge or a Redis that is away.
+//! Waiting while a bridge or Redis is away.
 
 use edgelock::Error;
 
 use super::*;
 
-/// What is away, until when.
+/// Makes something go away until an instant.
 type Outage = fn(&Rc<Case>, Time);
 
 const OUTAGES: [Outage; 3] = [
@@ -30,7 +30,7 @@ fn a_wait_is_for_a_bridge_that_is_away_too() {
                 outage(&case, away * MS);
                 let lock = lock.wait(Duration::from_secs(5));
                 let lease = lock.acquire().await.expect("a lease");
-                // A request that was lost, the pause behind it, and the one that was not.
+                // A request that was lost, the pause behind it, and the request that was not lost.
                 let most = away + 500 + 1_000 + 20;
                 assert!((away..=most).contains(&now(&case)), "{}", now(&case));
                 lease.release().await.expect("held");
@@ -51,7 +51,7 @@ fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
                 matches!(error, Error::Unavailable { .. } | Error::TimedOut { .. }),
                 "{error}"
             );
-            // The last request leaves at the very end.
+            // The last request leaves at the very end of the wait.
             assert!((3_000..=3_500).contains(&now(&case)), "{}", now(&case));
         });
     }
@@ -64,7 +64,7 @@ fn without_a_wait_it_is_asked_as_often_as_there_are_attempts() {
             let lock = client(&case, &machine()).lock("a");
             outage(&case, 60_000 * MS);
             lock.try_acquire().await.expect_err("away");
-            // Three ways there and back, and pauses of up to 50 and 100 ms.
+            // Three round trips, and pauses of up to 50 and 100 ms.
             assert!(now(&case) <= 3 * 20 + 150, "{}", now(&case));
             let retried = case.events.take();
             assert_eq!(retried, ["retried", "retried"]);
@@ -80,7 +80,7 @@ fn requests_to_a_bridge_that_is_away_count_and_end_the_wait() {
         let lock = lock.wait(Duration::from_secs(5)).max_requests(6);
         let error = lock.acquire().await.expect_err("away");
         assert_eq!(error.code(), "unavailable");
-        // One is kept for leaving the queue.
+        // One request is kept for leaving the queue.
         let events = ["retried", "retried", "retried", "retried", "gave_up"];
         assert_eq!(case.events.take(), events);
     });
@@ -107,7 +107,7 @@ fn a_wait_goes_on_over_an_outage() {
                 lease.release().await.expect("held");
                 let released = now(&case);
                 sleep(&case, 5_000).await;
-                // It listens again by then, or asks before it would be taken for dead.
+                // By then it has subscribed again, or asked before its liveness was over.
                 let delay = in_ms(&held).map(|at| at - released);
                 assert!(delay.is_some_and(|delay| delay <= 4_000), "{delay:?}");
             });

@@ -1,9 +1,9 @@
-//! A waiter that is not let to listen, or whose stream breaks.
+//! A waiter that cannot subscribe, or whose stream breaks.
 
 use super::*;
 
-/// Somebody waits for the lock, whose bridge lets nobody listen for so long, saying `status`. How
-/// long after its release it is had, and how many subscriptions were asked for.
+/// A waiter whose bridge refuses subscriptions with `status` for so long. Returns how long after
+/// the release it has the lock, and how often it tried to subscribe.
 fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
     let outcome = Rc::new(Cell::new((0, 0)));
     let noted = outcome.clone();
@@ -29,9 +29,9 @@ fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
 fn who_is_not_let_to_listen_now_tries_again_within_the_same_wait() {
     for status in [503, 429, 500, 502, 401] {
         let (delay, opened) = handed_over_after(status, 5_000);
-        // One way to Redis, and one to who listens.
+        // One way to Redis, and one to the waiter that listens.
         assert_eq!(delay, 20, "{status}");
-        // At once, and after pauses that double from a second.
+        // It tries at once, and then after pauses that double from one second.
         assert!((3..=6).contains(&opened), "{status}: {opened}");
     }
 }

@@ -1,4 +1,4 @@
-//! What `run` and `keep` say when their time is up.
+//! What `run` and `keep` tell when their time is up.
 
 use std::cell::RefCell;
 use std::future::pending;
@@ -18,13 +18,13 @@ fn max_hold_of_a_resumed_lease_counts_from_when_it_is_kept() {
         let max_hold = Some(Duration::from_secs(5));
         let outcome: Result<(), Error> = lease.run(max_hold, pending()).await;
         assert!(matches!(outcome, Err(Error::MaxHoldExceeded { .. })));
-        // Renewed, and released in the end.
+        // The lease was renewed, and released in the end.
         assert_eq!(now(&case), begun + 20 + 5_000 + 20);
     });
 }
 
-/// What a `run` of 500 ms says whose machine stands still until then, and when. Its deadline is at
-/// 1,978 ms, and Redis keeps the lock until 2,010 ms.
+/// A `run` whose work takes 500 ms, on a machine that stands still until `then`. Returns what it
+/// tells, and when. Its deadline is at 1,978 ms, and Redis keeps the lock until 2,010 ms.
 async fn run_until(case: &Rc<Case>, then: u64) -> (Result<u32, Error>, u64) {
     let machine = machine();
     let lock = client(case, &machine).lock("a");
@@ -66,7 +66,7 @@ fn work_that_ended_past_its_deadline_is_expired_if_nobody_answers() {
         cut_at(&case, 1_000);
         let (outcome, at) = run_until(&case, 5_000).await;
         assert!(matches!(outcome, Err(Error::Expired { .. })));
-        // It does not wait for longer than one request may take.
+        // It waits for no longer than one request may take.
         assert_eq!(at, 5_000 + 500);
     });
 }
@@ -80,7 +80,7 @@ fn work_that_ended_before_its_deadline_is_ok_though_nobody_answers() {
     });
 }
 
-/// From then on no request arrives.
+/// From `at` on, no request arrives.
 fn cut_at(case: &Rc<Case>, at: u64) {
     let cut = case.clone();
     case.world.schedule(at * MS, move || {

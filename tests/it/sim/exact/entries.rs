@@ -1,4 +1,4 @@
-//! An entry of a reentrant lock whose handler died, while others of its owner come and go.
+//! An entry of a reentrant lock whose handler died, while other handlers of its owner come and go.
 
 use edgelock::Error;
 
@@ -11,8 +11,8 @@ fn reentrant(case: &Rc<Case>, owner: &str) -> SimLock {
         .wait(Duration::from_secs(60))
 }
 
-/// A handler of an owner dies at once. For 20 s others of that owner come, each second for half a
-/// second. When another owner has it.
+/// One handler of an owner dies at once. For 20 s other handlers of that owner come, each second
+/// for half a second. Returns when another owner has the lock.
 fn another_has_it_at(redis: &Rc<Redis>) -> u64 {
     let outcome = Rc::new(Cell::new(0));
     let noted = outcome.clone();
@@ -44,7 +44,7 @@ fn an_entry_whose_handler_died_keeps_others_out_for_its_ttl_and_not_for_as_long_
     assert!((2_000..4_000).contains(&at), "{at}");
 }
 
-/// Sabotage.
+/// A sabotage: the dead entry counts as long as others of its owner come.
 #[test]
 fn an_entry_that_counts_for_as_long_as_its_owner_comes_is_noticed() {
     let uncounted =
@@ -53,8 +53,9 @@ fn an_entry_that_counts_for_as_long_as_its_owner_comes_is_noticed() {
     assert!(at > 20_000, "{at}");
 }
 
-/// An entry runs out, another of its owner notes that, and the clock is set back, so that Redis has
-/// the key of the first again. Whether the release of the first lets another owner in.
+/// An entry runs out, and another entry of its owner notes that. Then the clock is set back, so
+/// that Redis has the first entry's key again. Returns whether the release of the first entry lets
+/// another owner in.
 fn an_entry_leaves_twice(redis: &Rc<Redis>) -> bool {
     let outcome = Rc::new(Cell::new(false));
     let noted = outcome.clone();
@@ -81,7 +82,7 @@ fn an_entry_that_comes_back_with_the_clock_is_not_left_twice() {
     assert!(!an_entry_leaves_twice(&Rc::default()));
 }
 
-/// Sabotage.
+/// A sabotage: an entry counts although it was left.
 #[test]
 fn an_entry_that_counts_though_it_was_left_is_noticed() {
     let listed = "redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)";

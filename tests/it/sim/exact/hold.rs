@@ -1,8 +1,8 @@
-//! What is known of a hold.
+//! What Redis knows of a hold: its fence and its ttl.
 
 use super::*;
 
-/// For how long yet Redis has `key`, in milliseconds.
+/// How long Redis will keep `key`, in milliseconds.
 fn left(case: &Case, key: &str) -> i64 {
     let db = case.redis.db();
     let found = db.all().find(|(name, ..)| *name == key.as_bytes());
@@ -11,8 +11,8 @@ fn left(case: &Case, key: &str) -> i64 {
         .expect("a key that expires")
 }
 
-/// Two renewals of a resumed lease are under way, and Redis, which is full, drops what it knows of
-/// the hold between them. So they are given different ttls.
+/// Two renewals of a resumed lease are under way. Redis is full, and drops what it knows of the
+/// hold between them. So they are given different ttls.
 #[test]
 fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was() {
     play(|case| async move {
@@ -52,8 +52,8 @@ fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was
     });
 }
 
-/// "7 days after the lock's end", docs/protocol.md says of the key that has the fence, the ttl and
-/// the label.
+/// docs/protocol.md says "7 days after the lock's end" of the key with the fence, the ttl and the
+/// label.
 #[test]
 fn a_renewal_for_less_does_not_shorten_what_is_known_of_the_hold() {
     play(|case| async move {

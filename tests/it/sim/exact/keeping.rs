@@ -1,4 +1,4 @@
-//! What `run` makes of a write of its work that is under way.
+//! What `run` does about a write that its work has under way.
 
 use std::future::pending;
 
@@ -7,7 +7,7 @@ use edgelock::{Error, Reply};
 use super::*;
 use crate::host::SimLock;
 
-/// Renewed every 3,333 ms; the last deadline of one that is not is 9,898 ms.
+/// A lock that `run` renews every 3,333 ms. If no renewal succeeds, its deadline is at 9,898 ms.
 fn lock(case: &Rc<Case>) -> SimLock {
     client(case, &machine()).lock("a")
 }
@@ -16,7 +16,7 @@ fn append() -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(";")]
 }
 
-/// From now on, no request arrives.
+/// From now on no request arrives.
 fn cut(case: &Case) {
     case.net.set(Net {
         lose_request: 1_000,
@@ -31,7 +31,7 @@ fn work_whose_commit_is_answered_late_is_told_of_it_and_not_stopped() {
             .run(async |lease| {
                 sleep(&case, 3_200).await;
                 case.network.lose_next_grant.set(true);
-                // Asked again behind its time-out, when a renewal would have been due.
+                // The commit is sent again after its time-out, when a renewal would have been due.
                 lease.commit(&append()).await
             })
             .await;
@@ -62,7 +62,7 @@ fn a_renewal_that_was_overtaken_by_a_commit_does_not_stop_the_work() {
         let done = lock(&case)
             .run(async |lease| {
                 sleep(&case, 3_310).await;
-                // What is sent now, and that is a renewal, takes long.
+                // The renewal is sent now, and takes long.
                 let slow = 100 * MS;
                 case.net.set(Net {
                     least: slow,
@@ -165,7 +165,7 @@ fn a_commit_that_its_caller_dropped_is_unknown_and_names_the_lock() {
                 std::future::poll_fn(|cx| std::task::Poll::Ready(commit.as_mut().poll(cx)));
             assert!(polled.await.is_pending());
         }
-        // Past the deadline nothing more is sent.
+        // After the deadline nothing more is sent.
         sleep(&case, 10_000).await;
         let error = lease.commit(&append()).await.expect_err("it is over");
         assert!(error.is_outcome_unknown());

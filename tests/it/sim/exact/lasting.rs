@@ -22,8 +22,8 @@ fn a_free_lock_is_had_however_long_the_way_and_however_short_the_wait() {
     }
 }
 
-/// Waits for so long for a lock that is held, and released `after` so long. When it had it, or when
-/// the wait was in vain.
+/// Waits for `wait` for a lock that is held, and released after `after`. Returns when it had the
+/// lock, or when it gave up.
 fn waits_for(wait: u64, after: u64, push: bool) -> Result<u64, u64> {
     let outcome = Rc::new(Cell::new(None));
     let noted = outcome.clone();
@@ -53,16 +53,17 @@ fn waits_for(wait: u64, after: u64, push: bool) -> Result<u64, u64> {
 
 #[test]
 fn a_wait_lasts_for_as_long_as_it_says() {
-    // Who listens hears of the lock up to the end, who polls asks at the very end.
+    // A waiter that listens can be handed the lock until the end. One that polls asks at the very
+    // end.
     assert_eq!(waits_for(100, 79, true), Ok(99));
     assert_eq!(waits_for(100, 99, false), Ok(120));
     assert_eq!(waits_for(500, 499, false), Ok(520));
     assert_eq!(waits_for(500, 479, true), Ok(499));
-    // So does who listens, in case that a message got lost.
+    // So does a waiter that listens, in case a message was lost.
     assert_eq!(waits_for(500, 495, true), Ok(520));
     for push in [true, false] {
         for wait in [30, 100, 500] {
-            // The last answer, and the release that came too late for it.
+            // The last answer arrives, and the release came too late for it.
             assert_eq!(waits_for(wait, wait + 30, push), Err(wait + 20));
         }
     }
@@ -117,7 +118,7 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
         let lease = lock.acquire().await.expect("a lease");
         let begun = now(&case);
         let (machine, world) = (machine(), case.world.clone());
-        // Reads have to be asked for, so no message is a lease.
+        // Only a request brings reads, so a message cannot make a lease.
         let lock = client(&case, &machine).lock("a");
         let lock = lock.wait(Duration::from_millis(500));
         let ended = meanwhile(&case, &machine, async move {
@@ -138,14 +139,14 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
         lease.release().await.expect("held");
         sleep(&case, 500).await;
         assert!(ended.get().is_some());
-        // What was handed to it, it gave back.
+        // It gave back the lock that was handed to it.
         let lock = client(&case, &self::machine()).lock("a");
         drop(lock.try_acquire().await.expect("a free lock"));
     });
 }
 
-/// How many are before one that came first, with the usual 40 requests for 5 minutes, when it gives
-/// up; and how many requests that cost.
+/// A waiter has the default 40 requests for 5 minutes, and came first. Returns how many wait before
+/// it when it gives up, and how many requests it sent.
 fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u64) {
     let told: Rc<Cell<(u64, u32, u64)>> = Rc::default();
     let tells = told.clone();
@@ -195,8 +196,8 @@ fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u6
     told.get()
 }
 
-/// "40 keep a place in the queue for 5 minutes": `Lock::max_requests`, docs/protocol.md, npm's
-/// `maxRequests`.
+/// "40 keep a place in the queue for 5 minutes" is said at `Lock::max_requests`, in
+/// docs/protocol.md and at npm's `maxRequests`.
 #[test]
 fn forty_requests_keep_a_place_for_five_minutes() {
     for (push, ttl, renewed) in [
@@ -215,8 +216,8 @@ fn forty_requests_keep_a_place_for_five_minutes() {
     }
 }
 
-/// How many are before one that stood between two others, and paused for longer than its liveness,
-/// when it gives up. Only who came behind it waits by then.
+/// A waiter stood between two others, and paused for longer than its liveness. Returns how many
+/// wait before it when it gives up; by then, only the one that came after it still waits.
 fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
     let told: Rc<Cell<Option<u64>>> = Rc::default();
     let noted = told.clone();
@@ -258,7 +259,7 @@ fn who_pauses_for_longer_than_its_liveness_loses_its_place() {
     assert_eq!(ahead_after_a_pause(&Rc::default()), Some(1));
 }
 
-/// Sabotage: it is no longer removed from the queue when it asks again.
+/// A sabotage: the waiter is not removed from the queue when it asks again.
 #[test]
 fn a_place_that_is_kept_over_a_pause_is_noticed() {
     let removed = "if liveness_left(WAITER) <= 0 then remove_waiter(WAITER) end";

@@ -1,4 +1,4 @@
-//! Giving up a wait.
+//! How a waiter gives up.
 
 use super::*;
 
@@ -17,11 +17,12 @@ fn a_lock_that_is_handed_to_who_just_gave_up_is_handed_on_when_it_has_left() {
         });
         sleep(&case, 100).await;
         let held = waits(&case);
-        // Behind the last question of the first, and before it has left.
+        // After the first waiter's last request was executed, and before it leaves the queue.
         sleep(&case, end + 12 - now(&case)).await;
         lease.release().await.expect("held");
         sleep(&case, 500).await;
-        // The answer to its last question, what it sends then, and the message to the next.
+        // The answer to its last request, the request by which it leaves, and the message to the
+        // next waiter.
         assert_eq!(in_ms(&held), Some(end + 20 + 10 + 10));
     });
 }

@@ -1,11 +1,11 @@
-//! Who polls among many who listen: all take turns, each holding the lock for 5 ms and asking again
-//! at once.
+//! A few that poll among many that listen. All take turns: each holds the lock for 5 ms, and asks
+//! again at once.
 
 use std::cell::RefCell;
 
 use super::*;
 
-/// Who had the lock from when on, in milliseconds.
+/// Who had the lock, and from when on, in milliseconds.
 type Turns = Rc<RefCell<Vec<(Kind, u64)>>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,10 +16,10 @@ enum Kind {
 
 const MINUTE: u64 = 60_000;
 
-/// A way to Redis and back.
+/// The way to Redis and back.
 const ROUND_TRIP: u64 = 20;
 
-/// Lets them take turns for half a minute.
+/// Lets them take turns for half a minute, and returns the turns.
 fn take_turns(redis: Redis, hold: u64, listening: usize, polling: usize) -> Vec<(Kind, u64)> {
     let turns = Turns::default();
     let noted = turns.clone();
@@ -52,7 +52,7 @@ fn take_turns(redis: Redis, hold: u64, listening: usize, polling: usize) -> Vec<
     turns.take()
 }
 
-/// The longest time without a turn of those who poll.
+/// The longest time in which none of those who poll had a turn.
 fn longest_gap(turns: &[(Kind, u64)]) -> u64 {
     let polls = turns.iter().filter(|(kind, _)| *kind == Kind::Polls);
     let (mut last, mut longest) = (0, 0);
@@ -67,8 +67,8 @@ fn longest_gap(turns: &[(Kind, u64)]) -> u64 {
 fn the_first_in_the_queue_is_overtaken_for_2_s_at_most_though_it_does_not_listen() {
     for (hold, listening) in [(5, 8), (100, 4)] {
         let turns = take_turns(Redis::default(), hold, listening, 1);
-        // Those before it overtake nobody; one may be inside at the beginning and one at the end of
-        // the time; and then it asks.
+        // Those in the queue before it overtake nobody. One may be inside at the beginning of its 2
+        // s, and one at the end. Then it asks.
         let turn = hold + ROUND_TRIP;
         let longest = turn * listening as u64 + turn + 2_000 + turn + 500 + ROUND_TRIP;
         let gap = longest_gap(&turns);
@@ -95,8 +95,8 @@ fn it_costs_who_listens_a_tenth_of_the_turns_and_nothing_where_nobody_polls() {
     assert!(nobody > 0.99 && some > 0.85, "{nobody} {some}");
 }
 
-/// When each of `polling`, who have 40 requests for `wait_s`, had the lock, in milliseconds. Four
-/// others listen, and take turns.
+/// Several wait by polling, with 40 requests for `wait_s` seconds each. Four others listen, and
+/// take turns. Returns when each of the first had the lock, in milliseconds.
 fn poll_seldom(redis: &Rc<Redis>, polling: usize, wait_s: u64) -> Vec<Option<u64>> {
     let got: Vec<Rc<Cell<Option<u64>>>> = (0..polling).map(|_| Rc::default()).collect();
     let noted = got.clone();
@@ -132,10 +132,10 @@ fn who_polls_with_the_usual_requests_gets_the_lock_within_a_long_wait() {
     }
 }
 
-/// What a release keeps the lock for, where the first in the queue was overtaken for long.
+/// How long a release keeps the lock for the first in the queue, once that was overtaken for long.
 const KEPT: &str = "return give(first, liveness_left(first))";
 
-/// Sabotage: that a lock is kept until the next poll.
+/// A sabotage: the lock is kept for less than the time between two polls.
 #[test]
 fn a_lock_that_is_kept_for_less_time_than_between_two_polls_is_noticed() {
     let briefly = Redis::with(KEPT, "return give(first, OVERTAKEN_MS)");
@@ -143,11 +143,11 @@ fn a_lock_that_is_kept_for_less_time_than_between_two_polls_is_noticed() {
     assert!(got.contains(&None), "{got:?}");
 }
 
-/// For how long each that polled counts as alive after it died.
+/// How long each of those who polled counts as alive after it died.
 const LIVENESS: u64 = 10_000;
 
-/// Six poll and die, one every `apart` milliseconds from the first second on, and four listen and
-/// take turns: when the last died, and the turns' beginnings.
+/// Six poll and die, one every `apart` milliseconds from the first second on. Four listen and take
+/// turns. Returns when the last one died, and when each turn began.
 fn poll_and_die(redis: &Rc<Redis>, apart: u64) -> (u64, Vec<u64>) {
     const DYING: u64 = 6;
     let turns: Rc<RefCell<Vec<u64>>> = Rc::default();
@@ -170,7 +170,7 @@ fn poll_and_die(redis: &Rc<Redis>, apart: u64) -> (u64, Vec<u64>) {
     (1_000 + apart * (DYING - 1), turns.take())
 }
 
-/// How long nobody had a turn, in all; and when that was over, in milliseconds.
+/// For how long in all nobody had a turn, and when the last such gap was over, in milliseconds.
 fn lost(turns: &[u64]) -> (u64, u64) {
     let gaps = turns.windows(2).map(|pair| (pair[1] - pair[0], pair[1]));
     let long: Vec<_> = gaps.filter(|(gap, _)| *gap > 500).collect();
@@ -182,7 +182,7 @@ fn lost(turns: &[u64]) -> (u64, u64) {
 fn pollers_that_die_together_delay_the_others_by_one_liveness_and_not_by_one_each() {
     let (_, turns) = poll_and_die(&Rc::default(), 0);
     let (lost, _) = lost(&turns);
-    // It is overtaken for 2 s of it.
+    // For 2 s of its liveness, others overtake it.
     assert!((5_000..=LIVENESS).contains(&lost), "{lost} ms");
 }
 
@@ -190,7 +190,7 @@ fn pollers_that_die_together_delay_the_others_by_one_liveness_and_not_by_one_eac
 fn a_lock_is_kept_for_no_dead_poller_for_longer_than_it_counts_as_alive() {
     let (died, turns) = poll_and_die(&Rc::default(), 2_000);
     let (_, over) = lost(&turns);
-    // And a request of who comes next.
+    // The next one needs one request more.
     assert!(over <= died + LIVENESS + 2 * ROUND_TRIP, "{over} ms");
     let by_a_liveness = Redis::with(KEPT, "return give(first, 10000)");
     let (_, turns) = poll_and_die(&Rc::new(by_a_liveness), 2_000);
@@ -206,8 +206,8 @@ fn lock_of(case: &Rc<Case>, machine: &Rc<Machine>, kind: Kind) -> host::SimLock 
     host::client(case, machine, settings).lock("a")
 }
 
-/// One more listens and takes turns of 50 ms, until it has waited for `wait_ms` in vain. When it
-/// had them.
+/// One more client listens and takes turns of 50 ms, until it has waited for `wait_ms` in vain.
+/// Notes when each turn began.
 fn listen_by_turns(case: &Rc<Case>, wait_ms: u64, turns: Rc<RefCell<Vec<u64>>>) {
     let machine = machine();
     let lock = lock_of(case, &machine, Kind::Listens).wait(Duration::from_millis(wait_ms));

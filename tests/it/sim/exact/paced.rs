@@ -1,4 +1,4 @@
-//! Calls of which one goes through.
+//! Throttles and debounces: calls of which one goes through.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -50,8 +50,8 @@ fn calls_that_come_faster_than_answers_let_one_through_by_the_longest_wait() {
             });
             sleep(&case, 5).await;
         }
-        // The first came to Redis at 10 ms, and the last before 70 ms asks within 20 ms of its
-        // time.
+        // The first call came to Redis at 10 ms. The last one came before 70 ms, and asks within 20
+        // ms of its time.
         let first = executed.get().expect("somebody went through");
         assert!((80..=110).contains(&first), "{first}");
     });

@@ -1,4 +1,4 @@
-//! How long a bridge is left alone that asks to be, and what is said of the rest.
+//! How long a bridge is left alone that asks for it, and what callers are told.
 
 use edgelock::Error;
 
@@ -10,7 +10,7 @@ use crate::host::SimLock;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// With a time-out of 2 s, as clients have it by default.
+/// With a time-out of 2 s, the default.
 const USUAL: Settings = Settings {
     timeout: Duration::from_secs(2),
     ..SETTINGS
@@ -25,7 +25,7 @@ fn append() -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(";")]
 }
 
-/// The next `count` requests are turned away for so many seconds.
+/// The bridge refuses the next `count` requests, and asks to be left alone for so many seconds.
 fn shed(case: &Case, count: usize, seconds: &str) {
     for _ in 0..count {
         let later = bridge::overloaded(429, seconds);
@@ -33,7 +33,7 @@ fn shed(case: &Case, count: usize, seconds: &str) {
     }
 }
 
-/// That `call` was sent once, fails at once, and says that the bridge is to be asked again
+/// Checks that `call` was sent once, fails at once, and says that the bridge should be asked again
 /// tomorrow.
 async fn is_told_to_come_back<O: std::fmt::Debug>(
     case: &Case,
@@ -157,13 +157,15 @@ fn renewals_of_run_are_tried_again_when_the_bridge_said_and_before_the_lease_is_
         shed(&case, 6, "10");
         let renewed = lock.run(async |_| {
             sleep(&case, 45_000).await;
-            // Due at 20 s, and tried again at 30 and 40, not each second in between.
+            // The renewal was due at 20 s, and is tried again at 30 and 40 s, not each second in
+            // between.
             assert_eq!(fates.left(), 3);
             (0..3).for_each(|_| drop(fates.take()));
             Ok::<_, Error>(())
         });
         renewed.await.expect("held");
-        // It is asked again although it said tomorrow: by then the lease would be over.
+        // The bridge said tomorrow, and is asked again all the same: by tomorrow the lease would be
+        // over.
         fates.next(Fate::Passed);
         shed(&case, 2, "86400");
         let renewed = lock.run(async |_| {

@@ -1,8 +1,8 @@
-//! Permits that become free before all who wait for them could hear of it.
+//! Permits that become free before all waiters could hear of it.
 
 use super::*;
 
-/// Somebody waits for one of two permits from now on, and keeps it. When it has it.
+/// Starts a waiter for one of two permits, which keeps it. Notes when it has it.
 fn waits_for_a_permit(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     let machine = machine();
     let semaphore = client(case, &machine).semaphore("a", 2);
@@ -13,8 +13,8 @@ fn waits_for_a_permit(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     })
 }
 
-/// Two permits end without a word while two listen, of whom the second came 2 s later. How long
-/// after the first the second has one.
+/// Two permits vanish without a message while two waiters listen, of whom the second came 2 s
+/// later. Returns how long after the first the second has a permit.
 fn second_follows_after(redis: &Rc<Redis>) -> u64 {
     let outcome = Rc::new(Cell::new(0));
     let noted = outcome.clone();
@@ -28,7 +28,7 @@ fn second_follows_after(redis: &Rc<Redis>) -> u64 {
         let first = waits_for_a_permit(&case);
         sleep(&case, 2_000).await;
         let second = waits_for_a_permit(&case);
-        // Until it has asked once more, and the first has not yet.
+        // By now the second has asked once more, and the first has not yet.
         sleep(&case, 1_200).await;
         case.redis.execute(&[b"DEL", b"a", b"{a}:holds"]);
         sleep(&case, 10_000).await;
@@ -40,11 +40,12 @@ fn second_follows_after(redis: &Rc<Redis>) -> u64 {
 
 #[test]
 fn who_takes_a_permit_tells_the_next_of_another() {
-    // The message overtakes the answer to the first by nothing: the second asks, and is answered.
+    // The message takes as long as the first waiter's answer. Then the second asks, and is
+    // answered.
     assert_eq!(second_follows_after(&Rc::default()), 20);
 }
 
-/// Sabotage: without a word the second asks when it would have to be counted as alive.
+/// A sabotage: without a message the second asks only when its liveness demands it.
 #[test]
 fn a_permit_of_which_nobody_is_told_is_noticed() {
     let told = "if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end";

@@ -1,15 +1,14 @@
-//! A writer among readers of whom new ones come all the time, so that there is never nobody who
-//! reads.
+//! A writer among readers that come all the time, so that somebody reads at every moment.
 
 use super::*;
 
 const READ: u64 = 200;
 
-/// When the writer comes: 5 ms behind a reader.
+/// When the writer comes: 5 ms after a reader.
 const BEGINS: u64 = 1_005;
 
-/// Readers come every 50 ms, each for 200 ms; a writer that listens, or polls, comes after a
-/// second. After how long it has written.
+/// Readers come every 50 ms, and each reads for 200 ms. A writer, which listens or polls, comes
+/// after a second. Returns how long it took until the writer had written.
 fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
     let waited = Rc::new(Cell::new(None));
     let noted = waited.clone();
@@ -50,8 +49,8 @@ fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
 #[test]
 fn a_writer_gets_it_as_soon_as_those_leave_who_came_before() {
     let waited = waits_among_readers(Redis::default(), true).expect("its turn");
-    // The last of them came 5 ms before. It learns that it may read on two ways, gives it back on
-    // one, and the writer hears of that on one; its own release takes two.
+    // The last reader before it came 5 ms earlier. It learns of its grant after two ways, and gives
+    // back on one. The writer hears of that on one, and its own release takes two.
     assert_eq!(waited, READ - 5 + 6 * 10);
 }
 
@@ -61,11 +60,11 @@ fn a_writer_that_polls_is_overtaken_for_a_while_only() {
     assert!(waited < 4_000, "{waited}");
 }
 
-/// Sabotage: readers pass who waits to write.
+/// A sabotage: readers overtake waiting writers.
 #[test]
 fn a_writer_that_readers_pass_is_starved() {
     let redis = Redis::with("string.find(ARGV[6], 'f') and ahead()", "false");
-    // There are readers for ten seconds.
+    // Readers come for ten seconds.
     let waited = waits_among_readers(redis, true).expect("its turn");
     assert!(waited > 8_000, "{waited}");
 }

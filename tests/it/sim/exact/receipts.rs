@@ -1,5 +1,5 @@
-//! Repeats of a write, and what is told of it, once its receipt may be gone: that is there for 30
-//! s, or as long as the lock.
+//! What repeats of a write do and tell when the receipt may be gone. A receipt lives for 30 s, or
+//! as long as the lock.
 
 use edgelock::Error;
 
@@ -9,7 +9,7 @@ use crate::check::log_of;
 use crate::fate::Fate;
 use crate::host::{SimLease, SimLock};
 
-/// The only time-out that a receipt does not outlive.
+/// The only time-out here that is longer than a receipt lives.
 const PATIENT: Settings = Settings {
     timeout: Duration::from_secs(31),
     ..SETTINGS
@@ -20,7 +20,7 @@ fn lock(case: &Rc<Case>, settings: Settings, ttl_s: u64) -> SimLock {
     lock.ttl(Duration::from_secs(ttl_s))
 }
 
-/// Held for two minutes.
+/// A lease of two minutes.
 async fn held(case: &Rc<Case>, settings: Settings) -> SimLease {
     let lock = lock(case, settings, 120);
     lock.try_acquire().await.expect("a lease")
@@ -30,13 +30,13 @@ fn append() -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(";")]
 }
 
-/// How often that was executed, until a minute and a half from now.
+/// How often the command was executed, as seen a minute and a half from now.
 async fn appended(case: &Case) -> usize {
     sleep(case, 90_000).await;
     log_of("a", &case.redis.db()).len()
 }
 
-/// The next request is executed, and answered by a bridge that wants to be asked again in 31 s.
+/// The next request is executed, but the bridge answers that it wants to be asked again in 31 s.
 fn spoil(case: &Case) {
     let late = bridge::overloaded(503, "31");
     case.network.fates.next(Fate::Executed(late));
@@ -105,7 +105,8 @@ fn a_release_of_unknown_outcome_is_not_told_lost_when_it_is_tried_again_too_late
     });
 }
 
-/// Somebody holds the lock when it is forced; from a second later on, somebody else.
+/// Somebody holds the lock when it is forced, and somebody else from a second later on. Returns
+/// whether the second still holds it in the end.
 async fn is_next_holder_left_alone(case: &Rc<Case>, settings: Settings) -> bool {
     let (forced, next) = (lock(case, settings, 600), lock(case, SETTINGS, 600));
     forced.try_acquire().await.expect("a lease").into_token();
@@ -139,7 +140,7 @@ fn nor_does_it_when_its_time_out_is_31_s() {
     });
 }
 
-/// A host that stands still in the pause before a repeat sends that repeat when the receipt is
+/// The host stands still in the pause before a repeat, and sends the repeat when the receipt is
 /// gone.
 #[test]
 fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_before_the_repeat() {
@@ -177,8 +178,8 @@ fn a_forced_release_does_not_free_the_next_holder_when_its_host_stood_still_befo
     });
 }
 
-/// Its digest leaves in time. Redis has forgotten the script by then, and the host stands still
-/// before it can send the text.
+/// The repeat leaves in time, with the script's digest. Redis has forgotten the script by then, and
+/// the host stands still before it can send the text.
 #[test]
 fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_text() {
     play(|case| async move {
@@ -191,7 +192,7 @@ fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_
         first.try_acquire().await.expect("a lease").into_token();
         let stalls = machine();
         let forced = host::client(&case, &stalls, settings).lock("a");
-        // The digest, and the text.
+        // The request with the digest, and the one with the text.
         case.network.fates.next(Fate::Passed);
         case.network
             .fates
@@ -201,7 +202,7 @@ fn nor_does_it_when_redis_forgot_its_script_and_its_host_stood_still_before_the_
         });
         sleep(&case, 500).await;
         case.redis.execute(&[b"SCRIPT", b"FLUSH"]);
-        // Two requests, a second, and the answer to the third is on its way back.
+        // Two requests, a time-out, and the answer to the third is on its way back.
         sleep(&case, 20 + 20 + 500 + 15).await;
         stalls.pause(case.world.now(), 60_000 * MS);
         case.world.schedule(60_000 * MS, || {});
@@ -272,20 +273,20 @@ fn a_lease_that_is_dropped_is_not_observed_as_lost_when_its_time_out_is_31_s() {
     });
 }
 
-/// Asks ten times in half a minute.
+/// Settings that ask ten times in half a minute.
 const PERSISTENT: Settings = Settings {
     timeout: Duration::from_secs(3),
     attempts: 10,
     ..SETTINGS
 };
 
-/// A commit is executed at once, and no request arrives until so many milliseconds later: what is
-/// told of it.
+/// A commit is executed at once, and then no request arrives for so many milliseconds. Returns what
+/// the client was told.
 fn commit_through_an_outage(redis: &Rc<Redis>, outage_ms: u64) -> Result<usize, Error> {
     let told = Rc::new(Cell::new(None));
     let tells = told.clone();
     play_on(redis, move |case| async move {
-        // By a clock that is as slow as one may be.
+        // On the slowest clock that the lock allows for.
         let slow = Rc::new(Machine::new(-9_900));
         let lock = host::client(&case, &slow, PERSISTENT).lock("a");
         let lock = lock.ttl(Duration::from_secs(120));
@@ -310,7 +311,7 @@ fn commit_through_an_outage(redis: &Rc<Redis>, outage_ms: u64) -> Result<usize, 
     told.take().expect("it is told something")
 }
 
-/// What is told by when an outage of about half a minute ends.
+/// What clients were told, for outages of about half a minute.
 fn outages(redis: &Rc<Redis>) -> Vec<Result<usize, Error>> {
     (24_000..34_000)
         .step_by(250)
@@ -327,7 +328,7 @@ fn whenever_an_outage_ends_a_commit_is_told_done_or_unknown_and_never_lost() {
     }
 }
 
-/// Sabotage: that the client counts on 30 s.
+/// A sabotage: receipts live for less than the 30 s that the client counts on.
 #[test]
 fn receipts_that_are_gone_before_the_client_stops_to_count_on_them_are_noticed() {
     let early = "local RECEIPT_MS = 25000";
@@ -336,9 +337,9 @@ fn receipts_that_are_gone_before_the_client_stops_to_count_on_them_are_noticed()
     assert!(told.iter().any(is_lost));
 }
 
-/// With `part` of the scripts that have it replaced. How often a write is applied that the network
-/// holds up for 40 s, when nobody waits for its answer any more, of a lease that goes on. If
-/// `is_repeat`, it was executed before; else another write was since.
+/// How often a write is applied that the network delays for 40 s, of a lease that goes on. Nobody
+/// waits for its answer any more. If `is_repeat`, the write was executed before; if not, another
+/// write of the lease was.
 fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
     let count = Rc::new(Cell::new(0));
     let counts = count.clone();
@@ -351,7 +352,7 @@ fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
             case.network.fates.next(Fate::Lost);
         }
         case.network.fates.next(Fate::Late(40_000 * MS));
-        // The third attempt.
+        // The third attempt is not sent.
         case.network.fates.next(Fate::NotSent);
         if !is_repeat {
             case.network.fates.next(Fate::NotSent);
@@ -379,7 +380,7 @@ fn a_write_that_arrives_40_s_late_does_not_run_behind_a_later_one_while_the_leas
     assert_eq!(late(&Rc::default(), false), 0);
 }
 
-/// Sabotage: that receipts are renewed with the lock, and what they are for.
+/// A sabotage: receipts are not renewed with the lock.
 #[test]
 fn receipts_that_are_not_renewed_with_the_lock_are_noticed() {
     let redis = Rc::new(Redis::with(

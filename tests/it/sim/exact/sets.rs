@@ -1,18 +1,19 @@
-//! Several names at once: how soon a waiter has all of them, and that none waits for ever among
-//! others without end.
+//! Several names at once: how soon a waiter has all of them, and that none waits for ever while
+//! others come without end.
 
 use super::*;
 
-/// How long each has what it asked for.
+/// How long each holds what it asked for, in milliseconds.
 const WORK: u64 = 50;
 
-/// When the one that is looked at comes.
+/// When the client under test comes.
 const BEGINS: u64 = 1_005;
 
 /// For how long the others go on.
 const ENDS: u64 = 20_000;
 
-/// Somebody takes `names` again and again; one name as a plain lock. How often it had them.
+/// Somebody takes `names` again and again; a single name by a plain lock. Returns how often it had
+/// them.
 fn goes_on(
     case: &Rc<Case>,
     names: &'static [&'static str],
@@ -46,7 +47,8 @@ fn goes_on(
     turns
 }
 
-/// Three keep `a` busy, and three `b`, all fair or not; one wants both. After how long it has them.
+/// Three clients keep `a` busy and three keep `b` busy, all fair or none. One wants both. Returns
+/// after how long it has them.
 fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
     let waited = Rc::new(Cell::new(None));
     let noted = waited.clone();
@@ -72,7 +74,7 @@ fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
 #[test]
 fn who_waits_for_several_names_has_them_when_those_are_done_that_came_before() {
     let waited = waits_among_locks(Redis::default(), true).expect("its turn");
-    // Three others at each name, with a way or two between them.
+    // Three others at each name, with a way or two between their turns.
     assert!(waited < 4 * (WORK + 40) + 60, "{waited}");
 }
 
@@ -83,7 +85,7 @@ fn who_waits_for_several_names_has_them_among_locks_that_barge() {
     assert!(waited < 10_000, "{waited}");
 }
 
-/// Sabotage: as one who barges.
+/// A sabotage: it waits as one who barges does.
 #[test]
 fn who_stands_in_one_queue_at_a_time_is_starved() {
     let redis = Redis::with(
@@ -118,7 +120,8 @@ fn of_sets_that_cross_each_has_its_turn_again_and_again() {
     }
 }
 
-/// One has `b`; one waits for `a` and `b`, and hears. How long after the release it has both.
+/// One client has `b`. Another waits for `a` and `b`, and listens. Returns how long after the
+/// release it has both.
 fn has_both_after(redis: Redis) -> u64 {
     let waited = Rc::new(Cell::new(0));
     let noted = waited.clone();
@@ -142,11 +145,11 @@ fn has_both_after(redis: Redis) -> u64 {
 
 #[test]
 fn a_waiter_has_all_names_two_round_trips_after_the_release() {
-    // The release, the message, the question, and the answer.
+    // The release, the message, the request, and the answer.
     assert_eq!(has_both_after(Redis::default()), 4 * 10);
 }
 
-/// Sabotage: nobody is told.
+/// A sabotage: the waiter is not told.
 #[test]
 fn a_waiter_that_no_release_tells_asks_late() {
     let part = "if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end";
@@ -155,8 +158,8 @@ fn a_waiter_that_no_release_tells_asks_late() {
     assert!(waited > 1_000, "{waited}");
 }
 
-/// One waits for both names by barging, and is told in vain. How long after the release of `a` the
-/// next plain lock there has it.
+/// One waits for both names by barging, and is told in vain. Returns how long after the release of
+/// `a` the next plain lock has it.
 #[test]
 fn who_is_told_in_vain_costs_the_next_one_round_trip() {
     play(|case| async move {
@@ -178,7 +181,7 @@ fn who_is_told_in_vain_costs_the_next_one_round_trip() {
         let released_at = case.world.now() / MS;
         a.expect("a lease").release().await.expect("held");
         sleep(&case, 200).await;
-        // As a hand-over, and a message and a question before that.
+        // As long as a hand-over, and a message and a request before that.
         assert_eq!(in_ms(&next), Some(released_at + 20 + 2 * 10));
         b.expect("a lease").release().await.expect("held");
         sleep(&case, 15_000).await;

@@ -1,15 +1,14 @@
-//! What a waiter makes of what it is told: by a message, and by an answer that was on its way
-//! meanwhile.
+//! What a waiter makes of a message, and of an answer that was on its way meanwhile.
 
 use super::*;
 
-/// What a release says to a waiter that has the lock from `us` on, by Redis's clock.
+/// The message of a release to a waiter that has the lock from `us` on, by Redis's clock.
 fn handed_over(us: u64) -> String {
     format!("{us} {us}")
 }
 
-/// When a waiter that began to wait at 20 ms, and listens since 60 ms, asks again: the answer to
-/// that leaves Redis at 10 ms after.
+/// When a waiter asks again that began to wait at 20 ms and listens since 60 ms. The answer leaves
+/// Redis 10 ms later.
 const ASKS_AGAIN: u64 = 80 + 10_000 / 3;
 
 impl Case {
@@ -23,7 +22,7 @@ impl Case {
     }
 }
 
-/// A lock that is held from 20 ms on, by the lease, and waited for from then on.
+/// A lease from 20 ms on, and a waiter for its lock from then on.
 async fn waited_for(case: &Rc<Case>) -> (SimLease, Rc<Cell<Option<Time>>>) {
     let lock = client(case, &machine()).lock("a");
     let lock = lock.ttl(Duration::from_secs(60));
@@ -31,7 +30,7 @@ async fn waited_for(case: &Rc<Case>) -> (SimLease, Rc<Cell<Option<Time>>>) {
     (lease, waits(case))
 }
 
-/// Nobody has it for a while, and then the waiter all the same.
+/// Checks that the waiter does not get the lock for a while, and then gets it when it is released.
 async fn is_not_had(case: &Case, lease: SimLease, held: &Cell<Option<Time>>) {
     sleep(case, 500).await;
     assert_eq!(in_ms(held), None);
@@ -76,7 +75,8 @@ fn a_fence_that_is_ahead_of_the_clock_makes_no_lease_longer() {
         let noted = case.clone();
         let had = meanwhile(&case, &waiter, async move {
             let lease = told.acquire().await.expect("a lease");
-            // What it asked left at 20 ms, and it was handed the lock at 50 ms.
+            // Its request left at 20 ms, and was answered by Redis at 30 ms. It was handed the lock
+            // at 50 ms.
             let most = Duration::from_millis(20 + 20 + 10_000 - now(&noted));
             assert!(lease.remaining() <= most, "{:?}", lease.remaining());
         });
@@ -94,7 +94,7 @@ fn a_message_from_before_an_answer_that_is_on_its_way_is_no_lease() {
     play(|case| async move {
         let (lease, held) = waited_for(&case).await;
         case.at(ASKS_AGAIN - 3).await;
-        // It arrives when the answer has left, and has not arrived.
+        // The message arrives when the answer has left Redis, and has not arrived.
         let said = case.redis_us(ASKS_AGAIN - 3);
         case.invent(&handed_over(said));
         is_not_had(&case, lease, &held).await;
@@ -104,7 +104,8 @@ fn a_message_from_before_an_answer_that_is_on_its_way_is_no_lease() {
 #[test]
 fn a_message_from_before_an_answer_that_was_not_enough_is_no_lease() {
     play(|case| async move {
-        // The subscription is confirmed while it asks after a second, so that it asks once more.
+        // The subscription is confirmed while a request of one second is under way, so that it asks
+        // once more.
         let slow = Net {
             least: 1_000 * MS,
             latency: 1_000 * MS,
@@ -115,7 +116,7 @@ fn a_message_from_before_an_answer_that_was_not_enough_is_no_lease() {
         case.net.set(slow);
         case.at(45).await;
         case.net.set(STEADY);
-        // What it is answered first leaves Redis at 1,050 ms.
+        // The first answer leaves Redis at 1,050 ms.
         case.at(1_061).await;
         let said = case.redis_us(1_045);
         case.invent(&handed_over(said));
@@ -127,7 +128,7 @@ fn a_message_from_before_an_answer_that_was_not_enough_is_no_lease() {
 fn a_hand_over_behind_an_answer_that_is_on_its_way_is_taken_at_no_further_request() {
     play(|case| async move {
         let (lease, held) = waited_for(&case).await;
-        // The answer to its next question takes longer than the message of the release behind it.
+        // The answer to its next request takes longer than the message of the release behind it.
         case.at(ASKS_AGAIN + 5).await;
         case.net.set(Net {
             least: 80 * MS,
@@ -158,7 +159,7 @@ fn a_hand_over_is_taken_though_what_was_asked_meanwhile_gets_lost() {
         case.net.set(STEADY);
         lease.release().await.expect("held");
         sleep(&case, 1_000).await;
-        // Once nothing is to be heard of it any more.
+        // It takes the hand-over once the request has timed out.
         assert_eq!(in_ms(&held), Some(ASKS_AGAIN + 500));
     });
 }

@@ -1,5 +1,5 @@
-//! Two handlers with one token, though one at a time may have it: what is told of a write whose
-//! receipt the other's replaced.
+//! Two handlers write with one token, although only one at a time may have it. What is told of a
+//! write whose receipt the other handler's write replaced?
 
 use edgelock::Error;
 
@@ -7,8 +7,8 @@ use super::*;
 use crate::check::log_of;
 use crate::fate::Fate;
 
-/// What a handler is told of a write that is executed, and repeated once another handler has
-/// written with the same token.
+/// What a handler is told of a write that was executed, and is repeated after another handler wrote
+/// with the same token.
 fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
     let told = Rc::new(Cell::new(None));
     let tells = told.clone();
@@ -22,7 +22,7 @@ fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
         let writes = meanwhile(&case, &machine(), async move {
             sleep(&ours, 100).await;
             let written = other.exec(&[]).await;
-            // Behind the release there is nothing to write to.
+            // After the release the other handler has nothing to write to.
             assert_eq!(written.is_ok(), !is_last);
             other.into_token();
         });
@@ -41,11 +41,11 @@ fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
 fn a_write_that_is_repeated_behind_another_handlers_is_not_told_lost() {
     let error = told(&Rc::default(), false).expect_err("nobody knows the reply");
     assert!(error.is_outcome_unknown(), "{error}");
-    // What finds nothing replaces no receipt.
+    // A write that finds no hold replaces no receipt.
     assert_eq!(told(&Rc::default(), true), Ok(1));
 }
 
-/// Sabotage: that the receipt tells a repeat from a straggler.
+/// A sabotage: the receipt says "lost" of a write that was executed.
 #[test]
 fn a_receipt_that_calls_what_ran_lost_is_noticed() {
     let said = "tonumber(last) > NUMBER and 0 or -1";

@@ -1,8 +1,9 @@
-//! What bounds a waiter: how long it counts as alive, and every number that a caller may choose.
+//! The limits of a waiter: how long it counts as alive, and the extremes of every number that a
+//! caller may choose.
 
 use super::*;
 
-/// What a caller may say who wants no limit.
+/// What a caller may pass who wants no limit.
 const FOREVER: Duration = Duration::MAX;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -53,7 +54,7 @@ fn no_duration_and_no_count_that_a_caller_may_choose_is_too_large() {
                 .max_requests(u32::MAX)
                 .max_hold(FOREVER)
                 .ttl(6 * DAY);
-            // The bridge is away for a minute, and refuses at once.
+            // The bridge is away for a minute, and refuses every request at once.
             case.network.restart_bridge(&case, 60_000 * MS);
             let lease = lock.acquire().await.expect("a lease");
             assert!(now(&case) <= 61_100, "{}", now(&case));
