@@ -1,10 +1,10 @@
-//! Every history of a small world, not a sample: two or three clients, one lock or calls that are
-//! paced, and a few faults, in every order.
+//! Every history of a small world, not a sample: two or three clients, one lock or paced calls, and
+//! a few faults, in every order.
 //!
-//! The shipped client and the shipped scripts on the simulation's model of Redis, judged by the
-//! simulation's promises. Where the simulation draws, this looks at each ([`search`]). A world is
-//! its history, made anew each time ([`stage`]); of those that will go on alike, one is gone on
-//! from.
+//! The shipped client and the shipped scripts run on the simulation's model of Redis, and the
+//! simulation's promises judge them. Where the simulation draws, this search takes each way
+//! ([`search`]). A world is made anew from its history each time ([`stage`]). Of worlds that will
+//! go on alike, the search goes on from one only.
 
 mod asked;
 mod caught;
@@ -23,8 +23,8 @@ use asked::Asked;
 use plan::Plan;
 use search::{Bench, Bend, Bounds, Found, search};
 
-/// The worlds that are looked at in every run of the tests: their names, how many clients there
-/// are, and how many faults.
+/// The worlds of every run of the tests: their names, how many clients they have, and how many
+/// faults.
 const SMALL: [(&str, usize, u8); 33] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
@@ -67,7 +67,7 @@ const BOUNDS: Bounds = Bounds {
     shows_progress: false,
 };
 
-/// In those worlds, or in those that `cargo xtask explore` asks for.
+/// Looks at these worlds, or at those that `cargo xtask explore` asks for.
 #[test]
 fn no_promise_breaks_in_any_history() {
     let Some(asked) = Asked::of_environment() else {
@@ -85,7 +85,7 @@ fn no_promise_breaks_in_any_history() {
     }
 }
 
-/// Looks at all histories of `plan`, none of which may break a promise.
+/// Looks at all histories of `plan`. None may break a promise.
 #[track_caller]
 fn hold(plan: Plan, bend: Bend, bounds: Bounds) {
     let found = search(plan, bend, bounds);
@@ -100,7 +100,7 @@ fn hold(plan: Plan, bend: Bend, bounds: Bounds) {
     }
 }
 
-/// Tells what happens, and fails if that breaks a promise.
+/// Prints the story of these steps, and fails if they break a promise.
 #[track_caller]
 fn replay(plan: Plan, bend: Bend, steps: &[step::Step]) {
     let (story, violation) = Bench::new(plan, bend).tell(steps);
@@ -134,7 +134,7 @@ fn summary(plan: &Plan, found: &Found) -> String {
     )
 }
 
-/// So many faults, of whichever sorts.
+/// At most so many faults in one history, of any sort.
 const fn once_each(in_all: u8) -> plan::Asked {
     plan::Asked::Sorts {
         each: in_all,

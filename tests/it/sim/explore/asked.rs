@@ -18,7 +18,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// `None` if nothing is asked for.
+    /// Reads the environment; `None` if nothing is asked for.
     pub(super) fn of_environment() -> Option<Self> {
         let in_all = asked_for("FAULTS")?;
         let each = asked_for("EACH").unwrap_or(in_all);
@@ -49,7 +49,7 @@ impl Asked {
         })
     }
 
-    /// The worlds, or all that there are.
+    /// The worlds that are asked for, or all.
     pub(super) fn plans(&self) -> Vec<Plan> {
         let fits = |plan: &Plan| {
             self.bend
@@ -70,7 +70,7 @@ impl Asked {
     }
 }
 
-/// What looks at `plan` once more.
+/// The command that looks at `plan` again.
 pub(super) fn command(plan: &Plan, bend: Bend) -> String {
     let sabotage = bend.map_or_else(String::new, |broken| format!(" --sabotage {}", broken.name));
     let faults = match plan.asked {
@@ -84,7 +84,7 @@ pub(super) fn command(plan: &Plan, bend: Bend) -> String {
     format!("cargo xtask explore {name} --clients {clients} {faults}{sabotage}")
 }
 
-/// Kept for as long as the process runs, which looks at them all the time.
+/// The named faults. They live as long as the process, which looks at them all the time.
 fn these(names: &str) -> plan::Asked {
     let faults: Result<Vec<Fault>, _> = names.split(',').map(str::parse).collect();
     plan::Asked::These(faults.expect("faults").leak())

@@ -1,4 +1,4 @@
-//! Broken scripts: which of them the small worlds show, and why the others are not shown.
+//! Broken scripts: in which small worlds they break a promise, and why some do so in none.
 
 use super::plan::{self, Plan};
 use super::search::search;
@@ -8,7 +8,7 @@ use crate::sabotage::{self, Broken};
 use crate::workload::Locks;
 use crate::{once, paced, read_write, semaphore, sets};
 
-/// All broken scripts, in whichever worlds.
+/// All broken scripts, of all kinds of worlds.
 pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
     [
         sabotage::BROKEN,
@@ -22,8 +22,8 @@ pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
     .flatten()
 }
 
-/// Broken scripts: in which world each breaks a promise, with how many clients, and by which
-/// faults.
+/// Broken scripts with the world in which each breaks a promise, the number of clients, and the
+/// faults that it needs.
 const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     (
         "a_release_without_owner_check",
@@ -329,7 +329,7 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     ),
 ];
 
-/// Broken scripts that no such world shows, and why. The simulation finds them.
+/// Broken scripts that no small world shows, and why. The simulation finds them.
 const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
     (
         Some(Locks::Single),

@@ -1,5 +1,5 @@
-//! A client's side of a small world: what it sends are messages of the stage, which decides what
-//! becomes of them.
+//! A client's side of a small world. What it sends becomes a message of the stage, and the stage
+//! decides what happens to it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -21,10 +21,10 @@ pub(super) type SmallClient = Client<Desk, Desk>;
 pub(super) type SmallLease = edgelock::Lease<Desk, Desk>;
 pub(super) type SmallLock = edgelock::Lock<Desk, Desk>;
 
-/// Shorter than any lease lasts, so that there is time for another attempt.
+/// Shorter than any lease, so that there is time for another attempt.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Of one client.
+/// The runtime and transport of one client.
 pub(super) struct Desk(SendWrapper<Rc<Stage>>, usize);
 
 pub(super) fn client(stage: &Rc<Stage>, number: usize) -> SmallClient {
@@ -38,7 +38,7 @@ pub(super) fn client(stage: &Rc<Stage>, number: usize) -> SmallClient {
         1 => Client::new(bridges.remove(0), desk(), desk()),
         _ => Client::quorum(bridges, desk(), desk()).expect("a quorum"),
     };
-    // Of several servers, the others stand in for another attempt.
+    // With several servers, a vote at another one replaces a second attempt.
     let attempts = if stage.plan.servers > 1 { 1 } else { 2 };
     client.request_timeout(TIMEOUT).max_attempts(attempts)
 }
@@ -53,8 +53,8 @@ impl Runtime for Desk {
         SendWrapper::new(self.0.world.sleep(machine, duration))
     }
 
-    /// Tokens are told apart. Pauses are those in the middle, so that those who failed alike are
-    /// alike.
+    /// Each draw makes a token of its own. Pauses are always the middle ones, so that clients that
+    /// failed alike stay alike.
     fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         if bytes.len() <= 2 {
             return Err(EntropyUnavailable);
@@ -62,7 +62,7 @@ impl Runtime for Desk {
         let seat = &self.0.seats[self.1];
         let drawn = seat.drawn.get() + 1;
         seat.drawn.set(drawn);
-        // Sessions are parts of what is drawn.
+        // Sessions are taken from the same bytes.
         bytes.fill((self.1 as u8 + 1) * 16 + drawn as u8 % 16);
         Ok(())
     }
@@ -145,7 +145,7 @@ fn server(request: &Request<'_>) -> usize {
     at.and_then(|at| at.parse().ok()).expect("a server")
 }
 
-/// A subscription for as long as it is wanted.
+/// A subscription that ends when it is dropped.
 struct Line {
     stage: Rc<Stage>,
     number: usize,

@@ -13,7 +13,7 @@ pub(super) type Answer = Inbox<Result<Response, TransportError>>;
 /// Something on its way.
 pub(super) struct Message {
     pub(super) id: u8,
-    /// Whose it is: the client that sent it, or that gets it.
+    /// The client that sent it, or that gets it.
     pub(super) client: usize,
     /// The server that it comes from or goes to.
     pub(super) server: usize,
@@ -22,13 +22,13 @@ pub(super) struct Message {
     pub(super) what: What,
 }
 
-/// Whether it is late.
+/// When it arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Delay {
     InTime,
-    /// Until time has passed.
+    /// Not before time has passed.
     Stays,
-    /// It arrives some time.
+    /// It was late, and may arrive at any time.
     Late,
 }
 
@@ -44,18 +44,18 @@ pub(super) enum What {
         response: Response,
         digest: u64,
         answer: Weak<Answer>,
-        /// How many wait before whoever asked, if the lock is another's.
+        /// How many wait before the client that asked, if another has the lock.
         place: Option<i64>,
     },
     Subscribe {
         stream: u64,
     },
-    /// What a stream brings, one behind the other.
+    /// A piece of what a stream brings. The pieces keep their order.
     Push {
         stream: u64,
         piece: Vec<u8>,
     },
-    /// Nobody listens to a stream any more.
+    /// The client hangs up a stream.
     HangUp {
         stream: u64,
     },
@@ -68,7 +68,7 @@ pub(super) struct Stream {
 }
 
 impl Message {
-    /// A reply that nobody waits for any more.
+    /// Whether it is a reply that nobody waits for any more.
     pub(super) fn is_moot(&self) -> bool {
         matches!(&self.what, What::Reply { answer, .. } if answer.strong_count() == 0)
     }
@@ -81,7 +81,7 @@ impl Message {
         matches!(self.what, What::Reply { .. })
     }
 
-    /// Of which stream it is a piece.
+    /// The stream that it is a piece of.
     pub(super) const fn piece_of(&self) -> Option<u64> {
         match &self.what {
             What::Push { stream, .. } => Some(*stream),
@@ -89,12 +89,12 @@ impl Message {
         }
     }
 
-    /// Whether it is a piece of the same stream, and comes later.
+    /// Whether it is a later piece of the same stream.
     pub(super) fn is_behind(&self, other: &Self) -> bool {
         self.piece_of().is_some() && self.piece_of() == other.piece_of() && other.id < self.id
     }
 
-    /// All that what becomes of it depends on.
+    /// Hashes all that decides what becomes of it.
     pub(super) fn feed(&self, hasher: &mut impl Hasher) {
         (self.client, self.server, self.delay).hash(hasher);
         if self.delay != Delay::InTime {

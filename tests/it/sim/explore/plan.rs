@@ -7,16 +7,16 @@ use super::program::Act;
 use super::step::{Fault, Faults};
 use crate::workload::{Kind, Locks, Name, Role};
 
-/// What may go wrong.
+/// Which faults a search may use.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
-    /// Whatever can in that world, so often of each sort, and so often in all.
+    /// Any fault that the world can have: so many of each sort, and so many in all.
     Sorts { each: u8, in_all: u8 },
-    /// These, each as often as it is named.
+    /// These faults, each as often as it is named.
     These(&'static [Fault]),
 }
 
-/// How calls are paced that lock nothing.
+/// How calls are paced in a world without locks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
     Throttle,
@@ -27,35 +27,35 @@ pub(crate) enum Pace {
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) name: &'static str,
-    /// What is in it, in a few words.
+    /// What happens in it, in a few words.
     pub(crate) about: &'static str,
     pub(crate) lock: &'static str,
-    /// None where calls are paced, and nothing is locked.
+    /// The kinds of its locks; none in a world of paced calls.
     pub(crate) locks: Option<Locks>,
     pub(crate) pace: Option<Pace>,
-    /// As what each client asks for the lock.
+    /// As which kind each client asks for the lock.
     pub(crate) kinds: &'static [Kind],
-    /// How many may have it, where that may be several.
+    /// How many may hold it, if that may be several.
     pub(crate) permits: Option<usize>,
-    /// For how long each client asks for it.
+    /// The ttl of each client.
     pub(crate) ttls: &'static [Duration],
-    /// By what fingerprint each client has work executed once.
+    /// The fingerprint with which each client asks for a result.
     pub(crate) prints: &'static [Option<&'static str>],
-    /// What each does with it.
+    /// What each client does with the lock.
     pub(crate) acts: &'static [&'static [Act]],
     pub(crate) clients: usize,
-    /// Who does not ask for it, but frees it as an operator does.
+    /// The client that does not ask for the lock, but frees it by force, as an operator does.
     pub(crate) forces: Option<usize>,
-    /// Whether they read what was written as they ask for it.
+    /// Whether clients read what was written when they ask.
     pub(crate) looks: bool,
-    /// Whether the work fails that is to be executed once.
+    /// Whether the work of `once` fails.
     pub(crate) fails: bool,
-    /// Whether they wait for it, and listen.
+    /// Whether clients wait for the lock, and listen.
     pub(crate) waits: bool,
     pub(crate) servers: usize,
     pub(crate) sorts: &'static [Fault],
     pub(crate) faults: Faults,
-    /// How they were asked for.
+    /// The same faults, in the words of the command.
     pub(crate) asked: Asked,
 }
 
@@ -69,14 +69,14 @@ const SORTS: &[Fault] = &[
 ];
 
 const TTL: Duration = Duration::from_millis(2_000);
-/// Over before others have stood still.
+/// Ends before another client has stood still.
 const SHORT: Duration = Duration::from_millis(1_000);
-/// Outlives the time for which others stand still.
+/// Lasts longer than another client stands still.
 const LONG: Duration = Duration::from_millis(4_000);
 
 const SECTION: &[&[Act]] = &[&[Act::Write, Act::Renew, Act::Release]];
 
-/// One that two ask for at once, and do not wait for.
+/// A mutex that two clients ask for at once, without waiting.
 const MUTEX: Plan = Plan {
     name: "mutex",
     about: "a mutex: each acquires, writes, renews, releases",
@@ -99,7 +99,7 @@ const MUTEX: Plan = Plan {
     asked: Asked::Sorts { each: 0, in_all: 0 },
 };
 
-/// What may go wrong where who waits hears of its turn.
+/// The faults of worlds in which waiters listen.
 const HEARING: &[Fault] = &[
     Fault::LostRequest,
     Fault::LostReply,
@@ -110,7 +110,7 @@ const HEARING: &[Fault] = &[
     Fault::LostMessage,
 ];
 
-/// One that one at a time has, as a permit.
+/// A semaphore with a single permit.
 const PERMIT: Plan = Plan {
     locks: Some(Locks::Semaphores),
     kinds: &[Kind::Semaphore(1)],
@@ -118,7 +118,7 @@ const PERMIT: Plan = Plan {
     ..MUTEX
 };
 
-/// One writes, and the others read.
+/// One client writes, and the others read.
 const READ_WRITE: Plan = Plan {
     locks: Some(Locks::ReadWrites),
     kinds: &[Kind::ReadWrite(Role::Writes), Kind::ReadWrite(Role::Reads)],
@@ -132,7 +132,8 @@ const TWO_READERS: &[Kind] = &[
     Kind::ReadWrite(Role::Writes),
 ];
 
-/// Two names are asked for at once, in both orders, and the last of them alone.
+/// Two clients ask for two names at once, in both orders. Further clients ask for the second name
+/// alone.
 const SET: Plan = Plan {
     lock: "b",
     locks: Some(Locks::Sets),
@@ -144,7 +145,7 @@ const SET: Plan = Plan {
     ..MUTEX
 };
 
-/// Work that is waited for.
+/// Work that callers wait for.
 const ONCE: Plan = Plan {
     locks: Some(Locks::Onces),
     kinds: &[Kind::Once],
@@ -153,7 +154,7 @@ const ONCE: Plan = Plan {
     ..MUTEX
 };
 
-/// Each client makes its calls.
+/// Each client makes its calls of a throttle.
 const THROTTLE: Plan = Plan {
     name: "throttle",
     about: "a throttle: each calls twice",
@@ -424,7 +425,7 @@ impl Plan {
         PLANS.into_iter().find(|plan| plan.name == name)
     }
 
-    /// With such faults.
+    /// The same world with such faults.
     pub(crate) fn failing(self, asked: Asked) -> Self {
         let faults = match asked {
             Asked::Sorts { each, in_all } => Faults::new(self.sorts, each, in_all),
@@ -441,7 +442,7 @@ impl Plan {
         Self { clients, ..self }
     }
 
-    /// The lock, as this client asks for it.
+    /// The lock as this client asks for it.
     pub(crate) fn name_for(&self, client: usize) -> Name {
         Name {
             name: self.lock,
@@ -458,7 +459,7 @@ impl Plan {
         of(self.ttls, client)
     }
 
-    /// All names that somebody asks for.
+    /// All names that any client asks for.
     pub(crate) fn names(&self) -> BTreeSet<&'static str> {
         let clients = 0..self.clients;
         clients
@@ -466,7 +467,7 @@ impl Plan {
             .collect()
     }
 
-    /// Nobody can have the lock for longer.
+    /// The longest time for which anybody can have the lock.
     pub(crate) fn longest(&self) -> Duration {
         2 * *self.ttls.iter().max().expect("a ttl")
     }
@@ -476,7 +477,7 @@ impl Plan {
     }
 }
 
-/// Of each client; the last is that of all further ones.
+/// The value of this client. The last one is that of all further clients.
 fn of<T: Copy>(all: &[T], client: usize) -> T {
     all[client.min(all.len() - 1)]
 }

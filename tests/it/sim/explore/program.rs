@@ -18,15 +18,15 @@ use crate::check::{Asking, Hold, Invariant, Wanted, log};
 use crate::workload::{Kind, Name};
 use crate::world::Time;
 
-/// What somebody does who has the lock.
+/// What a client does with the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Write,
     Renew,
-    /// For twice as long.
+    /// Renews for twice the ttl.
     Prolong,
     Downgrade,
-    /// It goes on elsewhere, where nothing is known but its token.
+    /// Goes on in another handler, which knows only the token.
     Resume,
     Release,
     /// A write that releases.
@@ -34,21 +34,21 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    /// Whoever did it has the lock no more.
+    /// Whether the lease is over after it.
     const fn ends(self) -> bool {
         matches!(self, Self::Commit | Self::Release)
     }
 }
 
-/// For longer than anybody has the lock who stands still, and one behind him.
+/// Longer than anybody holds the lock who stands still, and one more behind.
 const WAIT: Duration = Duration::from_millis(8_000);
 
-/// Until what was had is over for the servers, too.
+/// Until the servers, too, have forgotten the hold.
 const REST: Duration = Duration::from_millis(2_050);
 
 pub(super) fn begin(stage: &Rc<Stage>) {
     for (number, owner) in OWNERS.into_iter().enumerate().take(stage.plan.clients) {
-        // They are numbered by who writes, so that it does not matter who does first.
+        // Writes are numbered by client, so that it does not matter who writes first.
         let acts = stage.plan.acts_of(number);
         let writes = acts
             .iter()
@@ -69,7 +69,7 @@ pub(super) fn begin(stage: &Rc<Stage>) {
     }
 }
 
-/// The first two are one.
+/// The first two clients have the same owner.
 const OWNERS: [&str; 4] = ["ann", "ann", "cid", "dan"];
 
 struct Client {
@@ -79,7 +79,7 @@ struct Client {
     name: Name,
     owner: &'static str,
     writes: Vec<usize>,
-    /// It was told of each call what became of it.
+    /// Whether every call so far was told what became of it.
     is_clean: Cell<bool>,
     reads: Cell<bool>,
 }
@@ -105,7 +105,7 @@ impl Client {
         self.seat().forget_but("done");
     }
 
-    /// May stand still.
+    /// A point at which the client may stand still.
     async fn point(&self) {
         let seat = self.seat();
         if !self.stage.faults.get().may(super::step::Fault::Expiry) {
@@ -130,7 +130,7 @@ impl Client {
             self.point().await;
             stage.tell(|| format!("{} begins: {act:?}", self.seat().name));
             let is_last = act.ends();
-            // Whoever does not know whether it may still write alone cannot count on it.
+            // After a release or a downgrade was begun, the client can no longer count on the lock.
             if is_last || *act == Act::Downgrade {
                 drop(held.take());
             }
@@ -193,7 +193,7 @@ impl Client {
         told.ok().flatten()
     }
 
-    /// Learns what was written, whether it gets the lock or not.
+    /// Tries to acquire, and reads what was written, whether it gets the lock or not.
     async fn try_and_read(&self, lock: &SmallLock) -> Result<Option<SmallLease>, Error> {
         let (stage, name) = (&self.stage, self.name.name);
         let asking = Asking::begin(name, stage.world.now(), &stage.db(0));
@@ -233,7 +233,7 @@ impl Client {
         }
     }
 
-    /// Of a lease whose calls all ended well, nothing else matters for what follows.
+    /// If all calls of a lease ended well, nothing else of the past matters for what follows.
     fn settled(&self, lease: &SmallLease, at: usize) {
         let seat = self.seat();
         let until = self.until(lease);
@@ -260,7 +260,8 @@ impl Client {
         self.name.who(self.owner, lease)
     }
 
-    /// It is believed in from now on, until its deadline or the end of what is returned.
+    /// From now on the client believes that it has the lock, until the deadline or until the
+    /// returned value is dropped.
     fn hold(&self, lease: &SmallLease) -> Held {
         let (check, names) = (&self.stage.check, self.name.all());
         let hold = |name: &&'static str| {
@@ -327,7 +328,7 @@ impl Drop for Held {
     }
 }
 
-/// Has all scripts run once that a client may need, so that the servers know them.
+/// Runs all scripts once that a client may need, so that the servers know them.
 pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
     let client = desk::client(stage, number);
     let (plan, machine) = (stage.plan, stage.seats[number].machine.clone());
@@ -340,7 +341,7 @@ pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
     stage.world.spawn(&machine, Box::pin(work));
 }
 
-/// What is dropped is abandoned, in the background.
+/// What is dropped here is abandoned in the background.
 async fn rehearse_section(client: &SmallClient, plan: &Plan, number: usize) {
     let lock = plan.name_for(number).lock(client, "rehearsal");
     let lock = lock.ttl(plan.ttl_of(number));
@@ -355,7 +356,7 @@ async fn rehearse_section(client: &SmallClient, plan: &Plan, number: usize) {
     }
 }
 
-/// Begins `work`, and drops it.
+/// Polls `work` once, and drops it.
 async fn begun(work: impl Future) {
     let mut work = pin!(work);
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Calls that are paced, and hold nothing.
+//! Paced calls, which hold nothing.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use super::super::plan::{Pace, Plan};
 use super::{Client, begun};
 use crate::paced::books::Number;
 
-/// How often each calls what is paced, with windows and waits of about so many milliseconds.
+/// How often each client calls, and about how long its windows and waits are, in milliseconds.
 const CALLS: u64 = 2;
 const PACE_MS: Number = 1_000;
 
 impl Client {
-    /// Each call is known by its window, or by its wait.
+    /// The length of its window or wait tells each call from the others.
     pub(super) async fn calls(&self, pace: Pace) {
         let stage = &self.stage;
         for call in 0..CALLS {
@@ -24,7 +24,7 @@ impl Client {
                 Pace::Throttle => self.pass(number).await,
                 Pace::Debounce => self.debounce(number).await,
             }
-            // Nothing of it matters for the next one.
+            // Nothing of this call matters for the next one.
             self.seat().forget_but((call, stage.world.now()));
             self.point().await;
         }
@@ -55,7 +55,7 @@ impl Client {
     }
 }
 
-/// Has all scripts run once that such calls may need.
+/// Runs all scripts once that such calls may need.
 pub(super) async fn rehearse(client: &SmallClient, plan: &Plan, pace: Pace) {
     let (name, time) = (plan.lock, Duration::from_millis(PACE_MS));
     match pace {

@@ -1,11 +1,11 @@
-//! What can happen next. Of steps whose order makes no difference, one order is enough:
+//! What can happen next. Where the order of steps makes no difference, one order is enough:
 //!
-//! - Who has to decide whether it goes on does so before anything else: it only sends something,
-//!   and that arrives at any time.
-//! - A reply arrives at once, or late, where its client waits for nothing else that is under way:
-//!   it only has that client send something, or end what it believes.
-//! - Of several servers, too, which reply comes first is only a matter of which request does.
-//! - Time passes once nothing is under way, but for what is late.
+//! - A client that has to decide whether it goes on does so before anything else. It only sends
+//!   something, and that may arrive at any time.
+//! - A reply arrives at once, or late, if its client waits for nothing else that is under way. It
+//!   only makes that client send something, or ends what the client believes.
+//! - With several servers, too, the order of requests already decides which reply comes first.
+//! - Time passes when nothing is under way but what is late.
 
 use super::{Delay, Message, Stage, Stand, Step, What};
 use crate::check::{Invariant, holders};
