@@ -1,4 +1,4 @@
-//! What becomes of single requests, where a story says so.
+//! The fates of single requests, where a story decides them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,22 +9,22 @@ use super::world::Time;
 
 #[derive(Clone, Default)]
 pub(crate) enum Fate {
-    /// As the network has it.
+    /// What the network draws.
     #[default]
     Passed,
-    /// It is executed, and nobody hears of it.
+    /// The request is executed, and no reply arrives.
     Lost,
-    /// It is executed, and this is said of it.
+    /// The request is executed, and this is the response.
     Executed(Response),
-    /// It is not executed, and this is said of it.
+    /// The request is not executed, and this is the response.
     Shed(Response),
-    /// No connection could be made.
+    /// The connection fails.
     NotSent,
-    /// It arrives so much later.
+    /// The request arrives so much later.
     Late(Time),
 }
 
-/// Those of the next requests, in the order in which they are sent.
+/// The fates of the next requests, in the order in which they are sent.
 #[derive(Default)]
 pub(crate) struct Fates(RefCell<VecDeque<Fate>>);
 
@@ -37,7 +37,7 @@ impl Fates {
         self.0.borrow_mut().pop_front().unwrap_or_default()
     }
 
-    /// How many nobody met with.
+    /// How many are still to come.
     pub(crate) fn left(&self) -> usize {
         self.0.borrow().len()
     }

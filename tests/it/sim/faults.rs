@@ -1,41 +1,41 @@
-//! What goes wrong in a case, drawn from its seed.
+//! What goes wrong in a case. It is drawn from the seed.
 
 use super::rng::Rng;
 use super::world::{MS, Time};
 
-/// How messages fare. Rates are in thousandths.
+/// What happens to messages. Rates are in thousandths.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Net {
-    /// One way, at least and at most.
+    /// How long one way takes, at least and at most.
     pub(crate) least: Time,
     pub(crate) latency: Time,
     pub(crate) lose_request: u64,
     pub(crate) lose_reply: u64,
     pub(crate) duplicate: u64,
     pub(crate) late: u64,
-    /// The reply is another's.
+    /// The reply is that of another request.
     pub(crate) cross: u64,
-    /// The bridge answers with an error of its own, after it had the command executed.
+    /// The request is executed, but the bridge answers with an error of its own.
     pub(crate) fail: u64,
-    /// The bridge turns the request away.
+    /// The bridge refuses the request.
     pub(crate) refuse: u64,
-    /// The bridge has too much to do, and says when to come back.
+    /// The bridge is too busy, and says when to come back.
     pub(crate) shed: u64,
-    /// Replicas are behind.
+    /// Replicas are behind the primary.
     pub(crate) lag: u64,
     pub(crate) lose_push: u64,
     pub(crate) late_push: u64,
-    /// Who stopped listening is still counted as listening.
+    /// A client that stopped listening still counts as a listener.
     pub(crate) half_open: u64,
-    /// Who listens does so at another node of a cluster than the one that has the lock.
+    /// A client listens at another node of the cluster than the one that has the lock.
     pub(crate) elsewhere: u64,
 }
 
-/// Receipts and the marks of what was abandoned outlive this.
+/// The latest that a message arrives. Receipts, and the marks of abandoned tokens, live longer.
 const LATEST: Time = 15_000 * MS;
 
 impl Net {
-    /// Once faults have stopped.
+    /// The network after faults have stopped.
     pub(crate) const QUIET: Self = Self {
         least: MS,
         latency: 4 * MS,
@@ -89,7 +89,7 @@ impl Net {
 
     fn or_late(&self, rng: &Rng, rate: u64) -> Time {
         if rng.chance(rate) {
-            // Mostly by about as long as leases last.
+            // Mostly about as late as leases last.
             let latest = rng.pick(&[100 * MS, 1_000 * MS, 4_000 * MS, LATEST]);
             rng.between(self.latency, latest)
         } else {
@@ -98,30 +98,30 @@ impl Net {
     }
 }
 
-/// What happens to the machines.
+/// What happens to clients, the bridge and Redis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Upset {
-    /// A client stands still, its clock goes on.
+    /// A client stands still while its clock goes on.
     Pause {
         client: usize,
         time: Time,
     },
-    /// A client dies without a word.
+    /// A client dies without giving anything back.
     Crash {
         client: usize,
     },
-    /// Streams end, answers under way are lost, and nobody is there for a while.
+    /// The bridge restarts: streams end, answers under way are lost, and it is away for a while.
     BridgeRestart {
         time: Time,
     },
-    /// It comes back with all it had, and without its scripts.
+    /// Redis restarts with its data, but without its scripts.
     RedisRestart {
         time: Time,
     },
     ScriptFlush,
-    /// Redis comes back empty.
+    /// Redis loses all its data.
     DataLoss,
-    /// A replica takes over that is behind by as much.
+    /// A replica takes over that is this far behind.
     FailOver {
         behind: Time,
     },
@@ -135,14 +135,14 @@ pub(crate) enum Upset {
 pub(crate) struct Plan {
     pub(crate) net: Net,
     pub(crate) upsets: Vec<(Time, Upset)>,
-    /// When all becomes well.
+    /// When faults stop.
     pub(crate) heal: Time,
 }
 
 impl Plan {
     pub(crate) fn draw(rng: &Rng, clients: usize, is_replicated: bool) -> Self {
         let heal = rng.pick(&[1_000 * MS, 4_000 * MS, 8_000 * MS]);
-        // Fences grow across a loss only if the clock was not set back.
+        // Fences grow across a loss of data only if the clock was not set back.
         let loss = match rng.chance(400) {
             _ if is_replicated => Loss::FailOvers,
             true => Loss::Any,
@@ -156,7 +156,7 @@ impl Plan {
         Self { net, upsets, heal }
     }
 
-    /// The same, so many times as slow. Messages, and what Redis forgets, are as they were.
+    /// The same plan, so many times slower. Messages stay as fast, and Redis forgets as soon.
     pub(crate) fn at_pace(self, pace: u64) -> Self {
         let slower = |upset| match upset {
             Upset::Pause { client, time } => Upset::Pause {
@@ -178,11 +178,11 @@ impl Plan {
     }
 }
 
-/// Of what Redis holds.
+/// Which data Redis may lose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
     None,
-    /// As far as a replica is behind.
+    /// What a replica that takes over has not received.
     FailOvers,
     Any,
 }

@@ -1,8 +1,8 @@
-//! Turns that callers of one process share.
+//! Shared turns: callers of one process that hold the lock together.
 //!
-//! The same time, network, Lua and model of Redis as for a single lock, and its promises are
-//! checked all the same. Here each machine is a request to one of several processes: it may stand
-//! still, for ever, or die, with a turn of others in its hands.
+//! Time, network, Lua and the model of Redis are those of the worlds of single locks, and what a
+//! single lock promises is checked here too. Each machine is a request to one of several processes.
+//! It may stand still, even for ever, or die, while it drives a turn of others.
 
 mod books;
 mod prompt;
@@ -34,16 +34,16 @@ use sale::{Order, Sale};
 
 const SEEDS: u64 = 4_000;
 
-/// Longer than any call takes, with all the drivers that may be gone before it.
+/// Longer than any call takes, even if all drivers before it are gone.
 const PATIENT: Time = 120_000 * MS;
 
-/// How a user of shared turns goes wrong.
+/// How users of shared turns go wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Habit {
     Sound,
-    /// Decides each item as if it were the only one of its turn.
+    /// Decides each item as if no other were in its turn.
     Forgetful,
-    /// Takes unknown for no, and orders again.
+    /// Takes "unknown" for "no", and orders again.
     Rash,
 }
 
@@ -53,7 +53,7 @@ struct Market {
     books: Rc<Books>,
     at_work: Cell<usize>,
     frozen: Cell<bool>,
-    /// Requests whose answer nobody will get.
+    /// Requests that will never be answered.
     lost: RefCell<BTreeMap<usize, Rc<Machine>>>,
 }
 
@@ -99,7 +99,7 @@ impl Market {
         let plan = Plan::draw(rng, machines.len(), false);
         case.net.set(plan.net);
         for (at, upset) in plan.upsets {
-            // What was written is to be found again.
+            // What was written must not be lost, since it is compared in the end.
             if !matches!(upset, Upset::DataLoss | Upset::FailOver { .. }) {
                 let (case, machines) = (case.clone(), machines.clone());
                 (self.case.world).schedule(at, move || case.upset(upset, &machines));
@@ -117,7 +117,7 @@ impl Market {
             self.books
                 .fail(Promise::Answered, "a caller waits yet".into());
         }
-        // What was begun for callers that hung up goes on.
+        // Turns go on for callers that hung up.
         case.pass(PATIENT, || groups.iter().all(is_idle));
         self.books.close(case);
         if !self.frozen.get() {
@@ -131,7 +131,7 @@ impl Market {
         of_lock.or_else(|| self.books.broken.take())
     }
 
-    /// Stands still for ever, or dies.
+    /// The request stands still for ever, or dies.
     fn vanish(&self, number: usize, machine: &Rc<Machine>) {
         if self.case.healed.get().is_some() {
             return;
@@ -148,7 +148,7 @@ impl Market {
         }
     }
 
-    /// Whether all are answered that can be.
+    /// Whether every caller is answered that can be.
     fn is_done(&self, machines: &[Rc<Machine>]) -> bool {
         let gone = |machine: &&Rc<Machine>| {
             let lost = self.lost.borrow();
@@ -159,7 +159,7 @@ impl Market {
         alive.all(|(number, machine)| gone(&machine) || answered.contains(&number))
     }
 
-    /// A request that orders, and may hang up before it is answered.
+    /// Starts a request that orders, and may hang up before it is answered.
     fn request(
         self: &Rc<Self>,
         process: usize,

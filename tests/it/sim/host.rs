@@ -1,4 +1,4 @@
-//! The client's side: [`Runtime`] and [`Transport`] on a machine of the simulation.
+//! A client's host: [`Runtime`] and [`Transport`] on a machine of the simulation.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(crate) type SimClient = Client<Wire, Host<Case>>;
 pub(crate) type SimLock = Lock<Wire, Host<Case>>;
 pub(crate) type SimLease = Lease<Wire, Host<Case>>;
 
-/// How a client is set up.
+/// The settings of a client.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) script_cache: bool,
@@ -46,7 +46,7 @@ pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings)
         .max_attempts(settings.attempts)
 }
 
-/// Where a client lives: one server and all that happens to it, or several.
+/// Where a client lives: before one server, with all that happens to it, or before several.
 pub(crate) trait Scene: 'static {
     fn world(&self) -> &Rc<World>;
     fn rng(&self) -> &Rng;
@@ -67,7 +67,7 @@ impl Scene for Case {
     }
 }
 
-/// A machine of a scene. All of a world is on one thread, which the client need not know.
+/// A machine of a scene. The whole world is on one thread, which the client does not know.
 pub(crate) struct Host<S>(SendWrapper<Rc<S>>, SendWrapper<Rc<Machine>>);
 
 impl<S> Host<S> {
@@ -159,7 +159,7 @@ pub(crate) enum Heard {
     End(Result<u16, TransportError>),
 }
 
-/// A subscription for as long as it is wanted.
+/// A subscription that ends when it is dropped.
 struct Line {
     case: Rc<Case>,
     id: u64,
@@ -185,7 +185,7 @@ impl Drop for Line {
     }
 }
 
-/// What arrived and was not looked at yet.
+/// What has arrived, and was not taken yet.
 pub(crate) struct Inbox<O> {
     waiting: RefCell<VecDeque<O>>,
     waker: RefCell<Option<Waker>>,
@@ -222,7 +222,7 @@ impl<O> Default for Inbox<O> {
     }
 }
 
-/// What `work` comes to, unless `limit` is over first.
+/// The outcome of `work`, unless `limit` completes first.
 pub(crate) async fn within<O>(
     limit: impl Future<Output = ()>,
     work: impl Future<Output = O>,

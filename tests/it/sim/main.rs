@@ -1,9 +1,9 @@
-//! The lock in a simulated world: virtual time, drifting clocks, and everything that can go wrong
+//! The lock in a simulated world: virtual time, clocks that drift, and everything that can go wrong
 //! on the way to Redis.
 //!
-//! The shipped client runs on a host that is made up ([`host`]), and the shipped scripts run in
-//! real Lua ([`lua`]) on a model of Redis ([`redis`]). All that happens follows from one number,
-//! the seed; what must hold is looked at after every step ([`check`]).
+//! The shipped client runs on a simulated host ([`host`]), and the shipped scripts run in real Lua
+//! ([`lua`]) on a model of Redis ([`redis`]). Everything follows from one number, the seed. The
+//! promises are checked after every step ([`check`]).
 #![cfg(not(target_family = "wasm"))]
 
 mod bridge;
@@ -56,7 +56,7 @@ fn no_promise_breaks() {
     hold_for(Locks::Single, seeds(SEEDS));
 }
 
-/// Every promise holds in worlds of such locks.
+/// Checks that no promise breaks in worlds of such locks.
 #[track_caller]
 fn hold_for(locks: Locks, (seeds, is_asked): (Range<u64>, bool)) {
     let Some(seed) = first_failure(locks, seeds.clone(), is_asked) else {
@@ -70,7 +70,7 @@ fn hold_for(locks: Locks, (seeds, is_asked): (Range<u64>, bool)) {
     );
 }
 
-/// The lowest of `seeds` that breaks a promise. The threads take turns.
+/// The lowest of `seeds` in which a promise breaks. The threads take turns.
 fn first_failure(locks: Locks, seeds: Range<u64>, shows_progress: bool) -> Option<u64> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let (done, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
@@ -105,14 +105,14 @@ fn unbent(seed: u64, redis: &Rc<Redis>, trace: Trace) -> Rc<Case> {
     Case::new(seed, redis, Check::default(), Bent::Straight, trace)
 }
 
-/// What `seed` breaks, and what happened before.
+/// The promise that breaks with `seed`, and the story up to there.
 fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
     let case = unbent(seed, &Rc::default(), Trace::on()).among(locks);
     let violation = case.run();
     (violation, case.trace.lines())
 }
 
-/// Without that no failure could be looked into.
+/// Otherwise no failure could be looked into.
 #[test]
 fn the_same_seed_does_the_same() {
     for locks in [

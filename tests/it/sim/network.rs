@@ -1,4 +1,4 @@
-//! The way between clients and Redis: what is lost on it, and what comes late or twice.
+//! The network between clients and Redis: what it loses, and what arrives late or twice.
 
 mod requests;
 mod streams;
@@ -21,18 +21,18 @@ use streams::Stream;
 pub(crate) struct Network {
     bridge_away_until: Cell<Time>,
     redis_away_until: Cell<Time>,
-    /// How often the bridge was started: answers of an earlier life do not arrive.
+    /// How often the bridge was started. Answers of an earlier start do not arrive.
     lives: Cell<u64>,
     streams: RefCell<BTreeMap<u64, Stream>>,
     opened: Cell<u64>,
-    /// What somebody else was answered last.
+    /// The last reply to another client.
     last: RefCell<Option<Response>>,
-    /// How many replicas are behind, and about to be promoted.
+    /// How many fail-overs are about to happen, with replicas that are behind.
     pub(crate) fail_overs: Cell<u32>,
     pub(crate) fates: Fates,
-    /// The next positive answer is lost.
+    /// Whether the next positive answer is lost.
     pub(crate) lose_next_grant: Cell<bool>,
-    /// The status with which the bridge lets nobody listen.
+    /// The status with which the bridge refuses subscriptions, if it does.
     pub(crate) mute: Cell<Option<u16>>,
 }
 
@@ -45,7 +45,7 @@ fn not_sent() -> TransportError {
 }
 
 impl Network {
-    /// How many subscriptions were asked for.
+    /// How many subscriptions were tried.
     pub(crate) fn opened(&self) -> u64 {
         self.opened.get()
     }
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// All that was down is up again, and nobody is taken for listening who is not.
+    /// Ends all outages, and forgets listeners that are gone.
     pub(crate) fn heal(&self, case: &Case) {
         self.bridge_away_until.set(0);
         self.redis_away_until.set(0);
@@ -87,8 +87,7 @@ impl Network {
 }
 
 impl Case {
-    /// Has `act` happen later; once faults have stopped, what is later than it should be does not
-    /// arrive.
+    /// Lets `act` happen later. Once faults have stopped, messages that are late do not arrive.
     fn carry(self: &Rc<Self>, after: Time, act: impl FnOnce() + 'static) {
         let (case, is_healed) = (self.clone(), self.healed.get().is_some());
         self.world.schedule(after, move || {

@@ -1,4 +1,4 @@
-//! Worlds of work that is executed once: what is kept is of one, and all are told of that; and
+//! Worlds of work that is executed once: one result is kept, and all callers are told that one. And
 //! broken variants that must be caught.
 
 use super::check::Invariant::*;

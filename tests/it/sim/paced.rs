@@ -1,8 +1,8 @@
-//! Throttles and debounces: calls that hold nothing, from machines that are late, repeat
-//! themselves, give up and die.
+//! Throttles and debounces: calls that hold nothing, on machines that are late, repeat requests,
+//! give up and die.
 //!
-//! The same time, network, Lua and model of Redis as for locks. What must hold is looked at after
-//! each script, by a model of its own.
+//! Time, network, Lua and the model of Redis are those of the worlds of locks. A model of its own
+//! says after each script what must hold.
 
 pub(crate) mod books;
 pub(crate) mod sabotage;
@@ -30,13 +30,13 @@ use books::{Books, Broken, Promise};
 
 const SEEDS: u64 = 6_000;
 
-/// Longer than any call takes once faults have stopped.
+/// Longer than any call takes after faults have stopped.
 const PATIENT: Time = 60_000 * MS;
 
 const WINDOWS: [u64; 3] = [40, 400, 1_600];
 const WAITS: [u64; 3] = [30, 300, 900];
 
-/// In the end.
+/// How many calls come in the end, and under which name.
 const CALLS: usize = 12;
 const CALM_NAME: &str = "calm";
 const CALM_KEY: &str = "{calm}:debounce";
@@ -80,7 +80,7 @@ impl World {
             self.begin(machine);
         }
         for (at, upset) in plan.upsets {
-            // Who passed and who came last is to be found again.
+            // The books are compared with what Redis has, so no data may be lost.
             if !matches!(upset, Upset::DataLoss | Upset::FailOver { .. }) {
                 let (case, machines) = (case.clone(), machines.clone());
                 (self.case.world).schedule(at, move || case.upset(upset, &machines));
@@ -101,7 +101,7 @@ impl World {
         case.ran.take();
     }
 
-    /// A machine whose calls follow each other.
+    /// Starts a machine that calls again and again.
     fn begin(self: &Rc<Self>, machine: &Rc<Machine>) {
         let rng = &self.case.rng;
         let client = host::client(&self.case, machine, settings(rng));
@@ -119,7 +119,7 @@ impl World {
         self.case.world.spawn(machine, Box::pin(live));
     }
 
-    /// One call, which may be dropped.
+    /// One call, which may be dropped before it ends.
     async fn round(&self, client: &SimClient, machine: &Machine) {
         let rng = &self.case.rng;
         let name = rng.pick(&["a", "a", "b"]);
@@ -150,7 +150,7 @@ impl World {
         told
     }
 
-    /// A burst lasts `most` times its wait.
+    /// A debounced call, in a burst of at most `most` times its wait.
     async fn debounce(
         &self,
         client: &SimClient,
@@ -173,8 +173,8 @@ impl World {
         self.books.told_call(wait, &told);
     }
 
-    /// Once faults have stopped: a window opens, and calls that never cease let one through in
-    /// time.
+    /// After faults have stopped, every window opens, and a debounce whose calls never cease lets
+    /// one through in time.
     fn calm(self: &Rc<Self>) {
         let case = &self.case;
         case.pass(2 * Net::QUIET.latency, || false);
@@ -205,13 +205,13 @@ impl World {
         self.books.close();
     }
 
-    /// Whoever stays away as long as it is told, passes.
+    /// A caller that stays away for as long as it is told must pass.
     async fn open(&self, client: &SimClient, machine: &Machine) {
         for name in ["a", "b"] {
             for tries in 1.. {
                 match self.pass(client, name, 20).await {
                     Ok(ThrottleOutcome::Passed) => break,
-                    // Clocks that drift may count on less.
+                    // A clock that drifts may count too little time.
                     Ok(ThrottleOutcome::Throttled { retry_after }) if tries < 3 => {
                         let away = retry_after + retry_after / 50 + Duration::from_millis(2);
                         self.case.world.sleep(machine, away).await;

@@ -1,5 +1,5 @@
-//! Looks at every history of a small world, the shortest first: step by step, each world that can
-//! be next is made anew from its history, and gone on from only if none like it was seen.
+//! Looks at every history of a small world, the shortest first. Each next world is made anew from
+//! its history. The search goes on from it only if it has seen none that is like it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,10 +21,10 @@ use crate::sabotage::Broken;
 use crate::script::replaced;
 use crate::trace::Trace;
 
-/// The scripts are broken like this when they arrive at a server, or not at all.
+/// How the scripts are broken when they arrive at a server; `None` if they are not.
 pub(crate) type Bend = Option<&'static Broken>;
 
-/// How far a search goes.
+/// When a search stops.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) time: Duration,
@@ -32,25 +32,25 @@ pub(crate) struct Bounds {
     pub(crate) shows_progress: bool,
 }
 
-/// What a search came to.
+/// What a search found.
 pub(crate) struct Found {
-    /// Worlds that are not alike.
+    /// How many different worlds.
     pub(crate) states: usize,
-    /// Steps from one to another.
+    /// How many steps lead from one world to another.
     pub(crate) steps: usize,
-    /// Ways from the beginning to an end, of all that was looked at. Those that are looked at as
-    /// one are counted each.
+    /// How many ways lead from the beginning to an end. Histories that pass through the same world
+    /// are counted each.
     pub(crate) histories: u128,
-    /// Steps of the longest.
+    /// How many steps the longest history has.
     pub(crate) depth: usize,
     pub(crate) took: Duration,
-    /// No world is left to go on from.
+    /// Whether no world was left to go on from.
     pub(crate) is_whole: bool,
     /// The shortest history that breaks a promise.
     pub(crate) broken: Option<(Violation, Vec<Step>)>,
 }
 
-/// Where worlds of `plan` are played.
+/// Where the worlds of `plan` are made.
 pub(crate) struct Bench {
     plan: Plan,
     servers: Vec<Rc<Server>>,
@@ -87,7 +87,7 @@ impl Bench {
         bench
     }
 
-    /// What is found behind `steps`.
+    /// The world that these steps lead to.
     fn look(&self, steps: &[Step]) -> Seen {
         let stage = Stage::after(self.plan, &self.servers, steps, Trace::OFF);
         let next = stage.steps();
@@ -101,7 +101,7 @@ impl Bench {
         }
     }
 
-    /// What happens in them, line by line, and what that breaks.
+    /// The story of these steps, line by line, and the promise that they break.
     pub(crate) fn tell(&self, steps: &[Step]) -> (String, Option<Violation>) {
         let stage = Stage::after(self.plan, &self.servers, steps, Trace::on());
         let next = stage.steps();
@@ -111,14 +111,14 @@ impl Bench {
     }
 }
 
-/// A world, as far as the search knows of it.
+/// What the search knows of a world.
 struct Seen {
     digest: u64,
     next: Vec<Step>,
     violation: Option<Violation>,
 }
 
-/// A world to go on from: the way there, and what can be next.
+/// A world to go on from: the steps that lead there, and those that can be next.
 struct Here {
     node: u32,
     steps: Vec<Step>,
@@ -130,7 +130,7 @@ struct Level {
     taken: AtomicUsize,
 }
 
-/// What is next behind one of a level's.
+/// A world of the present level by its number, and the worlds behind it.
 type Looked = (usize, Vec<Seen>);
 
 /// Looks at all histories of `plan`.
@@ -173,9 +173,9 @@ struct Search {
     bounds: Bounds,
     begun: Instant,
     told: Instant,
-    /// By their digests.
+    /// The worlds, by their digests.
     nodes: HashMap<u64, u32>,
-    /// Of each node, those behind it.
+    /// For each world, those that come next.
     behind: Vec<Vec<u32>>,
     steps: usize,
     first: Seen,
@@ -230,7 +230,7 @@ impl Search {
         }
     }
 
-    /// Those behind a level that nobody has seen, in an order that does not depend on who looked;
+    /// The worlds behind this level that are new, in an order that does not depend on the threads;
     /// and the first that is broken.
     fn level(
         &mut self,
@@ -293,7 +293,7 @@ impl Search {
     }
 }
 
-/// How many ways there are from the first to those behind which there is none.
+/// How many ways lead from the first world to one that has no next.
 fn histories(behind: &[Vec<u32>]) -> u128 {
     let mut ways: Vec<Option<u128>> = vec![None; behind.len()];
     let mut stack = vec![0];

@@ -1,5 +1,5 @@
-//! One server of a small world: the model of Redis, and what it was seen to do. A script that finds
-//! the same does the same, so it is run once.
+//! One server of a small world: the model of Redis, and a memory of what scripts did. A script that
+//! finds the same data does the same, so it runs only once.
 
 use std::cell::RefCell;
 use std::collections::hash_map::DefaultHasher;
@@ -14,26 +14,26 @@ use crate::script::{Run, Script, script_of};
 
 pub(super) struct Server {
     redis: Redis,
-    /// The scripts that it knows from the beginning, by their digests.
+    /// The digests of the scripts that it knows from the beginning.
     known: RefCell<BTreeSet<String>>,
     seen: RefCell<HashMap<u64, Rc<Ran>>>,
     scripts: RefCell<HashMap<String, Script>>,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub(super) struct Ran {
     pub(super) script: Option<Script>,
-    /// Who had each of the locks that it is about.
+    /// The holders of each of its locks before it.
     pub(super) before: Vec<Vec<Grant>>,
     pub(super) reply: Reply,
-    /// Of the reply, whoever it is for.
+    /// A digest of the reply that does not depend on who gets it.
     pub(super) digest: u64,
     pub(super) after: Rc<Db>,
     pub(super) told: Vec<(Listener, Vec<u8>)>,
 }
 
 impl Ran {
-    /// How many wait before whoever asked for a lock in vain.
+    /// How many wait before the client, if it asked for a lock in vain.
     pub(super) fn place(&self) -> Option<i64> {
         match &self.reply {
             Reply::Array(said) if self.script?.acquires() => match said[..] {
@@ -45,7 +45,7 @@ impl Ran {
     }
 }
 
-/// So many are remembered.
+/// How many outcomes are remembered.
 const REMEMBERED: usize = 100_000;
 
 impl Server {
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// As it is in the beginning.
+    /// The data at the beginning.
     pub(super) fn fresh(&self, now_us: i64) -> Db {
         let mut db = Db::default();
         db.now_us = now_us;
@@ -66,13 +66,13 @@ impl Server {
         db
     }
 
-    /// From now on it knows, in the beginning, all scripts that it ever ran.
+    /// From now on it knows all scripts from the beginning that it has run so far.
     pub(super) fn learn(&self) {
         *self.known.borrow_mut() = self.redis.texts().into_keys().collect();
         self.seen.borrow_mut().clear();
     }
 
-    /// Has `words` executed where `db` is there.
+    /// Executes `words` on `db`.
     pub(super) fn execute(&self, db: &Rc<Db>, words: &[String]) -> Rc<Ran> {
         let mut hasher = DefaultHasher::new();
         db.feed(&mut hasher);
@@ -108,7 +108,7 @@ impl Server {
         }
     }
 
-    /// Which script it was, unless the server does not know it.
+    /// The script that it is; `None` if the server does not know it.
     fn script(&self, words: &[String]) -> Option<Script> {
         if let Some(script) = self.scripts.borrow().get(&words[1]) {
             return Some(*script);
@@ -133,7 +133,7 @@ pub(super) fn run(script: Option<Script>, words: &[String]) -> Option<Run<'_>> {
     })
 }
 
-/// Without the nonce, which only tells one request from another.
+/// A digest without the nonce, which only tells one request from another.
 fn digest(reply: &Reply) -> u64 {
     let mut hasher = DefaultHasher::new();
     match reply {
@@ -147,7 +147,7 @@ fn digest(reply: &Reply) -> u64 {
     hasher.finish()
 }
 
-/// Without the nonce.
+/// The same, of a request.
 pub(super) fn digest_of(words: &[String]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let nonce = words[2].parse::<usize>().map_or(0, |keys| 3 + keys);

@@ -1,6 +1,6 @@
-//! A small world: some clients, one lock, and all that is on its way between them. Nothing happens
-//! in it but by a [`Step`], and time stands still but for [`Step::Pass`]. So the steps from the
-//! beginning are all that there is to know of it.
+//! A small world: some clients, one lock, and all messages between them. Nothing happens without a
+//! [`Step`], and time passes only by [`Step::Pass`]. So the steps from the beginning say everything
+//! about it.
 
 mod arrive;
 mod next;
@@ -28,27 +28,27 @@ pub(super) struct Stage {
     pub(super) plan: Plan,
     pub(super) world: Rc<World>,
     pub(super) check: Check,
-    /// Of calls that are paced.
+    /// The books of paced calls.
     books: Books,
     pub(super) trace: Trace,
     pub(super) seats: Vec<Seat>,
     pub(super) faults: Cell<Faults>,
     servers: Vec<Rc<Server>>,
-    /// What each server has.
+    /// The data of each server.
     held: Vec<RefCell<Rc<Db>>>,
     messages: RefCell<Vec<Message>>,
     sent: Cell<u8>,
     streams: RefCell<BTreeMap<u64, Stream>>,
-    /// Of several servers: tokens that were given back, each with its server.
+    /// With several servers: the tokens that were given back, each with its server.
     given_back: RefCell<BTreeSet<String>>,
 }
 
-/// Servers' clocks at the beginning, in microseconds; they have been up for long.
+/// The servers' clocks at the beginning, in microseconds. The servers have been up for long.
 const BEGINNING_US: i64 = 1_700_000_000_000_000;
 
 const NAMES: [&str; 4] = ["ann", "bob", "cid", "dan"];
 
-/// One client, as far as it can be told from outside.
+/// One client, as far as the stage knows it.
 pub(super) struct Seat {
     pub(super) name: &'static str,
     pub(super) machine: Rc<Machine>,
@@ -57,12 +57,12 @@ pub(super) struct Seat {
     pub(super) stand: Cell<Stand>,
     /// How many waited before it, by its last answer.
     pub(super) place: Cell<Option<i64>>,
-    /// It may have the lock, for all it knows.
+    /// Whether it may have the lock, for all that it knows.
     pub(super) may_have_it: Cell<bool>,
-    /// Whether it is to stand still first.
+    /// Tells it to go on; `true` if it stands still first.
     pub(super) go: Inbox<bool>,
-    /// All that has happened to it since it was last known what there is to know of it: it does the
-    /// same after the same.
+    /// A digest of all that happened to it since `forget_but`. After the same past, a client does
+    /// the same.
     past: Cell<u64>,
     streams: Cell<u64>,
 }
@@ -72,7 +72,7 @@ pub(super) enum Stand {
     Working,
     /// It has begun to ask for the lock.
     Asking,
-    /// What it does next has not been decided.
+    /// It waits for the decision whether it stands still.
     Undecided,
     Done,
 }
@@ -93,15 +93,15 @@ impl Seat {
         }
     }
 
-    /// Something has happened to it.
+    /// Something happened to it.
     pub(super) fn note(&self, what: impl Hash) {
         let mut hasher = DefaultHasher::new();
         (self.past.get(), what).hash(&mut hasher);
         self.past.set(hasher.finish());
     }
 
-    /// As [`Seat::note`], in whichever order: of several servers it counts what they say, and not
-    /// who says it first.
+    /// The same as [`Seat::note`], but the order does not matter: of several servers a client
+    /// counts the answers, whichever comes first.
     fn count(&self, what: impl Hash) {
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);
@@ -109,7 +109,7 @@ impl Seat {
         self.past.set(past);
     }
 
-    /// There is nothing more to know of it than `all`, unless something goes on in its background.
+    /// From here on only `all` matters of its past, unless it has work in the background.
     pub(super) fn forget_but(&self, all: impl Hash) {
         if self.background.get() == 0 {
             self.past.set(0);
@@ -117,7 +117,7 @@ impl Seat {
         self.note((all, self.drawn.get(), self.streams.get()));
     }
 
-    /// Something in its background is over.
+    /// Some of its work in the background has ended.
     pub(super) fn end_background(&self) {
         self.background.set(self.background.get() - 1);
         if self.stand.get() == Stand::Done {
@@ -127,7 +127,7 @@ impl Seat {
 }
 
 impl Stage {
-    /// The world of `plan` in its beginning.
+    /// The world of `plan` at its beginning.
     pub(super) fn new(plan: Plan, servers: &[Rc<Server>], trace: Trace) -> Rc<Self> {
         let servers = servers[..plan.servers].to_vec();
         let held = servers
@@ -156,7 +156,7 @@ impl Stage {
         stage
     }
 
-    /// The same after `steps`.
+    /// The same world after `steps`.
     pub(super) fn after(
         plan: Plan,
         servers: &[Rc<Server>],
@@ -170,13 +170,13 @@ impl Stage {
         stage
     }
 
-    /// Nothing of it is used any more.
+    /// Ends the world, and returns what was broken.
     pub(super) fn end(&self) -> Option<Violation> {
         self.world.end();
         self.check.violation()
     }
 
-    /// Two worlds of which it is the same go on alike.
+    /// Two worlds with the same digest go on alike.
     pub(super) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.world.now(), self.faults.get()).hash(&mut hasher);
@@ -192,7 +192,7 @@ impl Stage {
             .collect();
         messages.sort_unstable();
         messages.hash(&mut hasher);
-        // Those of a stream keep their order.
+        // The pieces of a stream keep their order.
         for message in self.messages.borrow().iter() {
             if message.piece_of().is_some() {
                 message.feed(&mut hasher);
@@ -204,7 +204,7 @@ impl Stage {
         hasher.finish()
     }
 
-    /// What a script did, against what must hold.
+    /// Compares what a script did with what must hold.
     fn judge(&self, server: usize, run: &Run<'_>, ran: &Ran) {
         if self.plan.pace.is_some() {
             return self.enter(|books| books.ran(run, &ran.reply, &ran.after));
@@ -231,7 +231,7 @@ impl Stage {
         }
     }
 
-    /// Enters something in the books of calls that are paced.
+    /// Notes something in the books of paced calls.
     pub(super) fn enter(&self, entry: impl FnOnce(&Books)) {
         entry(&self.books);
         if let Some(Broken(promise, what)) = self.books.broken.take() {
@@ -244,7 +244,7 @@ impl Stage {
         self.trace.note(self.world.now(), what);
     }
 
-    /// One of these goes wrong.
+    /// One fault of this sort has happened.
     fn spend(&self, fault: Fault) {
         let mut faults = self.faults.get();
         faults.take(fault);
@@ -255,7 +255,7 @@ impl Stage {
         BEGINNING_US + (self.world.now() / 1_000) as i64
     }
 
-    /// What a server has now.
+    /// The present data of a server.
     pub(super) fn db(&self, server: usize) -> Rc<Db> {
         let mut held = self.held[server].borrow_mut();
         if held.now_us != self.now_us() {
@@ -280,7 +280,7 @@ impl Stage {
             what,
         };
         let mut messages = self.messages.borrow_mut();
-        // What a stream brings does not overtake what it brought before.
+        // A piece of a stream does not overtake an earlier one.
         let before = messages.iter().rfind(|other| message.is_behind(other));
         message.delay = before.map_or(Delay::InTime, |before| before.delay);
         messages.push(message);
@@ -303,7 +303,7 @@ impl Stage {
         self.put(client, server, what);
     }
 
-    /// `client` asks to listen. The stream's number.
+    /// `client` subscribes. Returns the stream's number.
     pub(super) fn subscribe(&self, client: usize, server: usize, stream: Stream) -> u64 {
         let seat = &self.seats[client];
         seat.streams.set(seat.streams.get() + 1);
@@ -313,7 +313,7 @@ impl Stage {
         id
     }
 
-    /// `client` listens no more.
+    /// `client` ends its subscription.
     pub(super) fn hang_up(&self, client: usize, server: usize, stream: u64, what: What) {
         self.streams.borrow_mut().remove(&stream);
         let is_asked =

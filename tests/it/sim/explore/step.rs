@@ -1,21 +1,21 @@
-//! What can happen next in a small world, and how often what may go wrong.
+//! What can happen next in a small world, and how many faults are left.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that happens. Clients, messages and servers go by their numbers.
+/// One thing that happens. Clients, messages and servers have numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
-    /// A client goes on with what is next for it.
+    /// A client goes on.
     Go(u8),
-    /// It stands still first, until what it holds is over.
+    /// A client stands still until what it holds is over, and then goes on.
     Rest(u8),
     /// A message arrives.
     Deliver(u8),
     Lose(u8),
-    /// A request is on its way once more.
+    /// A second copy of a request is sent.
     Repeat(u8),
-    /// A message stays on its way until time has passed.
+    /// A message does not arrive before time has passed.
     Delay(u8),
     /// The bridge of a server restarts: what is under way there is lost, and its streams end.
     Restart(u8),
@@ -25,7 +25,7 @@ pub(crate) enum Step {
     Pass,
 }
 
-/// What a step is written as, and how it is made of what it is about.
+/// The letter of a step, and the step with its number.
 type Letter = (char, fn(u8) -> Step);
 
 impl Step {
@@ -80,13 +80,13 @@ impl FromStr for Step {
     }
 }
 
-/// A history as one word.
+/// A history, written as one word.
 pub(crate) fn word(steps: &[Step]) -> String {
     let words: Vec<_> = steps.iter().map(ToString::to_string).collect();
     words.join(".")
 }
 
-/// The steps of such a word.
+/// Reads such a word.
 pub(crate) fn steps(word: &str) -> Result<Vec<Step>, String> {
     word.split('.').map(str::parse).collect()
 }
@@ -101,7 +101,7 @@ pub(crate) enum Fault {
     Restart,
     /// A client stands still until what it holds is over.
     Expiry,
-    /// What a waiter is told is lost.
+    /// A message to a waiter is lost.
     LostMessage,
     /// A server comes back empty.
     Empty,
@@ -148,7 +148,7 @@ impl FromStr for Fault {
     }
 }
 
-/// How often yet what may go wrong.
+/// How many faults are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Faults {
     /// Of each sort.
@@ -162,7 +162,7 @@ impl Faults {
         in_all: 0,
     };
 
-    /// These, each as often as it is named.
+    /// These faults, each as often as it is named.
     pub(crate) fn these(faults: &[Fault]) -> Self {
         let times = |sort: &Fault| faults.iter().filter(|fault| *fault == sort).count();
         Self {
@@ -171,7 +171,7 @@ impl Faults {
         }
     }
 
-    /// So many of each of these sorts, and so many in all.
+    /// So many faults of each of these sorts, and so many in all.
     pub(crate) fn new(sorts: &[Fault], each: u8, in_all: u8) -> Self {
         let of = Fault::ALL.map(|sort| if sorts.contains(&sort) { each } else { 0 });
         Self { of, in_all }
@@ -181,13 +181,13 @@ impl Faults {
         self.in_all > 0 && self.of[fault as usize] > 0
     }
 
-    /// One fewer.
+    /// One fault of this sort has happened.
     pub(crate) const fn take(&mut self, fault: Fault) {
         self.of[fault as usize] -= 1;
         self.in_all -= 1;
     }
 
-    /// Whether one of these has gone wrong of `before`.
+    /// Whether a fault of this sort has happened, if there were `before` at first.
     pub(crate) const fn has_had(&self, fault: Fault, before: &Self) -> bool {
         self.of[fault as usize] < before.of[fault as usize]
     }

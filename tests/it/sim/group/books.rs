@@ -1,4 +1,4 @@
-//! What was ordered, what was answered, and what Redis has of it in the end.
+//! What was ordered, what was answered, and what Redis has in the end.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,34 +14,34 @@ use crate::redis::Reply;
 pub(super) enum Promise {
     /// No item is written twice.
     DecidedOnce,
-    /// Everybody is answered.
+    /// Every caller is answered.
     Answered,
-    /// An item that was answered is written or not, as it was told; only unknown leaves that open.
+    /// An item is written, or not, as its caller was told. Only "unknown" leaves that open.
     Truth,
-    /// Of one process, first come is first decided.
+    /// Items of one process are decided in the order in which they came.
     InOrder,
-    /// Each decision sees those before it.
+    /// Each decision sees what those before it wrote.
     NotOversold,
-    /// What is written later has no lower fence.
+    /// Fences never fall from one written item to the next.
     FencesGrow,
-    /// Nothing is kept of a name that nobody asks for.
+    /// A name that nobody asks for is forgotten.
     Forgotten,
     /// What a single lock promises.
     OfLock,
 }
 
-/// A promise that did not hold, and how.
+/// The promise that was broken, and how.
 #[derive(Clone, Debug)]
 pub(super) struct Broken(pub(super) Promise, pub(super) String);
 
-/// `None` if the caller hung up.
+/// What the caller was told; `None` if it hung up.
 type Told = Option<Result<bool, Error>>;
 
 pub(super) struct Books {
     stock: i64,
-    /// Of which process each item is, in the order in which they came.
+    /// The items as they came, with their processes.
     arrivals: RefCell<Vec<(usize, usize)>>,
-    /// Processes that look first: what comes back from a look late, has its turn late.
+    /// Processes whose items look before they ask. An item whose look is late gets a late turn.
     unordered: RefCell<BTreeSet<usize>>,
     told: RefCell<BTreeMap<usize, Told>>,
     pub(super) answered: RefCell<BTreeSet<usize>>,
@@ -76,14 +76,14 @@ impl Books {
         self.answered.borrow_mut().insert(number);
     }
 
-    /// The first that broke counts.
+    /// Only the first broken promise is kept.
     pub(super) fn fail(&self, promise: Promise, what: String) {
         self.broken
             .borrow_mut()
             .get_or_insert(Broken(promise, what));
     }
 
-    /// Compares what was told with what there is.
+    /// Compares what callers were told with what was written.
     pub(super) fn close(&self, case: &Case) {
         let written = log(case);
         let numbers: Vec<usize> = written.iter().map(|(number, _)| *number).collect();
@@ -134,7 +134,7 @@ impl Books {
     }
 }
 
-/// Items and fences, as they were written.
+/// The items as they were written, with their fences.
 fn log(case: &Case) -> Vec<(usize, u64)> {
     let Reply::Bulk(log) = case.redis.execute(&[b"GET", LOG.as_bytes()]) else {
         return Vec::new();

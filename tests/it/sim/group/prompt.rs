@@ -1,5 +1,5 @@
-//! How soon callers are answered where nothing is lost: by how many round trips, and how long after
-//! a driver that goes away.
+//! How soon callers are answered where no message is lost: after how many round trips, and how long
+//! after a driver has gone.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -29,9 +29,9 @@ struct Rush {
     books: Rc<Books>,
     groups: Vec<GroupCommit<Sale>>,
     machines: Vec<Rc<Machine>>,
-    /// Who is not answered yet.
+    /// The requests that are not answered yet.
     waiting: Rc<RefCell<BTreeSet<usize>>>,
-    /// For how long each waited since it came, or since somebody went away.
+    /// How long each request waited since it came, or since a driver went away.
     waits: Rc<RefCell<Vec<Time>>>,
     gone_at: Rc<Cell<Time>>,
 }
@@ -41,7 +41,7 @@ impl Rush {
         let case = Case::new(
             seed,
             redis,
-            // What is broken here breaks more, and sooner.
+            // A broken script breaks other promises too, and sooner.
             Check::new(Some(Invariant::KeysExpire)),
             Bent::Straight,
             Trace::OFF,
@@ -58,7 +58,7 @@ impl Rush {
         }
     }
 
-    /// One more orders from `process`, at a time before `by`.
+    /// One more request of `process`, at a time before `by`.
     fn order(&mut self, process: usize, by: Time) {
         let machine = Rc::new(Machine::new(0));
         let settings = Settings {
@@ -96,7 +96,8 @@ impl Rush {
         self.machines.push(machine);
     }
 
-    /// For how long each waited, from the shortest, once all but who is `gone` are answered.
+    /// How long each request waited, from the shortest, once all are answered except those of the
+    /// driver that is `gone`.
     fn waits(&self, gone: Option<usize>) -> Vec<Time> {
         let is_done = || {
             self.waiting
@@ -112,7 +113,8 @@ impl Rush {
     }
 }
 
-/// A driver stands still for ever, at any time: how long the others wait from then on, at most.
+/// A driver stands still for ever from some time on. Returns how long the others wait from then on,
+/// at most.
 fn behind_who_is_gone(seed: u64, redis: &Rc<Redis>) -> Time {
     let mut rush = Rush::new(seed, redis, 1);
     let rng = &rush.case.rng;
@@ -120,7 +122,7 @@ fn behind_who_is_gone(seed: u64, redis: &Rc<Redis>) -> Time {
     for _ in 0..count {
         rush.order(0, 60 * MS);
     }
-    // Somebody comes who finds that out, as long as anybody waits.
+    // A last caller finds that out, if others still wait.
     rush.order(0, 200 * MS);
     let number = rush.case.rng.between(0, count - 1) as usize;
     let victim = rush.machines[number].clone();
@@ -132,8 +134,8 @@ fn behind_who_is_gone(seed: u64, redis: &Rc<Redis>) -> Time {
     rush.waits(Some(number)).pop().expect("somebody")
 }
 
-/// Beside that time-out: what a turn takes that is under way, a release, an acquisition and a
-/// commit.
+/// What may come on top of that time-out: the turn that is under way, a release, an acquisition and
+/// a commit.
 const TURNS: Time = 100 * MS;
 
 #[test]
@@ -148,7 +150,7 @@ fn a_driver_that_goes_away_costs_the_others_no_more_than_the_time_out_of_a_reque
 
 #[test]
 fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() {
-    // What Redis would say if it asked with another token.
+    // As if the next driver asked with a token of its own.
     let of_another = "local mine = holder == ARGV[2]";
     let redis = Rc::new(Redis::with(of_another, "local mine = false"));
     let most = TIMEOUT.as_nanos() as Time + TURNS;
@@ -158,8 +160,8 @@ fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() 
     assert!(seed.is_some());
 }
 
-/// Two processes in turn, each with many that come all the time: how many round trips each waited,
-/// from the shortest.
+/// Two processes take turns, each with many requests that keep coming. Returns how many round trips
+/// each request waited, from the shortest.
 fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
     let net = Net {
         least: 10 * MS,
@@ -175,9 +177,9 @@ fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
     waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
 }
 
-/// Whoever comes just behind the request that takes the lock waits for that turn, for the other
-/// process's, and for its own. It was 10.7 when a turn took what was there when it began to wait
-/// for the lock.
+/// A request that comes just after the one that takes the lock waits for three turns: that one, the
+/// other process's, and its own. It waited for 10.7 round trips when a turn took only the items
+/// that were there when it began to wait for the lock.
 #[test]
 fn where_two_processes_take_turns_an_item_waits_for_eight_round_trips_at_most() {
     let redis = Rc::default();

@@ -1,4 +1,4 @@
-//! Broken variants, each of which must be caught, and by the promise that it breaks.
+//! Broken variants of shared turns. The simulation must catch each by the promise that it breaks.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::trace::Trace;
 use super::books::Promise::{self, *};
 use super::{Broken, Habit, run};
 
-/// More than any of them needs.
+/// More seeds than any of them needs.
 const SEEDS: u64 = 4_000;
 
 #[track_caller]
@@ -26,7 +26,7 @@ fn caught(promise: Promise, redis: Redis, bent: Bent, habit: Habit) {
     assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
 }
 
-/// With `part` of some scripts replaced by `by`.
+/// Replaces `part` of some scripts by `by`.
 #[track_caller]
 fn script(promise: Promise, part: &'static str, by: &'static str) {
     let replaced = Rc::new(Cell::new(false));

@@ -1,4 +1,4 @@
-//! What is sold: a stock, and a log of who had what under which fence.
+//! What is sold: a stock, and a log of the items with their fences.
 
 use std::rc::Rc;
 
@@ -9,20 +9,20 @@ use super::books::Books;
 
 pub(super) struct Sale;
 
-/// What is checked of a lock's own keys does not concern those that begin like this.
+/// Keys that begin with `log:` are no keys of a lock, so its promises do not concern them.
 pub(super) const STOCK: &str = "log:stock";
 pub(super) const LOG: &str = "log:sold";
 
 pub(super) struct Order {
     pub(super) process: usize,
     pub(super) number: usize,
-    /// Whether it sees what those before it in its turn did.
+    /// Whether it sees what earlier items of its turn did.
     pub(super) remembers: bool,
     pub(super) books: SendWrapper<Rc<Books>>,
 }
 
 impl Sale {
-    /// Nothing is ever given back.
+    /// Since nothing is given back, sold out stays sold out.
     pub(super) fn peek(&self, _: &Order, replies: &[Reply]) -> Option<bool> {
         (replies[0].as_i64() == Some(0)).then_some(false)
     }
@@ -34,7 +34,7 @@ impl Section for Sale {
     type Turn = Option<i64>;
 
     fn reads(&self, order: &Order) -> Vec<Command> {
-        // It is asked right before it waits.
+        // The section is asked for reads right before the item waits, so this is when it comes.
         order.books.arrive(order.process, order.number);
         vec![Command::new("GET").key(STOCK)]
     }

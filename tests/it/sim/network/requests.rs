@@ -1,4 +1,4 @@
-//! Requests: what becomes of them on their way, and of their answers.
+//! Requests, and what becomes of them and of their replies.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ type Answer = Rc<Inbox<Result<Response, TransportError>>>;
 /// How many replicas Redis has.
 pub(crate) const REPLICAS: u32 = 2;
 
-/// What came back from Redis, and after how long.
+/// A reply of Redis, and how long it took.
 struct Served {
     response: Response,
     took: Time,
@@ -32,7 +32,7 @@ impl From<Response> for Served {
 }
 
 impl Case {
-    /// Puts a request on its way, once or twice.
+    /// Sends a request, once or twice.
     pub(crate) fn send(self: &Rc<Self>, from: &Rc<Machine>, asked: Asked, answer: &Answer) {
         let net = self.net.get();
         let asked = Rc::new(asked);
@@ -80,8 +80,8 @@ impl Case {
         }
     }
 
-    /// The bridge has too much to do, and says when to come back. 429 says that it did nothing, 503
-    /// leaves that open.
+    /// The bridge is too busy, and says when to come back. Status 429 says that nothing was
+    /// executed, 503 leaves that open.
     fn shed(&self) -> Fate {
         let status = self.rng.pick(&[429, 503]);
         let seconds = self.rng.pick(&["0", "1", "2", "7", "31", "86400"]);
@@ -94,7 +94,7 @@ impl Case {
         }
     }
 
-    /// Of a request of which another copy is under way nobody can say that it was not executed.
+    /// While another copy of the request is under way, nobody can say that it was not executed.
     fn arrive(self: &Rc<Self>, serve: impl Fn() -> Served, is_alone: bool, answer: &Answer) {
         let dialect = self.dialect.get();
         let net = self.net.get();
@@ -113,7 +113,7 @@ impl Case {
         } else {
             let served = serve();
             took = served.took;
-            // The other one may have come before Redis forgot the script.
+            // The other copy may have come before Redis forgot the script.
             Ok(
                 match !is_alone && bridge::knows_no_script(&served.response) {
                     true => dialect.unavailable(&self.rng),
@@ -125,7 +125,7 @@ impl Case {
             Ok(_) if self.rng.chance(net.fail) => {
                 Ok(self.bent.failed(dialect, dialect.unavailable(&self.rng)))
             }
-            // Errors have no nonce, so that one that went astray could not be told.
+            // Errors have no nonce, so the client could not tell that one is not its own.
             Ok(own) if bridge::has_nonce(&own) && self.rng.chance(net.cross) => {
                 Ok(self.network.last.replace(Some(own.clone())).unwrap_or(own))
             }
@@ -161,7 +161,7 @@ impl Case {
             && lose.replace(false)
     }
 
-    /// Has a request executed, and passes on what it published.
+    /// Has a request executed, and delivers what it published.
     fn serve(self: &Rc<Self>, from: &Rc<Machine>, asked: &Asked) -> Served {
         let words = &asked.words;
         self.redis.db_mut().now_us = self.now_us();
@@ -169,7 +169,7 @@ impl Case {
             "EVALSHA" => self.redis.text(&words[1]).unwrap_or_default(),
             _ => words[1].clone(),
         };
-        // What is only known by its digest was never executed.
+        // A script of which only the digest is known here was never executed.
         let run = Run::of(&text, words);
         let locks = run.map_or_else(Vec::new, |run| run.locks());
         let held = |lock: &&str| holders(lock, &self.redis.db());
@@ -204,10 +204,10 @@ impl Case {
         }
     }
 
-    /// What `WAIT` answers, and after how long.
+    /// The reply of `WAIT`, and how long it took.
     fn wait(&self, wait: Wait, has_written: bool) -> (Reply, Time) {
         let within = wait.ms * MS;
-        // The one that is to be promoted has nothing new any more.
+        // The replica that is about to be promoted receives nothing any more.
         let most = REPLICAS - u32::from(self.network.fail_overs.get() > 0);
         let acknowledged = match self.rng.chance(self.net.get().lag) {
             _ if !has_written || !self.bent.counts_replicas() => REPLICAS,

@@ -1,4 +1,4 @@
-//! Subscriptions: what they bring, and to whom Redis believes to speak.
+//! Subscriptions: what they bring, and whom Redis counts as listeners.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ pub(super) struct Stream {
 }
 
 impl Case {
-    /// Starts to listen. The stream's number.
+    /// Subscribes, and returns the stream's number.
     pub(crate) fn listen(self: &Rc<Self>, channel: Vec<u8>, inbox: &Rc<Inbox<Heard>>) -> u64 {
         let id = self.network.opened.replace(self.network.opened.get() + 1);
         let net = self.net.get();
@@ -46,7 +46,7 @@ impl Case {
         id
     }
 
-    /// Whoever listened there is gone; the bridge learns it, or not.
+    /// The client has hung up. The bridge notices that, or not.
     pub(crate) fn hang_up(self: &Rc<Self>, id: u64) {
         let net = self.net.get();
         if self.rng.chance(net.half_open) {
@@ -79,7 +79,7 @@ impl Case {
         });
     }
 
-    /// Says to all who listen what no Redis has published.
+    /// Sends everybody who listens a message that Redis never published.
     pub(crate) fn invent(self: &Rc<Self>, message: &str) {
         let streams: Vec<u64> = self.network.streams.borrow().keys().copied().collect();
         for id in streams {
@@ -87,7 +87,7 @@ impl Case {
         }
     }
 
-    /// In two pieces, since pieces end anywhere.
+    /// Delivers in two pieces, since pieces may end anywhere.
     fn deliver(self: &Rc<Self>, id: u64, said: impl FnOnce(&Self) -> Vec<u8> + 'static) {
         let case = self.clone();
         self.carry(self.net.get().push_delay(&self.rng), move || {

@@ -1,4 +1,4 @@
-//! Who came when, by Redis's clock, who was let through, and what each was told.
+//! When each call came by Redis's clock, which were let through, and what each was told.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,19 +12,19 @@ use crate::script::{Run, Script};
 /// What throttles and debounces promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Promise {
-    /// Nobody passes while the window of another lasts.
+    /// Nobody passes while another's window lasts.
     OnePasses,
-    /// Nobody is kept out once it is over, or given back.
+    /// Nobody is kept out after the window is over, or was given back.
     Opens,
     /// A call that was overtaken does not go through.
     LastGoes,
-    /// The last call of a burst does.
+    /// The last call of a burst goes through.
     NobodyLost,
-    /// It waits until it was quiet, and no longer than the longest wait of the burst.
+    /// A debounced call waits until it was quiet, and no longer than the longest wait of its burst.
     InTime,
-    /// A repeat is told what the first was told, and callers what Redis decided.
+    /// A repeat is told what the first request was told, and callers are told what Redis decided.
     ToldRight,
-    /// A call that was given up, or told, does nothing any more.
+    /// A call that was given up, or was told its end, changes nothing any more.
     NoGhost,
     /// Every key expires.
     KeysExpire,
@@ -32,30 +32,30 @@ pub(crate) enum Promise {
     Answered,
 }
 
-/// A promise that did not hold, and how.
+/// The promise that was broken, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Broken(pub(crate) Promise, pub(crate) String);
 
-/// A call is known by its window or its wait, of which there is one each.
+/// Every call has a window or a wait of its own, in milliseconds, which tells it from the others.
 pub(crate) type Number = u64;
 
 #[derive(Default)]
 pub(crate) struct Books {
     pub(crate) broken: RefCell<Option<Broken>>,
     numbers: RefCell<BTreeSet<Number>>,
-    /// Whose token is whose, once it arrived.
+    /// The call of each token, once it has arrived.
     tokens: RefCell<BTreeMap<String, Number>>,
-    /// What each was told first that is final.
+    /// The first final answer to each call.
     decided: RefCell<BTreeMap<Number, i64>>,
     given_up: RefCell<BTreeSet<String>>,
-    /// Of each throttle: who passed last, and until when its window lasts.
+    /// For each throttle: who passed last, and when that window ends.
     windows: RefCell<BTreeMap<String, (String, i64)>>,
-    /// Of each debounce: who is to go through, and when.
+    /// For each debounce: the call that is to go through, and when.
     waiting: RefCell<BTreeMap<String, Burst>>,
     arrived: RefCell<BTreeSet<Number>>,
     worked: RefCell<BTreeSet<Number>>,
-    /// The latest that Redis's clock has shown: a window that was over stays so when the clock is
-    /// set back.
+    /// The latest time that Redis's clock has shown. A window that was over stays over when the
+    /// clock is set back.
     latest: Cell<i64>,
     is_closed: Cell<bool>,
 }
@@ -67,7 +67,7 @@ struct Burst {
 }
 
 impl Books {
-    /// The first that broke counts.
+    /// Only the first broken promise is kept.
     pub(super) fn fail(&self, promise: Promise, what: String) {
         if !self.is_closed.get() {
             let broken = Broken(promise, what);
@@ -79,7 +79,7 @@ impl Books {
         self.broken.borrow().is_some()
     }
 
-    /// What is asked for with about `ms`, so that the call is known by it.
+    /// A window or wait of about `ms` that no other call has.
     pub(super) fn number(&self, ms: u64) -> Number {
         let mut numbers = self.numbers.borrow_mut();
         let number = (ms..).find(|number| !numbers.contains(number));
@@ -88,7 +88,7 @@ impl Books {
         number
     }
 
-    /// After each script.
+    /// Looks at each script.
     pub(crate) fn ran(&self, run: &Run<'_>, reply: &Reply, db: &Db) {
         let Reply::Array(parts) = reply else { return };
         let Some(Reply::Int(verdict)) = parts.first() else {
@@ -128,14 +128,14 @@ impl Books {
         }
     }
 
-    /// Whose call this is, as its first argument behind the token says.
+    /// The call that this is: the argument after the token is its window or wait.
     fn number_of(&self, run: &Run<'_>) -> Number {
         let number = run.args[2].parse().expect("a number");
         (self.tokens.borrow_mut()).insert(run.token().to_owned(), number);
         number
     }
 
-    /// Whether this is the first final answer of a call; a later one must be the same.
+    /// Whether this is the first final answer to the call. A later one must be the same.
     fn decide(&self, number: Number, verdict: i64) -> bool {
         let mut decided = self.decided.borrow_mut();
         if let Some(before) = decided.get(&number) {
@@ -162,7 +162,7 @@ impl Books {
         let is_open_at = |time: i64| window.is_none_or(|(_, until)| time > *until);
         match verdict {
             0 if is_open_at(now) => self.fail(Promise::Opens, format!("{number} is kept out")),
-            // One that was refused leaves nothing behind, and its repeat may pass.
+            // A call that was refused leaves nothing behind, so its repeat may pass.
             0 if self.decided.borrow().get(&number) == Some(&1) => {
                 let what = format!("{number} passed, and its repeat did not");
                 self.fail(Promise::ToldRight, what);
@@ -255,7 +255,7 @@ impl Books {
         }
     }
 
-    /// How much later than it may a call goes through.
+    /// How much later than possible a call may go through.
     fn slack(&self, run: &Run<'_>) -> i64 {
         match run.keys[0].as_str() {
             super::CALM_KEY => 40,
@@ -284,7 +284,7 @@ impl Books {
         }
     }
 
-    /// Nobody asks any more, and nobody was given up.
+    /// Nobody asks any more and nobody was given up, so nothing may be left.
     pub(crate) fn is_over(&self, debounce: &str) {
         if let Some(burst) = self.waiting.borrow().get(debounce)
             && !burst.waiting.is_empty()
@@ -294,13 +294,13 @@ impl Books {
         }
     }
 
-    /// The world ends, and what is under way with it.
+    /// The world ends, with all that is under way in it.
     pub(super) fn close(&self) {
         self.is_over(super::CALM_KEY);
         self.is_closed.set(true);
     }
 
-    /// All that what they will find can depend on.
+    /// Hashes all that later findings can depend on.
     pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
         (&*self.tokens.borrow(), &*self.decided.borrow()).hash(hasher);
         (&*self.given_up.borrow(), &*self.windows.borrow()).hash(hasher);

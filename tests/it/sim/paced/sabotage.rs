@@ -1,4 +1,5 @@
-//! Broken variants of the two, each of which must be caught, and by the promise that it breaks.
+//! Broken variants of throttles and debounces. The simulation must catch each by the promise that
+//! it breaks.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,10 +11,10 @@ use crate::sabotage::{Bent, broken};
 use crate::script;
 use crate::trace::Trace;
 
-/// More than any of them needs.
+/// More seeds than any of them needs.
 const SEEDS: u64 = 6_000;
 
-/// With `part` of some scripts replaced by `by`.
+/// Replaces `part` of some scripts by `by`.
 #[track_caller]
 fn caught(promise: Promise, part: &'static str, by: &'static str) {
     caught_in(Bent::Straight, promise, part, by);

@@ -12,7 +12,7 @@ use crate::host::Heard;
 use crate::world::MS;
 
 impl Stage {
-    /// Has `step` happen, and all that follows at once.
+    /// Lets `step` happen, and all that follows at once.
     pub(in crate::explore) fn take(&self, step: Step) {
         match step {
             Step::Go(client) => self.go(client.into(), false),
@@ -244,7 +244,7 @@ impl Stage {
         self.tell(|| format!("a message {what} {name} stays on its way"));
     }
 
-    /// What is late is not there yet.
+    /// Messages that are late are not lost with it, since they have not arrived yet.
     fn restart(&self, server: usize) {
         self.spend(Fault::Restart);
         self.tell(|| "the bridge restarts: what is under way there is lost".to_owned());
@@ -271,12 +271,12 @@ impl Stage {
         self.change(server, |db| db.listeners.clear());
     }
 
-    /// It has lost all it had, and knows when it was started.
+    /// The server has lost all its data, and knows when it was started.
     fn come_back_empty(&self, server: usize) {
         self.spend(Fault::Empty);
         self.tell(|| format!("server {server} comes back empty"));
         if self.servers.len() == 1 {
-            // A start takes time. So its clock does not say again what it said before.
+            // A start takes time. So its clock never shows the same time twice.
             self.world.go_on_to(self.world.now() + MS);
         }
         let (now_us, mut empty) = (self.now_us(), self.servers[server].fresh(self.now_us()));

@@ -12,11 +12,11 @@ use crate::check::{Invariant, holders};
 use crate::explore::step::Fault;
 use crate::world::{MS, Time};
 
-/// Receipts, and the marks of what was abandoned, outlive this.
+/// Receipts, and the marks of abandoned tokens, live longer than this.
 const LATEST: Time = 15_000 * MS;
 
 impl Stage {
-    /// Each of which leads to another world, but nowhere once a promise is broken.
+    /// All next steps. A world in which a promise is broken has none.
     pub(in crate::explore) fn steps(&self) -> Vec<Step> {
         if self.check.violation().is_some() {
             return Vec::new();
@@ -62,7 +62,7 @@ impl Stage {
         }
     }
 
-    /// Whether it is a reply that nothing else can come before.
+    /// Whether it is a reply that may arrive before anything else happens.
     fn is_first(&self, message: &Message, all: &[Message]) -> bool {
         let others = |other: &&Message| {
             let is_incoming = other.is_reply() || other.piece_of().is_some();
@@ -75,7 +75,7 @@ impl Stage {
             && !self.streams.borrow().keys().any(listens)
     }
 
-    /// What can become of a message.
+    /// Adds all that can become of a message.
     fn of(&self, message: &Message, steps: &mut Vec<Step>) {
         let id = message.id;
         steps.push(Step::Deliver(id));
@@ -119,8 +119,8 @@ impl Stage {
         }
     }
 
-    /// Who is the first in the queue, and knows it, does not wait for what is free, where nothing
-    /// went wrong.
+    /// If nothing went wrong, a waiter that knows that it is the first in the queue must not wait
+    /// for a lock that is free.
     fn is_handed_over(&self) {
         let waits_for_it = |(client, seat): &(usize, &super::Seat)| {
             let is_first = seat.place.get() == Some(0);
@@ -132,7 +132,7 @@ impl Stage {
         }
     }
 
-    /// All have come to their ends, and nobody has the lock who does not know it.
+    /// Every client must have come to its end, and nobody may hold the lock without knowing it.
     fn is_over(&self, is_quiet: bool) {
         let is_at_work =
             |seat: &&super::Seat| seat.stand.get() != Stand::Done || seat.background.get() > 0;
@@ -145,8 +145,9 @@ impl Stage {
         }
         let may_have_it = self.seats.iter().any(|seat| seat.may_have_it.get());
         let has_had = |fault| self.faults.get().has_had(fault, &self.plan.faults);
-        // One that is refused is not given up, so another copy of it may take the lock for a ttl.
-        // So may one that arrives where the data is lost that told which tokens are over.
+        // A request that is refused is not given up, so a second copy of it may take the lock for a
+        // ttl. So may a request that arrives after the data is lost that told which tokens have
+        // ended.
         let can_be_late = has_had(Fault::Twice) || has_had(Fault::Empty);
         let is_alone = is_quiet && !may_have_it && !can_be_late;
         let is_held = |name: &&str| !holders(name, &self.db(0)).is_empty();
@@ -159,16 +160,16 @@ impl Stage {
         }
     }
 
-    /// Behind one server, all that this client asks for.
+    /// Whether all that this client asks for is free, behind one server.
     pub(in crate::explore) fn is_free_for(&self, client: usize) -> bool {
         let is_free = |name: &&str| holders(name, &self.db(0)).is_empty();
         self.servers.len() == 1 && self.plan.name_for(client).all().iter().all(is_free)
     }
 }
 
-/// What a stream brings keeps its order. What one client sends to several servers arrives in one
-/// order, unless it is late: with some the first server comes first, with the others the last. With
-/// all orders there is no end to them.
+/// Whether a message may arrive now. The pieces of a stream keep their order. What one client sends
+/// to several servers arrives in one order, unless it is late: for some clients the first server
+/// comes first, for others the last. With all orders the search would not end.
 fn can_arrive(message: &Message, all: &[Message]) -> bool {
     let place = |of: &Message| match of.client % 2 {
         0 => of.server as i64,
