@@ -1,4 +1,4 @@
-//! The model's scripting: the shipped Lua, run by the Lua that Redis has, on the model's commands.
+//! Scripting for the model: the shipped Lua runs in Redis's own Lua, on the model's commands.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -9,16 +9,16 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value, Variadic};
 use super::redis::{Db, Reply, arity};
 use super::script::replaced;
 
-/// What becomes of a script's text before it runs: a sabotage, or nothing.
+/// Changes a script's text before it runs, for a sabotage, or leaves it as it is.
 pub(crate) type Rewrite = Box<dyn Fn(&str) -> String>;
 
-/// Redis: what it holds, and the scripts that it runs.
+/// A Redis: its data, and the scripts that it runs.
 pub(crate) struct Redis {
     db: Rc<RefCell<Db>>,
     lua: Lua,
     run: Function,
     rewrite: Rewrite,
-    /// Compiled once: the function and the digest of each text, and the text of each digest.
+    /// For each text its compiled function and its digest, and for each digest its text.
     functions: RefCell<BTreeMap<String, (Function, String)>>,
     texts: RefCell<BTreeMap<String, String>>,
 }
@@ -44,7 +44,7 @@ impl Redis {
         }
     }
 
-    /// With `part` of its scripts replaced by `by`.
+    /// A Redis in whose scripts `part` is replaced by `by`.
     pub(crate) fn with(part: &'static str, by: &'static str) -> Self {
         Self::new(Box::new(move |text| replaced(text, part, by).0))
     }
@@ -82,12 +82,12 @@ impl Redis {
         }
     }
 
-    /// The text of a script that was seen once, whether Redis still knows it or not.
+    /// The text of a script that this Redis has ever seen, even if it has forgotten it.
     pub(crate) fn text(&self, digest: &str) -> Option<String> {
         self.texts.borrow().get(digest).cloned()
     }
 
-    /// All scripts that were seen, by their digests.
+    /// The texts of all scripts that it has ever seen, by their digests.
     pub(crate) fn texts(&self) -> BTreeMap<String, String> {
         self.texts.borrow().clone()
     }
@@ -134,14 +134,14 @@ impl Redis {
     }
 }
 
-/// With the scripts as they are.
+/// A Redis that leaves the scripts as they are.
 impl Default for Redis {
     fn default() -> Self {
         Self::new(Box::new(str::to_owned))
     }
 }
 
-/// `redis.call` and `redis.pcall`, which differ in what they do with an error.
+/// `redis.call` and `redis.pcall`. They differ in what they do with an error.
 fn call(lua: &Lua, db: &mut Db, words: &Variadic<Value>) -> mlua::Result<Value> {
     let mut texts = Vec::with_capacity(words.len());
     for word in words.iter() {

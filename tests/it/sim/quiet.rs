@@ -1,5 +1,5 @@
-//! After faults have stopped: nobody new comes but a few who wait, and they must get what they wait
-//! for in time.
+//! After faults have stopped, only a few new waiters come. They must get what they wait for in
+//! time.
 
 pub(crate) mod once;
 pub(crate) mod sets;
@@ -23,32 +23,33 @@ const TIMEOUT: Duration = Duration::from_millis(300);
 /// A time-out, the pause behind it, and a request.
 const ONE_RETRY: Time = 400 * MS;
 
-/// Between two looks of who cannot listen, or who does not know of the holder's end; and a request.
+/// The time between two requests of a waiter that cannot listen, or does not know when the holder's
+/// ttl ends, and one request.
 const DELAY: Time = 620 * MS;
 
-/// Of those who wait, and how long they count as alive.
+/// The ttl of those who wait; a waiter's liveness is as long.
 const TTL: Duration = Duration::from_secs(4);
 
-/// How long each has the lock.
+/// How long each holds the lock.
 const HOLD: Time = 150 * MS;
 
-/// From a release until the waiter that listens has heard, with one request to be sure.
+/// From a release until a waiter that listens has heard of it, and one request more.
 const PUSHED: Time = 40 * MS;
 
-/// For how long a lock is kept for a waiter that polls and was overtaken for long. That is the
-/// waiter's liveness, and the time until others ask whether it is over, since that waiter may have
-/// died. For several that died, these times run side by side.
+/// How long a lock is kept for a waiter that polls and was overtaken for long. That is the waiter's
+/// liveness, and the time until others ask whether it is over, since that waiter may have died. If
+/// several died, these times run side by side.
 const KEPT: Time = TTL.as_nanos() as Time / 3 * 4;
 
-/// The most that Redis's clock was set back, which is how much longer a key lives.
+/// The most that Redis's clock was set back. Keys live longer by as much.
 const SET_BACK: Time = 1_250 * MS;
 
 #[derive(Default)]
 pub(crate) struct Quiet {
     machines: RefCell<Vec<Rc<Machine>>>,
-    /// Who asked from one of them.
+    /// The machine behind each token that asked.
     asked: RefCell<BTreeMap<String, Rc<Machine>>>,
-    /// Those that have the lock, but may not know it.
+    /// Tokens that were granted the lock and may not know it yet.
     granted: RefCell<BTreeMap<String, Expected>>,
     at_work: Rc<Cell<usize>>,
 }
@@ -58,11 +59,11 @@ impl Quiet {
         let all_push = case.rng.chance(500);
         let loses_grant = case.rng.chance(500);
         case.network.lose_next_grant.set(loses_grant);
-        // What is on its way yet arrives.
+        // Messages that are on their way still arrive.
         case.pass(2 * Net::QUIET.latency, || false);
         let longest = Crowd::longest_ttl(case);
         for name in &crowd.names {
-            // Somebody may stand there who has died, and polled.
+            // A waiter that polled and has died may still stand in the queue.
             let queue = format!("{{{}}}:queue", name.name);
             let is_left = case.redis.db().value(&queue).is_some();
             let line = Rc::new(Line {
@@ -81,7 +82,7 @@ impl Quiet {
                 waiting: Cell::new(0),
                 holding: Cell::new(0),
                 all_push,
-                // Whoever dies must not have got one of several places before.
+                // A waiter that dies must not have taken one of several places before.
                 sees_death: Cell::new(
                     case.rng.chance(300) && name.permits() == 1 && !name.is_read_write(),
                 ),
@@ -98,8 +99,8 @@ impl Quiet {
         }
         case.pass(100 * MS, || false);
         for name in &crowd.names {
-            // A permit of somebody who died before may outlast those who had another; and so may a
-            // reader.
+            // The permit of a client that died before may last longer than the others'. So may a
+            // reader's hold.
             let is_one_of_several = name.permits() > 1 || name.is_read_write();
             let is_of_before =
                 |who: &str| is_one_of_several && !self.asked.borrow().contains_key(who);
@@ -115,7 +116,7 @@ impl Quiet {
         drop(self.granted.take());
     }
 
-    /// After each script: who is granted the lock is to learn it by its next request at the latest.
+    /// Looks at each script: a token that is granted the lock must learn it by its next request.
     pub(crate) fn executed(
         &self,
         case: &Rc<Case>,
@@ -134,7 +135,7 @@ impl Quiet {
         }
         for who in granted {
             if let Some(machine) = self.asked.borrow().get(&who) {
-                // One that is handed the lock and does not listen finds it when it polls.
+                // A waiter that is handed the lock but does not listen finds it when it polls.
                 let asks = run.script.acquires();
                 let by = case.world.now() + ONE_RETRY + if asks { 0 } else { DELAY };
                 let what = format!("{who} does not know that it has the lock");
@@ -145,19 +146,19 @@ impl Quiet {
     }
 }
 
-/// Those who wait for one lock.
+/// The clients that wait for one lock.
 struct Line {
     case: Rc<Case>,
     name: Name,
-    /// When what is left of the faults is over.
+    /// When the last effects of faults are over.
     by: Time,
     delay: Cell<Time>,
     next: RefCell<Option<Expected>>,
-    /// Who have it are among them.
+    /// How many wait, including those that hold the lock.
     waiting: Cell<u64>,
     holding: Cell<u64>,
     all_push: bool,
-    /// Whether one of them is to die while it waits.
+    /// Whether one of them will die while it waits.
     sees_death: Cell<bool>,
 }
 
@@ -167,9 +168,9 @@ impl Line {
         *self.next.borrow_mut() = Some(self.case.expect(invariant, None, by, what));
     }
 
-    /// There is a place for the next, if there is one.
+    /// The next waiter must hold the lock in time, if there is a place for it.
     fn expect_next(&self) {
-        // A writer waits for the last of several readers.
+        // A writer also waits for the last of several readers.
         let has_room = !self.name.is_read_write() || self.holding.get() == 0;
         if has_room && self.waiting.get() > self.holding.get() {
             let by = (self.case.world.now() + self.delay.get()).max(self.by);
@@ -177,7 +178,7 @@ impl Line {
         }
     }
 
-    /// One more waits.
+    /// One more waiter.
     fn join(self: &Rc<Self>) {
         let case = &self.case;
         let machine = Rc::new(Machine::new(case.bent.drift(drift(&case.rng))));
@@ -193,7 +194,7 @@ impl Line {
         case.world.spawn(&machine, Box::pin(task));
     }
 
-    /// One more waits, and dies, with one behind it.
+    /// One more waiter, which dies, and one behind it.
     fn join_and_die(self: &Rc<Self>) {
         let machine = Rc::new(Machine::new(0));
         let lock = self.lock(self.name, &machine, true, "who dies");
@@ -203,7 +204,7 @@ impl Line {
         (self.case.world).schedule(HOLD / 3, move || line.join());
         (self.case.world).schedule(HOLD / 3 * 2, move || case.world.kill(&machine));
         if self.name.is_fair {
-            // Its turn is kept for it for as long as it counts as alive.
+            // The lock is kept for it as long as it counts as alive.
             self.delay
                 .set(self.delay.get() + TTL.as_nanos() as Time + DELAY);
         } else if self.case.bent == Bent::Orderly {
@@ -225,7 +226,7 @@ impl Line {
             .max_requests(2_000)
     }
 
-    /// One waiter's turn: it holds for a while, and releases.
+    /// A waiter's turn: it acquires, holds for a while, and releases.
     async fn turn(self: &Rc<Self>, machine: &Rc<Machine>, pushes: bool) {
         let case = &self.case;
         let owner = format!("waiter-{}", case.rng.next());

@@ -1,8 +1,9 @@
 //! A lock over several servers, each of which fails by itself.
 //!
-//! The same time, machines, Lua and model of Redis as for one server; a world of its own, since
-//! here nothing is handed over, nothing written and nobody queues. Any number of servers may die,
-//! go mute, or come back empty: then nobody gets the lock, but never two.
+//! Time, machines, Lua and the model of Redis are those of the worlds with one server. This is a
+//! world of its own, since nothing is handed over or written here, and nobody queues. Any number of
+//! servers may die, go mute, or come back empty. Then nobody may get the lock, but never do two
+//! have it.
 
 mod exact;
 mod place;
@@ -21,12 +22,12 @@ use place::{Broken, Place};
 
 const SEEDS: u64 = 4_000;
 
-/// As many as a case may have.
+/// As many servers as any case has.
 fn servers() -> Vec<Rc<Redis>> {
     (0..5).map(|_| Rc::default()).collect()
 }
 
-/// The scripts that clients send to servers of which a majority decides, by their digests.
+/// The scripts that a quorum's clients send, by their digests.
 pub(crate) fn texts() -> BTreeMap<String, String> {
     let redis = servers();
     for seed in 0..20 {

@@ -1,5 +1,5 @@
-//! Worlds of read/write locks, of whom some are asked for as locks of that name: a writer is alone.
-//! And broken variants that must be caught.
+//! Worlds of read/write locks, some of which are also asked for as plain locks: a writer is always
+//! alone. And broken variants that must be caught.
 
 use super::check::Invariant::*;
 use super::sabotage::{RENEW, broken};

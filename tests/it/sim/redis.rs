@@ -1,7 +1,8 @@
-//! A model of Redis: the commands that the scripts and the workload use, by the simulation's clock.
+//! A model of Redis: the commands that the scripts and the clients of a world use, by the
+//! simulation's clock.
 //!
-//! What it does not know it refuses, so that a script that uses more makes the model grow.
-//! `differential.rs` holds it to a real `redis-server`.
+//! It refuses what it does not know, so a script that uses more makes the model grow.
+//! `differential.rs` compares it with a real `redis-server`.
 
 mod collections;
 
@@ -38,9 +39,9 @@ impl fmt::Display for Reply {
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(Vec<u8>),
-    /// In order of insertion, as Redis keeps small ones.
+    /// In the order of insertion, as Redis keeps small hashes.
     Hash(Vec<(Vec<u8>, Vec<u8>)>),
-    /// By score, then by member.
+    /// Ordered by score, and then by member.
     Sorted(Vec<(f64, Vec<u8>)>),
 }
 
@@ -51,29 +52,30 @@ struct Entry {
     expires: Option<i64>,
 }
 
-/// Who listens: which client, and which of its streams.
+/// A client that listens, by the number of its stream.
 pub(crate) type Listener = u64;
 
-/// What Redis holds.
+/// The data of a Redis.
 #[derive(Clone, Default)]
 pub(crate) struct Db {
     keys: BTreeMap<Vec<u8>, Entry>,
     pub(crate) now_us: i64,
-    /// When it was started, by its own clock.
+    /// When the server was started, by its own clock.
     pub(crate) started_us: i64,
-    /// Digests of the scripts it knows.
+    /// The digests of the scripts that it knows.
     pub(crate) scripts: BTreeSet<String>,
     pub(crate) listeners: BTreeMap<Vec<u8>, Vec<Listener>>,
-    /// Those at another node of a cluster: they hear, and do not count.
+    /// Listeners at another node of a cluster. They hear messages, and are not counted.
     pub(crate) elsewhere: BTreeMap<Vec<u8>, Vec<Listener>>,
-    /// How many commands have written something: a connection that wrote nothing waits for no
+    /// How many commands have written something. A connection that wrote nothing waits for no
     /// replica.
     pub(crate) written: u64,
-    /// What was published and not delivered yet.
+    /// Messages that were published, and not delivered yet.
     pub(crate) outbox: Vec<(Listener, Vec<u8>)>,
 }
 
-/// What a crash without persistence, or a fail-over to a late replica, leaves of the keys.
+/// What is left of the keys after a crash without persistence, or a fail-over to a replica that is
+/// behind.
 pub(crate) struct Snapshot(BTreeMap<Vec<u8>, Entry>);
 
 const SYNTAX: &str = "ERR syntax error";
@@ -167,7 +169,7 @@ impl Db {
         self.keys.clone_from(&snapshot.0);
     }
 
-    /// What is there and not expired: each key, its value, and its time to live in milliseconds.
+    /// All keys that have not expired, each with its value and its time to live in milliseconds.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&[u8], &Value, Option<i64>)> {
         let now = self.now_ms();
         (self.keys.iter())
@@ -183,7 +185,7 @@ impl Db {
         (!is_over(entry, self.now_ms())).then_some(&entry.value)
     }
 
-    /// All that a command can come to depend on.
+    /// Hashes all that the outcome of a command can depend on.
     pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
         (self.now_us, self.started_us).hash(hasher);
         self.scripts.hash(hasher);
@@ -275,7 +277,7 @@ impl Db {
         Ok(Reply::Int(after))
     }
 
-    /// As `PTTL` says it.
+    /// What `PTTL` answers.
     fn left(&mut self, key: &[u8]) -> i64 {
         let now = self.now_ms();
         self.live(key).map_or(-2, |entry| {
@@ -324,7 +326,7 @@ impl Db {
     }
 }
 
-/// How many arguments a command takes; `None` for one that the model does not know.
+/// How many arguments a command takes, at least and at most; `None` if the model does not know it.
 pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
@@ -341,7 +343,7 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a command that was answered so has written.
+/// Whether a command with this reply has written something.
 fn writes(name: &str, reply: &Reply) -> bool {
     match name {
         "SET" | "APPEND" | "INCR" | "DECRBY" | "HINCRBY" | "HSET" | "ZADD" | "FLUSHALL" => {
@@ -361,7 +363,7 @@ fn count(keys: &[&[u8]], mut found: impl FnMut(&[u8]) -> bool) -> Reply {
     Reply::Int(size(keys.iter().filter(|key| found(key)).count()))
 }
 
-/// Redis takes a number only as it would write it itself.
+/// Redis accepts a number only in the form in which it would write it itself.
 fn int(text: &[u8]) -> Result<i64, String> {
     (std::str::from_utf8(text).ok())
         .and_then(|text| text.parse::<i64>().ok().filter(|n| n.to_string() == text))

@@ -1,8 +1,8 @@
-//! Chance, all of it from one seed.
+//! Random numbers, all from one seed.
 
 use std::cell::Cell;
 
-/// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
+/// The generator SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
 pub(crate) struct Rng(Cell<u64>);
 
 impl Rng {
@@ -18,7 +18,7 @@ impl Rng {
         bits ^ (bits >> 31)
     }
 
-    /// From `low` up to `high`, both included.
+    /// A number from `low` to `high`, both included.
     pub(crate) fn between(&self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }

@@ -1,7 +1,7 @@
-//! Broken variants of the lock, each of which must be caught, and by the promise that it breaks.
+//! Broken variants of the lock. The simulation must catch each by the promise that it breaks.
 //!
-//! `src/` needs no hook for that: a script's text is changed when it arrives at Redis, the clock
-//! and the messages on their way.
+//! `src/` needs no hooks for them: a script's text is changed when it arrives at Redis, clocks and
+//! messages on their way.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,30 +20,30 @@ use super::trace::Trace;
 use super::workload::Locks;
 use super::world::{Machine, Time};
 
-/// How host and network are bent.
+/// How clients, network and servers are bent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bent {
     Straight,
-    /// The clock stands still while a request is under way.
+    /// A client's clock stands still while its request is under way.
     Standstill,
-    /// Clocks run slower than the lock allows for.
+    /// Clocks run more slowly than the lock allows for.
     Slow,
-    /// Messages come late more often, and say that they were sent when they arrive.
+    /// Messages are late more often, and claim that they were sent when they arrived.
     Freshened,
-    /// A request has no time-out.
+    /// Requests have no time-out.
     Patient,
-    /// Who lost an answer says that nothing was executed, as if its words were believed.
+    /// When an answer is lost, the client is told that nothing was executed, and believes it.
     Denying,
-    /// The clocks of several servers are further apart than the lock allows for.
+    /// The clocks of several servers differ by more than the lock allows for.
     Apart,
-    /// `WAIT` says that all replicas have everything.
+    /// `WAIT` says that all replicas have everything, even if they do not.
     Boastful,
-    /// Requests arrive twice more often, and late.
+    /// More requests arrive twice, and late.
     Doubled,
-    /// More of those who listen do so elsewhere, where they are not counted; and a release hands
-    /// the lock to the first in the queue, whether it is counted or not.
+    /// More waiters listen at another node, where they are not counted, and a release hands the
+    /// lock to the first in the queue, whether it counts as a listener or not.
     Orderly,
-    /// Not at all; but in every world everybody waits for all replicas.
+    /// Nothing is bent, but everybody waits for all replicas in every world.
     Replicated,
 }
 
@@ -59,8 +59,7 @@ impl Bent {
         }
     }
 
-    /// How far the clocks of several servers are apart, at most; `allowed` is what the lock allows
-    /// for.
+    /// How far the clocks of several servers may differ; `allowed` is what the lock allows for.
     pub(crate) fn apart(self, allowed: Duration) -> Duration {
         match self {
             Self::Apart => allowed * 10,
@@ -68,7 +67,7 @@ impl Bent {
         }
     }
 
-    /// Whether replicas that are behind say so.
+    /// Whether replicas that are behind are counted as such.
     pub(crate) const fn counts_replicas(self) -> bool {
         !matches!(self, Self::Boastful)
     }
@@ -80,7 +79,7 @@ impl Bent {
         }
     }
 
-    /// What is said in place of an answer that got lost.
+    /// The response in place of a lost answer.
     pub(crate) fn failed(self, dialect: Dialect, response: Response) -> Response {
         match self {
             Self::Denying => dialect.unreachable(),
@@ -107,7 +106,7 @@ impl Bent {
         }
     }
 
-    /// What arrives of a push message.
+    /// The message that arrives for one that was pushed.
     pub(crate) fn pushed(self, message: Vec<u8>, now_us: i64) -> Vec<u8> {
         let text = String::from_utf8_lossy(&message);
         match text.split_once(' ') {
@@ -117,11 +116,11 @@ impl Bent {
     }
 }
 
-/// More than any of them needs.
+/// More seeds than any of them needs.
 const SEEDS: u64 = 20_000;
 
-/// Where those were caught that few worlds catch. They are looked at first: as long as the worlds
-/// of these seeds stay as they are, nobody has to look through the thousands before.
+/// Seeds of worlds that catch what few others do. They are looked at first. As long as their worlds
+/// stay as they are, nobody has to look through thousands of others.
 const RARE: [u64; 7] = [8_277, 3_558, 3_313, 1_894, 608, 607, 427];
 
 #[track_caller]
@@ -148,7 +147,7 @@ fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static 
     bend(part, by, |redis| caught(invariant, redis, bent));
 }
 
-/// With `part` of some scripts replaced by `by`, in worlds of such locks.
+/// Replaces `part` of some scripts by `by`, in worlds of such locks.
 #[track_caller]
 pub(crate) fn script_among(
     locks: Locks,
@@ -161,17 +160,17 @@ pub(crate) fn script_among(
     });
 }
 
-/// A broken script: with `part` replaced by `by`, it breaks a promise in worlds of such locks.
+/// A broken script: if `part` is replaced by `by`, a promise breaks in worlds of such locks.
 pub(crate) struct Broken {
     pub(crate) name: &'static str,
-    /// None for throttles and debounces.
+    /// `None` for throttles and debounces.
     pub(crate) locks: Option<Locks>,
     pub(crate) part: &'static str,
     pub(crate) by: &'static str,
 }
 
-/// Broken scripts, each as `name: promise, part => by`. Each is a test: the simulation must catch
-/// it by that promise, in worlds of such locks, or as a function of its own looks for it.
+/// Broken scripts, each as `name: promise, part => by`. Each becomes a test: the simulation must
+/// catch it by that promise, in worlds of such locks, or by a function of its own.
 macro_rules! broken {
     ($locks:ident; $($all:tt)*) => {
         $crate::sabotage::broken! {
@@ -201,7 +200,7 @@ macro_rules! broken {
 }
 pub(crate) use broken;
 
-/// Looks with a Redis that has `part` of some scripts replaced by `by`.
+/// Calls `look` with a Redis in which `part` of some scripts is replaced by `by`.
 #[track_caller]
 fn bend(part: &'static str, by: &'static str, look: impl FnOnce(Redis)) {
     let replaced = Rc::new(Cell::new(0));

@@ -1,4 +1,4 @@
-//! Which of the shipped scripts a request runs, and on what.
+//! Which of the shipped scripts a request runs, and on which keys.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ macro_rules! source {
     };
 }
 
-/// What each one ends with: itself, as it is sent.
+/// The end of each script's text, as it is sent, which is its own Lua file.
 static ENDINGS: LazyLock<[(Script, String); 24]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
@@ -68,8 +68,8 @@ static ENDINGS: LazyLock<[(Script, String); 24]> = LazyLock::new(|| {
     .map(|(script, source)| (script, stripped(source)))
 });
 
-/// Without what `src/kind/lua.rs` leaves out: comments, line ends, and blanks beside what Lua tells
-/// apart without.
+/// The code that `src/kind/lua.rs` sends: without comments, line ends, and blanks that Lua does not
+/// need.
 fn stripped(source: &str) -> String {
     let code = (source.lines().map(str::trim_start))
         .filter(|line| !line.is_empty() && !line.starts_with("--"))
@@ -77,7 +77,7 @@ fn stripped(source: &str) -> String {
     squeezed(&code)
 }
 
-/// A piece of code, in one line, as it is sent.
+/// A piece of code in one line, as it is sent.
 pub(crate) fn squeezed(code: &str) -> String {
     let is_apart = |char: char| "(){}[],=<>~+*/#".contains(char);
     let mut chars = code.chars().peekable();
@@ -93,7 +93,7 @@ pub(crate) fn squeezed(code: &str) -> String {
     sent
 }
 
-/// `text` of a script with `part` replaced by `by`, and how often that was there.
+/// The `text` of a script with `part` replaced by `by`, and how often `part` was there.
 pub(crate) fn replaced(text: &str, part: &str, by: &str) -> (String, usize) {
     let part = squeezed(part);
     let by = [" ", by, " "].concat();
@@ -124,14 +124,14 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// `text` is that of the script, `words` the request's.
+    /// The run of the script with this text, by the request's `words`.
     pub(crate) fn of(text: &str, words: &'a [String]) -> Option<Self> {
         let script = script_of(text)?;
         let (keys, args) = words[3..].split_at(words[2].parse().ok()?);
         Some(Self { script, keys, args })
     }
 
-    /// Of which lock, if it is about one.
+    /// The lock that it is about, if it is about one.
     pub(crate) fn lock(&self) -> Option<&'a str> {
         use Script::{Arrive, GiveBack, Leave, Pass, Read, Settle};
         let holds_nothing = matches!(
@@ -141,13 +141,13 @@ impl<'a> Run<'a> {
         (!holds_nothing).then(|| self.keys[0].as_str())
     }
 
-    /// Of which names; of several that are locked at once, of all.
+    /// The names that it is about. If several are locked at once, all of them.
     pub(crate) fn locks(&self) -> Vec<&'a str> {
         let first = self.lock().into_iter();
         let Some(gone) = self.keys.get(5).filter(|_| self.lock().is_some()) else {
             return first.collect();
         };
-        // What stands there once more marks the end of the others.
+        // The same key once more marks the end of the other names' keys.
         let others = self.keys[6..].iter().position(|key| key == gone);
         let others = &self.keys[6..6 + others.unwrap_or_default()];
         first
@@ -155,13 +155,13 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    /// Whose token, or whose session for what has no token.
+    /// The token; for a script without one, the session.
     pub(crate) fn token(&self) -> &'a str {
         let (_, token) = self.keys[1].rsplit_once(':').expect("a receipt");
         token
     }
 
-    /// Who would hold the lock, as it is stored.
+    /// The holder that this run would make, as Redis stores it.
     pub(crate) fn who(&self) -> &'a str {
         &self.args[1]
     }

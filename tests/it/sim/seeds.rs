@@ -1,17 +1,17 @@
-//! Which seeds are simulated: from a start that is drawn anew each time, unless one is asked for.
+//! Which seeds are simulated. The first is drawn anew in each run, unless one is asked for.
 
 use std::env;
 use std::io::{Write, stderr};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Few enough digits to type.
+/// The draw is below this, so that it has few enough digits to type.
 const STARTS: u64 = 1_000_000_000_000;
 
-/// The same for all worlds of a run.
+/// The first seed of all worlds in this run.
 static START: LazyLock<u64> = LazyLock::new(|| {
     let start = asked_for("EDGELOCK_SIM_FROM").unwrap_or_else(drawn);
-    // Past the test runner, which keeps the output of a test that passes to itself.
+    // Written past the test runner, which hides the output of a test that passes.
     let _ = writeln!(
         stderr(),
         "simulating from seed {start}; the same again: cargo xtask sim --from {start}"
@@ -19,7 +19,7 @@ static START: LazyLock<u64> = LazyLock::new(|| {
     start
 });
 
-/// Those that `cargo xtask sim` asks for, else so many; and whether it asks.
+/// The seeds that `cargo xtask sim` asks for, or else so many; and whether it asks.
 pub(crate) fn seeds(by_default: u64) -> (Range<u64>, bool) {
     let asked = asked_for("EDGELOCK_SIM_SEEDS");
     let count = asked.unwrap_or(by_default);

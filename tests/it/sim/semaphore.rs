@@ -1,5 +1,5 @@
-//! Worlds of semaphores: never more than there are permits, and broken variants that must be
-//! caught.
+//! Worlds of semaphores: there are never more permits than allowed. And broken variants that must
+//! be caught.
 
 use super::check::Invariant::*;
 use super::sabotage::{RELEASE, RENEW, broken};
@@ -13,8 +13,9 @@ fn no_promise_breaks() {
     super::hold_for(Semaphores, seeds(SEEDS));
 }
 
-/// The only one of 1,050,000 worlds that was broken. Its waiter is handed a permit by a message
-/// that is late, asks once the permit is over and the clock is set back, and then hears it.
+/// In the only broken one of 1,050,000 worlds, a waiter was handed a permit by a message that was
+/// late. It asked when the permit was over and the clock was set back, and heard the message after
+/// that.
 #[test]
 fn a_hand_over_from_before_is_not_taken_for_a_new_one_though_the_clock_is_set_back() {
     const SEED: u64 = 171_968_638_999;
@@ -29,7 +30,7 @@ broken! {
     a_permit_that_is_handed_on_though_there_is_none: OneHolder,
         "elseif is_full(want) then"
         => "elseif false then";
-    // It leaves its place twice, and somebody else's is handed on.
+    // It leaves its place twice, and a place that another has is handed on.
     a_release_without_owner_check: NoLateWrite,
         RELEASE
         => "local results = run(6)";

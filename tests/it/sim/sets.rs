@@ -1,5 +1,5 @@
-//! Worlds of crossing sets of names, and of plain locks on each of those: never two holders of one
-//! name, never part of a set. And broken variants that must be caught.
+//! Worlds of sets that have names in common, and of plain locks on each name. A name never has two
+//! holders, and nobody ever has a part of a set. And broken variants that must be caught.
 
 use super::check::Invariant::*;
 use super::sabotage::broken;
@@ -18,7 +18,7 @@ const TAKE: &str =
 
 broken! {
     Sets;
-    // As one who takes what is free, and waits for the rest.
+    // It takes the names that are free, and waits for the rest.
     a_name_that_is_taken_though_another_is_held: AllOrNone,
         "if at == taken then"
         => "if redis.call('EXISTS', NAME) == 0 then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end if at == taken then";

@@ -1,4 +1,4 @@
-//! What happened last, for who looks into a failure. Off, it costs nothing.
+//! What happened last, for those who look into a failure. It costs nothing when it is off.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
-//! The worlds of the seeds once more, and a release hands the lock to the first in the queue though
-//! it does not listen. The shipped script does that only once the first was overtaken for two
-//! seconds, which few of these worlds last for.
+//! The same worlds with a release that hands the lock to the first in the queue even if it does not
+//! listen. The shipped script does so only once the first was overtaken for two seconds, and few of
+//! these worlds last that long.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,13 +15,13 @@ use super::trace::Trace;
 
 const SEEDS: u64 = 4_000;
 
-/// More than the sabotage needs.
+/// More seeds than the sabotage needs.
 const MOST_SEEDS: u64 = 40_000;
 
-/// Nobody may be overtaken.
+/// The shipped Lua, and what replaces it: nobody may be overtaken.
 const PATIENCE: [&str; 2] = ["return NOW_MS - since < OVERTAKEN_MS", ""];
 
-/// A Redis with parts of its scripts replaced, each of which must be there.
+/// A Redis with parts of its scripts replaced. Each part must be there.
 fn redis<const N: usize>(parts: [[&'static str; 2]; N]) -> (Rc<Redis>, Rc<Cell<bool>>) {
     let found = Rc::new(Cell::new(false));
     let noted = found.clone();

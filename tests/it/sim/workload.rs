@@ -1,4 +1,4 @@
-//! What the clients do: as hostile as a caller may be. They work until the last millisecond,
+//! What the clients do, who are as hostile as callers may be. They work until the last millisecond,
 //! oversleep and then renew or commit, drop what they wait for, and hand their leases on.
 
 mod client;
@@ -36,35 +36,35 @@ pub(crate) struct Name {
     pub(crate) is_fair: bool,
 }
 
-/// What it is.
+/// Which kind of lock it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Mutex,
     Reentrant,
-    /// Of so many permits.
+    /// With so many permits.
     Semaphore(u32),
     /// Work that is executed once, under a mutex.
     Once,
     ReadWrite(Role),
-    /// All of these at once; or where there are none, the name alone.
+    /// These names at once. In an empty list, only the name itself.
     Set(&'static [&'static str]),
 }
 
-/// As what one asks for a read/write lock.
+/// As what somebody asks for a read/write lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Reads,
-    /// Ahead of writers that wait.
+    /// As a reader who does not wait behind writers in the queue.
     Barges,
     Writes,
-    /// As somebody who knows a lock of that name, and nothing of readers.
+    /// As a program that knows a plain lock of that name, and no readers.
     Locks,
 }
 
-/// Which locks there are in a world.
+/// Which kinds of locks a world has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Locks {
-    /// Those that one holds.
+    /// Locks that one client holds at a time.
     #[default]
     Single,
     Semaphores,
@@ -74,7 +74,7 @@ pub(crate) enum Locks {
     Sets,
 }
 
-/// What is asked for at once: each crosses others.
+/// The sets of names that are asked for. Each has names in common with others.
 const SETS: [&[&str]; 6] = [
     &["a", "b"],
     &["b", "a"],
@@ -109,7 +109,7 @@ impl Name {
         }
     }
 
-    /// The same, as somebody asks for it now.
+    /// The same lock, as the next caller asks for it.
     pub(crate) fn anew(self, rng: &Rng) -> Self {
         use Role::{Barges, Locks, Reads, Writes};
         match self.kind {
@@ -128,7 +128,7 @@ impl Name {
         }
     }
 
-    /// What is held with it, all or none.
+    /// The other names of its set, which are held all or none.
     pub(crate) fn others(&self) -> Vec<&'static str> {
         let Kind::Set(names) = self.kind else {
             return Vec::new();
@@ -137,22 +137,22 @@ impl Name {
         others.copied().collect()
     }
 
-    /// All that is held with it.
+    /// All names of its set.
     pub(crate) fn all(&self) -> Vec<&'static str> {
         self.others().into_iter().chain([self.name]).collect()
     }
 
-    /// Whether it is asked for to read.
+    /// Whether the caller wants to read.
     pub(crate) const fn reads(&self) -> bool {
         matches!(self.kind, Kind::ReadWrite(Role::Reads | Role::Barges))
     }
 
-    /// Whether more may join who have it.
+    /// Whether it is a read/write lock.
     pub(crate) const fn is_read_write(&self) -> bool {
         matches!(self.kind, Kind::ReadWrite(_))
     }
 
-    /// The lock, as `owner` asks for it.
+    /// The lock for `owner`, of the right kind.
     pub(crate) fn lock<T: Transport, R: Runtime>(
         &self,
         client: &edgelock::Client<T, R>,
@@ -176,7 +176,7 @@ impl Name {
         }
     }
 
-    /// How many may have it at once.
+    /// How many may hold it at once.
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
             Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once | Kind::Set(_) => 1,
@@ -184,7 +184,7 @@ impl Name {
         }
     }
 
-    /// Who the holder of `lease` is to Redis.
+    /// The holder of `lease`, as Redis stores it.
     pub(crate) fn who<T: Transport, R: Runtime>(&self, owner: &str, lease: &Lease<T, R>) -> String {
         match self.kind {
             Kind::Reentrant => owner.to_owned(),
@@ -195,7 +195,7 @@ impl Name {
     }
 }
 
-/// The longest ttl that is asked for in a world that is not slow.
+/// The longest ttl in a world that is not slow.
 const LONGEST_TTL: Duration = Duration::from_millis(2_500);
 
 impl Crowd {
@@ -247,7 +247,7 @@ impl Crowd {
         }
     }
 
-    /// The longest ttl that is asked for.
+    /// The longest ttl in this world.
     pub(crate) fn longest_ttl(case: &Case) -> Duration {
         case.slowly(LONGEST_TTL)
     }
@@ -256,7 +256,7 @@ impl Crowd {
         self.at_work.get() == 0
     }
 
-    /// Everybody drops what they are at; some without a word.
+    /// All clients drop what they are doing; some of them die.
     pub(crate) fn leave(&self, case: &Rc<Case>) {
         for (machine, task) in self.machines.iter().zip(self.tasks.take()) {
             if case.rng.chance(500) {
@@ -267,7 +267,7 @@ impl Crowd {
     }
 }
 
-/// How many of them a client waits for, and how long.
+/// For how many replicas a client waits, and how long.
 fn replicas(case: &Case) -> Option<(u32, Duration)> {
     let rng = &case.rng;
     let within = Duration::from_millis(rng.pick(&[20, 200]));
@@ -278,7 +278,7 @@ fn replicas(case: &Case) -> Option<(u32, Duration)> {
     waits.then(|| (rng.between(1, REPLICAS.into()) as u32, within))
 }
 
-/// Within what the lock allows.
+/// How fast a client's clock runs: within what the lock allows.
 pub(crate) fn drift(rng: &Rng) -> i64 {
     let within = rng.between(0, 20_000) as i64 - 10_000;
     rng.pick(&[-10_000, 10_000, within])

@@ -1,5 +1,5 @@
-//! Virtual time, and machines on which tasks run: nothing happens but what was scheduled, in one
-//! order for each seed.
+//! Virtual time, and machines that run tasks. Nothing happens that was not scheduled, and each seed
+//! has one order of events.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -11,20 +11,20 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Nanoseconds since the beginning.
+/// Nanoseconds since the world began.
 pub(crate) type Time = u64;
 
 pub(crate) const MS: Time = 1_000_000;
 
-/// A client's computer: its clock runs at a rate of its own, it can be paused, and it can die.
+/// A client's computer. Its clock has a speed of its own, it can be paused, and it can die.
 pub(crate) struct Machine {
     /// By how many millionths its clock is too fast.
     pub(crate) drift_ppm: i64,
     pub(crate) paused_until: Cell<Time>,
-    /// For how long it stood still so far, and does yet.
+    /// How long it has stood still so far, including the present pause.
     pub(crate) paused_for: Cell<Time>,
     pub(crate) is_dead: Cell<bool>,
-    /// For how long its clock stood still so far, which only a broken one does.
+    /// How long its clock has stood still so far, which happens only in a sabotage.
     pub(crate) stood_still: Cell<Time>,
 }
 
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    /// Stands still from now on.
+    /// Pauses it from now on.
     pub(crate) fn pause(&self, now: Time, time: Time) {
         let before = self.paused_until.get().max(now);
         let until = before.max(now + time);
@@ -52,7 +52,7 @@ impl Machine {
         scaled(time, 1_000_000 + self.drift_ppm, 1_000_000).saturating_sub(self.stood_still.get())
     }
 
-    /// How long it takes until its clock has gone on by `shown`, at least.
+    /// The shortest time in which its clock goes on by `shown`.
     pub(crate) fn lasts(&self, shown: Duration) -> Time {
         let shown = u64::try_from(shown.as_nanos()).unwrap_or(u64::MAX);
         scaled(shown.min(FOREVER), 1_000_000, 1_000_000 + self.drift_ppm) + 1
@@ -76,10 +76,10 @@ pub(crate) struct World {
     is_over: Cell<bool>,
 }
 
-/// Where a task runs, and the task unless it is being polled.
-/// Each world is on one thread.
+/// A task, which need not be `Send`: each world is on one thread.
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
+/// The machine of a task, and the task itself unless it is being polled.
 type Placed = (Rc<Machine>, Option<Task>);
 
 type Ready = Mutex<VecDeque<usize>>;
@@ -88,7 +88,7 @@ struct Event {
     at: Time,
     number: u64,
     act: Box<dyn FnOnce()>,
-    /// Of a timer: whoever waits for it.
+    /// For a timer: alive as long as somebody waits for it.
     waits: Option<Weak<()>>,
 }
 
@@ -104,7 +104,7 @@ impl World {
         self.now.get()
     }
 
-    /// Has `act` happen `after` from now.
+    /// Lets `act` happen after so much time.
     pub(crate) fn schedule(&self, after: Time, act: impl FnOnce() + 'static) {
         self.put(after, Box::new(act), None);
     }
@@ -121,7 +121,7 @@ impl World {
         self.events.borrow_mut().push(Reverse(event));
     }
 
-    /// When the next timer is over that anybody waits for.
+    /// When the next timer ends that somebody waits for.
     pub(crate) fn next_timer(&self) -> Option<Time> {
         let mut events = self.events.borrow_mut();
         while events.peek().is_some_and(|next| next.0.is_stale()) {
@@ -130,7 +130,7 @@ impl World {
         events.peek().map(|next| next.0.at)
     }
 
-    /// Has all happen that is due by then.
+    /// Lets all happen that is due by then.
     pub(crate) fn go_on_to(&self, then: Time) {
         while self.next_timer().is_some_and(|at| at <= then) {
             let Some(Reverse(event)) = self.events.borrow_mut().pop() else {
@@ -143,7 +143,7 @@ impl World {
         self.now.set(then);
     }
 
-    /// Runs `task` on `machine`, whose death ends it. Its number.
+    /// Runs `task` on `machine`, until the machine dies. Returns the task's number.
     pub(crate) fn spawn(&self, machine: &Rc<Machine>, task: Task) -> usize {
         let id = self.spawned.replace(self.spawned.get() + 1);
         if self.is_over.get() || machine.is_dead.get() {
@@ -161,7 +161,7 @@ impl World {
         drop(task);
     }
 
-    /// Ends all that runs on `machine`, at once and without a word to anybody.
+    /// Ends all tasks of `machine` at once, without giving anything back.
     pub(crate) fn kill(&self, machine: &Machine) {
         machine.is_dead.set(true);
         let dead: Vec<_> = (self.tasks.borrow_mut())
@@ -170,15 +170,15 @@ impl World {
         drop(dead);
     }
 
-    /// Ends everything: what is dropped now can do nothing any more.
+    /// Ends the world: what is dropped now can no longer do anything.
     pub(crate) fn end(&self) {
         self.is_over.set(true);
         drop(self.tasks.take());
         drop(self.events.take());
     }
 
-    /// Lets time pass until `is_done`, or `limit` is over, with `check` after each step. Whether it
-    /// was done.
+    /// Lets time pass until `is_done`, or until `limit` is over, and calls `check` after each step.
+    /// Returns whether it was done.
     pub(crate) fn run(&self, limit: Time, is_done: impl Fn() -> bool, check: impl Fn()) -> bool {
         let limit = self.now.get() + limit;
         loop {
@@ -188,7 +188,7 @@ impl World {
                 return true;
             }
             let mut events = self.events.borrow_mut();
-            // One that is later stays for whoever goes on.
+            // A later event stays for the next call.
             if events.peek().is_none_or(|next| next.0.at > limit) {
                 return false;
             }
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// Has all tasks go on that can.
+    /// Polls all tasks that can go on.
     pub(crate) fn poll_ready(&self) {
         loop {
             let Some(id) = self.ready.lock().expect("ready").pop_front() else {
@@ -222,7 +222,7 @@ impl World {
                 let mut context = Context::from_waker(&waker);
                 task.as_mut().poll(&mut context).is_ready()
             };
-            // It may have been killed by what it did.
+            // The task may have killed its own machine.
             let mut tasks = self.tasks.borrow_mut();
             let entry = tasks.get_mut(&id);
             if is_ready {
@@ -261,7 +261,7 @@ impl Wake for TaskWaker {
 pub(crate) struct Sleep {
     world: Rc<World>,
     until: Time,
-    /// The task that polled it last.
+    /// The waker of the task that polled it last.
     sleeper: Rc<RefCell<Option<Waker>>>,
     waits: Rc<()>,
     is_set: bool,

@@ -23,7 +23,7 @@ fn value(reply: &Reply) -> Value {
         Reply::Bulk(bytes) => json!(String::from_utf8_lossy(bytes)),
         Reply::Status(text) => json!([true, text]),
         Reply::Error(text) => json!([false, text]),
-        // It nests none.
+        // Webdis drops nested arrays.
         Reply::Array(replies) => (replies.iter())
             .filter(|reply| !matches!(reply, Reply::Array(_)))
             .map(value)

@@ -1,5 +1,5 @@
-//! After faults have stopped: whoever asks for a result has it in time, those who wait when it is
-//! there, and all the same.
+//! After faults have stopped, whoever asks for a result has it in time, those who wait have it when
+//! it is there, and all have the same.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -16,18 +16,18 @@ use crate::host::{self, Settings};
 use crate::workload::{Crowd, drift};
 use crate::world::{MS, Machine, Time};
 
-/// Those who ask for one result.
+/// The callers that ask for one result.
 struct Asks {
     case: Rc<Case>,
     key: &'static str,
-    /// From the end of the work to who waits.
+    /// From the end of the work until those who wait have its result.
     delay: Time,
-    /// The first of it fails.
+    /// Whether the first caller's work fails.
     fails: Cell<bool>,
     waiting: RefCell<Vec<Option<Expected>>>,
     results: RefCell<BTreeSet<String>>,
     all_push: bool,
-    /// A result of before may be kept no more while they ask.
+    /// Whether an earlier result may end while they ask.
     is_new: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
     let longest = Crowd::longest_ttl(case);
     let by = case.world.now() + SET_BACK + longest.as_nanos() as Time + 2 * (DELAY + ONE_RETRY);
     let mut all = Vec::new();
-    // Whatever is left of that, and one that nobody has asked for.
+    // Keys that were used before, which may have a result left, and a new one.
     for key in crowd.names.iter().map(|name| name.name).chain(["new"]) {
         let all_push = case.rng.chance(500);
         let asks = Rc::new(Asks {
@@ -134,7 +134,7 @@ impl Asks {
         }
     }
 
-    /// Whoever else asks has the result soon.
+    /// All other callers must have the result soon.
     fn expect_all(&self, place: usize) {
         let by = self.case.world.now() + self.delay + PUSHED;
         for (other, expected) in self.waiting.borrow_mut().iter_mut().enumerate() {
@@ -146,7 +146,7 @@ impl Asks {
         }
     }
 
-    /// One of the others does it soon.
+    /// One of the other callers must do the work soon.
     fn expect_next(&self, place: usize) {
         let by = self.case.world.now() + 2 * (self.delay + PUSHED) + HOLD;
         for (other, expected) in self.waiting.borrow_mut().iter_mut().enumerate() {

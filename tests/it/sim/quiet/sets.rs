@@ -1,4 +1,4 @@
-//! After faults have stopped: whoever waits for several names, or for one of them, has them in
+//! After faults have stopped, whoever waits for several names, or for one of them, has them in
 //! time, whatever the others wait for.
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use crate::host::{self, Settings};
 use crate::workload::{Crowd, Name, drift};
 use crate::world::{MS, Machine, Time};
 
-/// Those who wait, for names that cross.
+/// Clients that wait for sets of names with names in common.
 struct Waiters {
     case: Rc<Case>,
     all_push: bool,
@@ -28,7 +28,7 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
     case.pass(2 * Net::QUIET.latency, || false);
     let longest = Crowd::longest_ttl(case).as_nanos() as Time;
     let all_push = case.rng.chance(500);
-    // What is left of the faults is over, and so are the waiters that died.
+    // When the effects of faults, and the waiters that died, are gone.
     let left = SET_BACK + longest + KEPT + DELAY + ONE_RETRY;
     let waiters = Rc::new(Waiters {
         case: case.clone(),
@@ -37,8 +37,8 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
         tokens: RefCell::default(),
     });
     let count = case.rng.between(3, 6);
-    // One after the other at the worst. Who is told in vain waits for the next, and that one may
-    // poll, or listen and ask more seldom.
+    // At worst they come one after another. A waiter that is told in vain waits for the next, and
+    // that one may poll, or listen and ask less often.
     let turn = HOLD + if all_push { 2 * PUSHED } else { DELAY };
     let by = case.world.now() + left + count * turn + if all_push { 0 } else { KEPT };
     let mut expected = Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
     }
     case.pass(100 * MS, || false);
     for name in &crowd.names {
-        // Somebody who died before may have one that nobody waited for.
+        // A client that died before may hold a name that nobody waits for.
         let mut left = holders(name.name, &case.redis.db());
         left.retain(|(who, _)| waiters.tokens.borrow().contains(who));
         for (who, _) in left {

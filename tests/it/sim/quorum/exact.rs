@@ -1,4 +1,4 @@
-//! What takes how long where nothing goes wrong.
+//! How long things take with several servers, where nothing goes wrong.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::world::{MS, Machine, Time};
 use super::place::{NAME, Place};
 use super::{servers, wire};
 
-/// Every server is so far away.
+/// How long the way to each server takes.
 const WAY: Time = 50 * MS;
 
 #[test]
@@ -49,10 +49,10 @@ fn a_free_lock_is_had_however_short_the_wait() {
 #[test]
 fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
     let redis = servers();
-    // A ttl of 2 s; and a server counts whole seconds.
+    // A ttl of 2 s and one second more, since a server counts whole seconds.
     const QUARANTINE: Time = 3_000 * MS;
     for (wait, is_had) in [(4_000, true), (2_900, false)] {
-        // With three servers.
+        // The first case that has three servers.
         let place = (0..).map(|seed| Place::new(seed, &redis, Bent::Straight, Trace::OFF));
         let place = { place }.find(|place| place.nodes.len() == 3);
         let place = place.expect("one of three");
@@ -87,7 +87,7 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         place.world.run(9_000 * MS, || done.get().is_some(), || {});
         let (had, at) = done.get().expect("it ended");
         assert_eq!(had, is_had);
-        // All were asked; and when it was over the one that is asked first, then all of them for a
+        // First it asks all of them. After the quarantine it asks one of them, and then all for a
         // vote and a fence.
         let ways = if is_had {
             QUARANTINE + 8 * WAY
@@ -101,8 +101,8 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
     }
 }
 
-/// Its hold ran out there, and a copy of the vote takes it again. The server still knows the fence,
-/// so a lease that is resumed learns it there.
+/// The hold ran out at one server, and a late copy of the vote takes it again. The server still
+/// knows the fence, so a resumed lease learns it there.
 #[test]
 fn a_vote_that_comes_late_forgets_no_fence_that_its_hold_was_raised_to() {
     let redis = servers();

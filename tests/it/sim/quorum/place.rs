@@ -1,4 +1,4 @@
-//! Servers, what goes wrong with them, and what must hold whatever that is.
+//! The servers, what goes wrong with them, and what must hold whatever goes wrong.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub(super) struct Place {
     pub(super) trace: Trace,
     pub(super) bent: Bent,
     pub(super) is_healed: Cell<bool>,
-    /// Until when each client may hold, and in which order it came.
+    /// Who may hold the lock, and until when, in the order in which they came.
     holds: RefCell<Vec<Hold>>,
     last_fence: Cell<u64>,
     /// The fence to which each token was raised.
@@ -39,23 +39,23 @@ struct Hold {
     until: Time,
 }
 
-/// A promise that did not hold, and how.
+/// The promise that was broken, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broken(pub(super) Promise, pub(super) String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Promise {
-    /// At most one is inside its deadline.
+    /// At most one client is inside its deadline.
     OneHolder,
-    /// Each lease's fence is higher than those of all before.
+    /// Each lease has a higher fence than all before it.
     FencesGrow,
-    /// A token is raised to one fence, so that a raise which comes late tells nothing else.
+    /// A token is raised to one fence, so that a late raise never changes it.
     OneFence,
-    /// No server takes a token that was given back there.
+    /// No server grants the lock to a token that was given back there.
     NoGhost,
     /// Every call ends within its bounds.
     EndsInTime,
-    /// Once all is well, and a ttl later, the lock can be had, and given back everywhere.
+    /// Once all is well, and a ttl later, a client can get the lock, and give it back everywhere.
     IsHadAgain,
 }
 
@@ -66,14 +66,14 @@ pub(super) struct Node {
     pub(super) net: Cell<Net>,
     pub(super) away_until: Cell<Time>,
     pub(super) mute_until: Cell<Time>,
-    /// By how much its clock is ahead of the slowest: less than the quarantine, since a server that
-    /// came back empty has only its clock to issue a higher fence than it knew.
+    /// By how much its clock is ahead of the slowest. That is less than the quarantine: a server
+    /// that came back empty has only its clock to issue a fence that is higher than those it knew.
     ahead_us: i64,
-    /// Tokens that were given back, since it was started.
+    /// Tokens that were given back since it was started.
     given_back: RefCell<BTreeSet<String>>,
 }
 
-/// Servers' clocks at the beginning, in microseconds; they have been up for long.
+/// The servers' clocks at the beginning, in microseconds. The servers have been up for long.
 const BEGINNING_US: i64 = 1_700_000_000_000_000;
 
 impl Place {
@@ -106,7 +106,7 @@ impl Place {
         })
     }
 
-    /// What was found, once everything has happened.
+    /// Lets everything happen, and returns what was found.
     pub(super) fn run(self: &Rc<Self>) -> Option<Broken> {
         let crowd = workload::begin(self);
         for _ in 0..self.rng.between(0, 6) {
@@ -217,7 +217,7 @@ impl Place {
         self.nodes.iter().filter(has).count()
     }
 
-    /// `client` was granted the lock, or had it renewed, until then.
+    /// `client` has the lock until then, after a grant or a renewal.
     pub(super) fn hold(&self, client: usize, until: Time, fence: Option<u64>) {
         let now = self.world.now();
         let mut holds = self.holds.borrow_mut();
@@ -237,12 +237,12 @@ impl Place {
         }
     }
 
-    /// `client` does not count on it any more.
+    /// `client` no longer counts on the lock.
     pub(super) fn let_go(&self, client: usize) {
         self.holds.borrow_mut().retain(|hold| hold.client != client);
     }
 
-    /// The first that broke counts.
+    /// Only the first broken promise is kept.
     pub(super) fn fail(&self, promise: Promise, what: String) {
         (self.trace).note(self.world.now(), || format!("{promise:?}: {what}"));
         self.broken
@@ -251,5 +251,6 @@ impl Place {
     }
 }
 
-/// How long a server that came back has no say, and a bit: it counts whole seconds.
+/// How long a server that came back is not counted, and a little more, since it counts whole
+/// seconds.
 pub(super) const QUARANTINE: Time = LONGEST_TTL.as_nanos() as Time + 2_000 * MS;

@@ -1,4 +1,4 @@
-//! Broken variants, each of which must be caught, and by the promise that it breaks.
+//! Broken variants of the quorum. The simulation must catch each by the promise that it breaks.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,10 +11,10 @@ use crate::trace::Trace;
 use super::place::Promise::{self, *};
 use super::place::{Broken, Place};
 
-/// More than any of them needs.
+/// More seeds than any of them needs.
 const SEEDS: u64 = 4_000;
 
-/// Where those were caught that few worlds catch, which are looked at first.
+/// Seeds of worlds that catch what few others do. They are looked at first.
 const RARE: [u64; 3] = [1_012, 265, 203];
 
 #[track_caller]
@@ -28,7 +28,7 @@ fn caught(promise: Promise, redis: &[Rc<Redis>], bent: Bent) {
     assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
 }
 
-/// With `part` of a script replaced by `by`.
+/// Replaces `part` of a script by `by`.
 #[track_caller]
 fn script(promise: Promise, part: &'static str, by: &'static str) {
     let replaced = Rc::new(Cell::new(false));

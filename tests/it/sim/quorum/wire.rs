@@ -1,4 +1,4 @@
-//! A client's side: the way from it to each server.
+//! A client's side: its way to each server.
 
 use std::rc::Rc;
 
@@ -65,7 +65,7 @@ impl Wire {
 type Answer = Rc<Inbox<Result<Response, TransportError>>>;
 
 impl Place {
-    /// Puts a request on its way to one server, once or twice.
+    /// Sends a request to one server, once or twice.
     fn send(self: &Rc<Self>, at: usize, words: Vec<String>, answer: &Answer) {
         let net = self.nodes[at].net.get();
         let words = Rc::new(words);
@@ -81,12 +81,12 @@ impl Place {
         }
     }
 
-    /// Of a request of which another copy is under way nobody can say that it was not executed.
+    /// While another copy of the request is under way, nobody can say that it was not executed.
     fn arrive(self: &Rc<Self>, at: usize, words: &[String], is_alone: bool, answer: &Answer) {
         let node = &self.nodes[at];
         let (now, net) = (self.world.now(), node.net.get());
         let is_mute = now < node.mute_until.get();
-        // A mute one may have executed it, or not.
+        // A mute server may execute the request, or not.
         if is_mute && self.rng.chance(500) {
             return;
         }
@@ -108,8 +108,7 @@ impl Place {
         self.carry(net.delay(&self.rng), move || answer.put(response));
     }
 
-    /// Has `act` happen later; once faults have stopped, what is later than it should be does not
-    /// arrive.
+    /// Lets `act` happen later. Once faults have stopped, messages that are late do not arrive.
     fn carry(self: &Rc<Self>, after: Time, act: impl FnOnce() + 'static) {
         let place = self.clone();
         let is_late = !self.is_healed.get() && after > Net::QUIET.latency;

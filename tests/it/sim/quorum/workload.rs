@@ -1,5 +1,5 @@
 //! What the clients do: they wait or do not, work until the last millisecond, oversleep, and leave
-//! without a word.
+//! without giving back.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::world::{MS, Machine, Time};
 use super::place::{NAME, Place, Promise, QUARANTINE};
 use super::wire::{self, QuorumClient};
 
-/// The longest ttl that is asked for.
+/// The longest ttl that anybody asks for.
 pub(super) const LONGEST_TTL: Duration = Duration::from_millis(2_000);
 
 /// The clients of a case.
@@ -53,7 +53,7 @@ pub(super) fn begin(place: &Rc<Place>) -> Crowd {
 }
 
 impl Crowd {
-    /// Everybody drops what they are at; some without a word.
+    /// All clients drop what they are doing; some of them die.
     pub(super) fn leave(&self, place: &Rc<Place>) {
         for (number, (machine, task)) in self.machines.iter().zip(self.tasks.take()).enumerate() {
             if place.rng.chance(500) {
@@ -93,11 +93,11 @@ impl Worker {
         for _ in 0..rng.between(0, 3) {
             self.sleep(ttl.as_nanos() as Time / 2).await;
             if rng.chance(200) {
-                // In another handler, which is not told the ttl.
+                // The lease goes on in another handler, which is not told the ttl.
                 let lock = self.client.lock(NAME);
                 lease = lock.resume(lease.into_token()).expect("randomness");
             }
-            // A resumed lease has no deadline that ends a request.
+            // A resumed lease has no deadline that would bound its requests.
             let bound = if lease.remaining().is_zero() {
                 Duration::from_secs(7)
             } else {
@@ -132,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// Who stood still when the answer came may wake with a lease that is over.
+    /// A client that stood still when the answer came may wake with a lease that is over.
     fn hold(&self, remaining: Duration, fence: Option<u64>) {
         if remaining.is_zero() {
             return self.place.let_go(self.number);
@@ -141,7 +141,7 @@ impl Worker {
         self.place.hold(self.number, until, fence);
     }
 
-    /// What `call` comes to, which must be in time.
+    /// The outcome of `call`, which must come in time.
     async fn within<O>(&self, bound: Duration, call: impl Future<Output = O>) -> O {
         let (begun, paused) = (self.place.world.now(), self.machine.paused_for.get());
         let output = call.await;
@@ -156,8 +156,8 @@ impl Worker {
     }
 }
 
-/// With all well again, and the leases of the dead over, somebody new gets the lock once the
-/// quarantine is, too.
+/// Once all is well, a new client gets the lock when the leases of dead clients and the quarantine
+/// are over.
 pub(super) fn is_had_again(place: &Rc<Place>) {
     let machine = Rc::new(Machine::new(0));
     let client = wire::client(place, &machine).restart_quarantine(LONGEST_TTL);

@@ -111,7 +111,7 @@ impl Db {
         stop: &[u8],
         options: &[&[u8]],
     ) -> Outcome {
-        // In the order in which Redis looks.
+        // Checked in the order in which Redis checks.
         let with_scores = with_scores(options)?;
         let (start, stop) = (int(start)?, int(stop)?);
         let members = self.sorted(key)?;
@@ -197,7 +197,7 @@ fn listed(members: impl Iterator<Item = (f64, Vec<u8>)>, with_scores: bool) -> R
     Reply::Array(listed.collect())
 }
 
-/// What lies between two scores; one with `(` before it does not count itself.
+/// Whether a score lies between two bounds. A bound that begins with `(` is excluded.
 fn between(least: &[u8], most: &[u8]) -> Result<impl Fn(f64) -> bool + use<>, String> {
     let ((least, above), (most, below)) = (end(least)?, end(most)?);
     Ok(move |score| {
@@ -212,7 +212,7 @@ fn end(text: &[u8]) -> Result<(f64, bool), String> {
         None => (text, false),
     };
     if score.is_empty() {
-        // Redis takes it for a number.
+        // Redis takes an empty bound for zero.
         return Ok((0.0, is_open));
     }
     let score = float(score).map_err(|_| "ERR min or max is not a float")?;

@@ -23,7 +23,7 @@ pub(super) struct Client {
     pub(super) machine: Rc<Machine>,
     pub(super) client: SimClient,
     pub(super) settings: Settings,
-    /// How many it waits for, and how long.
+    /// For how many replicas it waits, and how long.
     pub(super) replicas: Option<(u32, Duration)>,
     pub(super) owner: &'static str,
     pub(super) names: Vec<Name>,
@@ -114,15 +114,14 @@ impl Client {
         }
     }
 
-    /// Learns what was written, whether it gets the lock or not.
+    /// Tries to acquire, and reads what was written, whether it gets the lock or not.
     async fn try_and_read(&self, asked: &Asked) -> Result<Option<SimLease>, Error> {
         let name = asked.name.name;
         let asking = Asking::begin(name, self.case.world.now(), &self.case.redis.db());
         let read = Command::new("GET").key(log(name));
         let (lease, replies) = asked.lock.try_acquire_and_read(&[read]).await?;
         let granted = (lease.as_ref()).map(|lease| (self.who(asked, lease), lease.fence()));
-        // Another entry of the same owner may write under the same grant, or who has another
-        // permit.
+        // Another entry of the same owner, or the holder of another permit, may write beside it.
         let granted = granted.filter(|_| asked.name.kind == Kind::Mutex);
         let db = self.case.redis.db();
         self.case
@@ -131,7 +130,7 @@ impl Client {
         Ok(lease)
     }
 
-    /// Holds the lock.
+    /// Works while it holds the lock.
     async fn section(&self, asked: &Asked, mut lease: SimLease) {
         let rng = &self.case.rng;
         let fence = lease.fence();
@@ -142,12 +141,12 @@ impl Client {
             }
             let held = self.hold(asked, &lease, fence);
             match rng.between(0, 9) {
-                // To the last millisecond.
+                // Works until the last millisecond.
                 0..=2 => {
                     self.sleep(lease.remaining().saturating_sub(self.ms(0, 2)))
                         .await
                 }
-                // Too long.
+                // Works for too long.
                 3 => self.sleep(lease.remaining() + self.ms(0, 40)).await,
                 4 => self.sleep(self.ms(0, 30)).await,
                 5..=6 => {
@@ -161,7 +160,7 @@ impl Client {
                 }
                 _ => {
                     is_known &= self.write(asked, &lease, PATIENT, false).await;
-                    // Whoever hands a lease on knows how its calls ended.
+                    // A lease is handed on only if its calls all told how they ended.
                     if is_known {
                         lease = self.resumed(asked, lease);
                         if lease.renew().await.is_ok() {
@@ -196,8 +195,8 @@ impl Client {
         }
     }
 
-    /// Lets others read too. Whoever does not know whether that was done cannot count on writing
-    /// alone any more.
+    /// Lets others read beside it. Unless that was surely not done, the client can no longer count
+    /// on writing alone.
     async fn downgrade(&self, asked: &Asked, lease: &SimLease) {
         let _in_time = self.in_time(Limit::of(lease), "a downgrade");
         asked.reads.set(true);
@@ -207,7 +206,7 @@ impl Client {
         self.tell(asked, lease, error.as_ref(), "a downgrade");
     }
 
-    /// The lease in another handler, which says how long it is to last, or not.
+    /// The same lease in another handler, which may know the ttl or not.
     fn resumed(&self, asked: &Asked, lease: SimLease) -> SimLease {
         let rng = &self.case.rng;
         let lock = self.lock(asked.name);
@@ -218,7 +217,7 @@ impl Client {
         lock.resume(lease.into_token()).expect("randomness")
     }
 
-    /// Applies something under the lock, and says whether it was learned what became of it.
+    /// Writes under the lock. Returns whether the client learned what came of it.
     async fn write(
         &self,
         asked: &Asked,
@@ -255,7 +254,7 @@ impl Client {
         let key = log(asked.name.name);
         let mut commands = vec![Command::new("APPEND").key(&key).arg(format!("{id};"))];
         if self.case.rng.chance(100) {
-            // That one fails.
+            // This command fails.
             commands.push(Command::new("HINCRBY").key(&key).arg("field").arg(1));
         }
         let _in_time = self.in_time(Limit::of(lease), "a write");
@@ -265,7 +264,7 @@ impl Client {
         }
     }
 
-    /// Keeps a lease for work, whatever has become of it.
+    /// Keeps the lease while work runs, whatever has become of it.
     async fn keep(&self, asked: &Asked, lease: &SimLease, fence: u64) {
         let (time, max_hold) = (self.long(0, 1_500), self.long(200, 3_000));
         let work = async {
@@ -305,14 +304,14 @@ impl Client {
                 Ok::<_, Error>(())
             })
             .await;
-        // Whoever is stopped in the middle of a write has only that to go by.
+        // Work that was stopped in the middle of a write is told only this.
         if let Some(id) = under_way.get() {
             self.case.check.told(id, &outcome);
         }
     }
 
-    /// That the lease is believed in from now on, until its deadline or the end of what is
-    /// returned.
+    /// From now on the client believes that it has the lock, until the deadline or until the
+    /// returned value is dropped.
     pub(super) fn hold(&self, asked: &Asked, lease: &SimLease, fence: u64) -> Held {
         let clock = self.machine.clock(self.case.world.now());
         let names = asked.name.all();
@@ -330,7 +329,7 @@ impl Client {
         Held(self.case.clone(), holds)
     }
 
-    /// Who the lease's holder is to Redis.
+    /// The holder of the lease, as Redis stores it.
     fn who(&self, asked: &Asked, lease: &SimLease) -> String {
         asked.name.who(self.owner, lease)
     }
@@ -355,7 +354,7 @@ impl Client {
 
     fn attempts(&self) -> Duration {
         let pauses = Duration::from_millis(150);
-        // A bridge that asks for it is left alone for a time-out in all.
+        // A bridge that is busy may be left alone for up to a time-out.
         let is_shed = self.case.net.get().shed > 0;
         let alone = if is_shed {
             self.settings.timeout
@@ -365,7 +364,7 @@ impl Client {
         self.request() * self.settings.attempts + pauses + alone
     }
 
-    /// One that waits for replicas lasts for that much longer.
+    /// A request that waits for replicas takes longer by that wait.
     fn request(&self) -> Duration {
         let within = (self.replicas).map_or(Duration::ZERO, |(_, within)| within);
         self.settings.timeout + within
@@ -375,7 +374,7 @@ impl Client {
         self.case.world.sleep(&self.machine, duration).await;
     }
 
-    /// In a slow world longer than in another.
+    /// A time that is longer in a slow world.
     pub(super) fn long(&self, low: u64, high: u64) -> Duration {
         self.case.slowly(self.ms(low, high))
     }
@@ -395,7 +394,7 @@ pub(super) struct Asked {
     pub(super) name: Name,
     lock: SimLock,
     wait: Duration,
-    /// It is held together with others.
+    /// Whether others may read beside the holder.
     reads: Cell<bool>,
 }
 
@@ -403,14 +402,14 @@ pub(super) struct Asked {
 #[derive(Clone, Copy)]
 enum Limit {
     Clock(Duration),
-    /// All attempts, and the pauses between them.
+    /// As long as all attempts and the pauses between them take.
     Attempts,
-    /// The same, or so long if that is longer; and a request that leaves at the end.
+    /// The same, or so long if that is longer, and one request more.
     Wait(Duration),
 }
 
 impl Limit {
-    /// Of a call under `lease`. One that was resumed has no deadline until it was renewed.
+    /// The limit of a call under `lease`. A resumed lease has no deadline until it was renewed.
     fn of(lease: &SimLease) -> Self {
         match lease.remaining() {
             Duration::ZERO => Self::Attempts,

@@ -1,4 +1,5 @@
-//! How else a lease ends: beside a renewal, or by a release that nobody waits for.
+//! Other ways in which a lease ends: while a renewal is under way, or by a release that nobody
+//! waits for.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -12,7 +13,7 @@ use crate::check::Invariant;
 use crate::host::{SimLease, within};
 
 impl Client {
-    /// Gives the lock back, and goes on as if it had not.
+    /// Gives the lock back, and then goes on as if it had not.
     pub(super) async fn overdo(&self, asked: &Asked, lease: SimLease) {
         let rng = &self.case.rng;
         let is_unsettled = match rng.between(0, 2) {
@@ -40,7 +41,7 @@ impl Client {
         }
     }
 
-    /// Whether nobody knows what became of a release, which may have been sent.
+    /// Whether a release was perhaps sent, and nobody knows whether it was executed.
     fn ended(&self, asked: &Asked, lease: &SimLease, released: Option<Result<(), Error>>) -> bool {
         let error = released
             .as_ref()
@@ -54,7 +55,7 @@ impl Client {
         is_unsettled
     }
 
-    /// What `call` failed with.
+    /// Notes the error with which `call` failed.
     pub(super) fn tell(&self, asked: &Asked, lease: &SimLease, error: Option<&Error>, call: &str) {
         if error.is_some_and(|error| error.code() == "lost") {
             let token = lease.token().expose();
@@ -63,7 +64,7 @@ impl Client {
     }
 }
 
-/// Both, at once.
+/// Polls both at once.
 async fn both<A, B>(one: impl Future<Output = A>, other: impl Future<Output = B>) -> (A, B) {
     let (mut one, mut other) = (pin!(one), pin!(other));
     let (mut first, mut second) = (None, None);

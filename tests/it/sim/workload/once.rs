@@ -1,4 +1,4 @@
-//! One client that has work executed once: its work fails, lasts too long, is dropped, or dies with
+//! A client that has work executed once. Its work fails, takes too long, is dropped, or dies with
 //! its machine.
 
 use std::cell::Cell;
@@ -10,10 +10,10 @@ use super::client::{Asked, Client};
 use crate::check::Wanted;
 use crate::host::within;
 
-/// Soon over, or longer than any world.
+/// How long results are kept, in milliseconds: some end soon, some last longer than any world.
 const KEEPS: [u64; 4] = [30, 300, 3_000, 86_400_000];
 
-/// What callers ask for.
+/// The fingerprints of callers.
 const PRINTS: [Option<&str>; 3] = [None, Some("x"), Some("y")];
 
 impl Client {
@@ -34,7 +34,7 @@ impl Client {
         let work = async |lease: &crate::host::SimLease| {
             let _held = self.hold(asked, lease, lease.fence());
             let time = match rng.between(0, 3) {
-                // To the last millisecond, as far as the lease is not renewed.
+                // Until the last millisecond, if the lease is not renewed.
                 0 => lease.remaining().saturating_sub(self.ms(0, 2)),
                 1 => self.long(0, 1_500),
                 _ => self.ms(0, 40),
