@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::support::{Bridge, Redis, answer, until};
 
-/// The authority's certificate, and the server's with its key, in `folder`.
+/// Writes the authority's certificate, and the server's with its key, to `folder`.
 fn certify(folder: &TempDir) {
     let mut authority = CertificateParams::new([]).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -25,10 +25,8 @@ fn certify(folder: &TempDir) {
 }
 
 async fn redis() -> (Redis, u16) {
-    let mut chosen = 0;
     let redis = Redis::with(|folder, port| {
         certify(folder);
-        chosen = port;
         let file = |name| folder.path().join(name).display().to_string();
         let mut args: Vec<String> = ["--tls-port", &port.to_string(), "--tls-auth-clients", "no"]
             .map(str::to_owned)
@@ -47,7 +45,8 @@ async fn redis() -> (Redis, u16) {
         args
     })
     .await;
-    (redis, chosen)
+    let port = redis.port();
+    (redis, port)
 }
 
 #[tokio::test]

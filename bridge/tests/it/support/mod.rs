@@ -1,4 +1,4 @@
-//! A bridge, a Redis, and how to wait for something.
+//! A bridge, a Redis, and how tests wait.
 
 mod server;
 
@@ -20,7 +20,7 @@ pub(crate) const TOKEN: &str = "the-standard-secret";
 pub(crate) const READ_ONLY_TOKEN: &str = "the-read-only-secret";
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-/// A running bridge; killed when dropped, and the Redis that it spawned with it.
+/// A running bridge. When it is dropped, it is killed with the Redis that it spawned.
 pub(crate) struct Bridge {
     child: Child,
     url: String,
@@ -30,7 +30,7 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    /// In front of a Redis of its own.
+    /// A bridge that spawns its own Redis.
     pub(crate) async fn spawn() -> Self {
         Self::start(["--redis", "spawn"]).await
     }
@@ -39,7 +39,7 @@ impl Bridge {
         Self::of(command(args)).await
     }
 
-    /// With so many open files at most.
+    /// The same, with at most so many open files.
     pub(crate) async fn with_files<S: AsRef<OsStr>>(
         files: u32,
         args: impl IntoIterator<Item = S>,
@@ -60,6 +60,7 @@ impl Bridge {
     }
 
     async fn of(mut command: Command) -> Self {
+        let spawns_redis = command.as_std().get_args().any(|arg| arg == "spawn");
         let mut child = command.spawn().expect("the bridge starts");
         let log = Arc::default();
         collect(
@@ -70,9 +71,11 @@ impl Bridge {
         let Some(url) = line(&mut stdout, "edgelock-bridge listening on ").await else {
             panic!("the bridge does not listen: {}", log.lock().unwrap());
         };
-        let socket = line(&mut stdout, "redis unix socket ")
-            .await
-            .map(PathBuf::from);
+        let socket = match spawns_redis {
+            true => line(&mut stdout, "redis unix socket ").await,
+            false => None,
+        };
+        let socket = socket.map(PathBuf::from);
         let http = reqwest::Client::builder()
             .no_proxy()
             .build()
@@ -90,14 +93,14 @@ impl Bridge {
         &self.url
     }
 
-    /// `host:port`
+    /// The address as `host:port`.
     pub(crate) fn address(&self) -> &str {
         self.url
             .strip_prefix("http://")
             .expect("an address on http")
     }
 
-    /// On connections of its own.
+    /// A client with connections of its own.
     pub(crate) fn another_client(&self) -> Client {
         Client {
             url: self.url.clone(),
@@ -118,12 +121,12 @@ impl Bridge {
         self.child.id().expect("a bridge that runs")
     }
 
-    /// What the Redis that it spawned says of itself.
+    /// What the Redis that it spawned answers to `INFO` and the like.
     pub(crate) async fn told(&self, command: &str, about: &str) -> String {
         told(&mut connect(self.socket()).await, command, about).await
     }
 
-    /// The process of the Redis that it spawned.
+    /// The process id of the Redis that it spawned.
     pub(crate) async fn redis_id(&self) -> u32 {
         let about = self.told("INFO", "server").await;
         let id = about
@@ -132,7 +135,7 @@ impl Bridge {
         id.and_then(|id| id.parse().ok()).expect("a process")
     }
 
-    /// The most memory that it has had so far, in bytes.
+    /// The most memory that it has used so far, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()));
         let status = status.expect("a bridge that runs, on Linux");
@@ -145,7 +148,7 @@ impl Bridge {
         self.log.lock().unwrap().clone()
     }
 
-    /// A request without credentials.
+    /// A request without a credential.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http
             .request(method, format!("{}{path}", self.url))
@@ -158,7 +161,7 @@ impl Bridge {
             .body(body)
     }
 
-    /// Status and body of the answer to a command.
+    /// The status and body of the answer to a command.
     pub(crate) async fn run(&self, command: &str) -> (u16, String) {
         answer(self.post("/", command.to_owned())).await
     }
@@ -174,21 +177,21 @@ impl Bridge {
     }
 }
 
-/// A client of a bridge that shares nothing with others.
+/// A client of a bridge that shares no connection with others.
 pub(crate) struct Client {
     url: String,
     http: reqwest::Client,
 }
 
 impl Client {
-    /// Status and body of the answer to a command.
+    /// The status and body of the answer to a command.
     pub(crate) async fn run(&self, command: &str) -> (u16, String) {
         let asked = self.http.post(&self.url).timeout(LIMIT);
         answer(asked.bearer_auth(TOKEN).body(command.to_owned())).await
     }
 }
 
-/// The bridge's command line, for tests in which it need not start.
+/// The bridge's command line, for tests that do not need it to start.
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
     command
@@ -222,7 +225,7 @@ pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
     value.to_str().expect("a header of text")
 }
 
-/// Asks again and again until the answer is yes.
+/// Asks again and again until the answer is yes, and fails if it never is.
 pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !yes().await {
@@ -231,7 +234,7 @@ pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// By the shell, because the standard library can only kill.
+/// By a shell, because the standard library can only kill.
 pub(crate) async fn signal(id: u32, name: &str) {
     let sent = Command::new("sh")
         .args(["-c", &format!("kill -{name} {id}")])
@@ -240,14 +243,9 @@ pub(crate) async fn signal(id: u32, name: &str) {
     assert!(sent.expect("a shell").success(), "signal {name}");
 }
 
+/// What follows `prefix` in the next line; `None` if there is no line in time.
 async fn line(stdout: &mut Lines<BufReader<ChildStdout>>, prefix: &str) -> Option<String> {
-    // A bridge that spawns nothing writes one line only.
-    let limit = if prefix.starts_with("redis") {
-        Duration::from_millis(200)
-    } else {
-        LIMIT
-    };
-    let line = timeout(limit, stdout.next_line())
+    let line = timeout(LIMIT, stdout.next_line())
         .await
         .ok()?
         .expect("stdout is text")?;
