@@ -1,4 +1,4 @@
-//! The dialect's own clients, unchanged.
+//! The dialect's own clients, without changes.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn clients(file: &str) -> PathBuf {
     root().join("bridge/tests/clients").join(file)
 }
 
-/// Runs `program` against a bridge. What it says when it fails is in the message.
+/// Runs `program` against a bridge. If it fails, the message has what it printed.
 async fn passes(program: OsString, args: &[PathBuf]) {
     let bridge = Bridge::spawn().await;
     let mut command = Command::new(&program);

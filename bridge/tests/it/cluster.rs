@@ -1,10 +1,10 @@
-//! In front of a Redis Cluster.
+//! A bridge before a Redis Cluster.
 
 use xtask::stack::RedisCluster;
 
 use crate::support::{Bridge, answer, command, until};
 
-/// One for each node.
+/// One key for each node.
 const KEYS: [&str; 3] = ["b", "c", "a"];
 
 async fn before(cluster: &RedisCluster) -> Bridge {
@@ -32,7 +32,7 @@ async fn a_command_is_answered_by_the_node_that_has_its_key() {
         assert_eq!(bridge.run(&set).await, ok(r#"{"result":"OK"}"#));
         let owner = &cluster.nodes()[cluster.owner(cluster.slot(key))];
         assert_eq!(owner.ask::<String>(&format!("GET {key}")), "1");
-        // The key is not where most commands have it: a node says so.
+        // The key is not the first argument here. The bridge asks a node where it is.
         let encoding = bridge
             .run(&format!(r#"["OBJECT","ENCODING","{key}"]"#))
             .await;
@@ -86,7 +86,7 @@ async fn a_transaction_is_about_one_slot() {
     assert!(status == 400 && answer.contains("CROSSSLOT"), "{answer}");
 }
 
-/// It would be told Redis' password.
+/// A stranger would be told Redis's password.
 #[tokio::test]
 async fn a_script_cannot_send_the_bridge_to_a_stranger() {
     let cluster = RedisCluster::start();
@@ -103,7 +103,7 @@ async fn a_script_cannot_send_the_bridge_to_a_stranger() {
     assert!(stranger.accept().is_err());
 }
 
-/// One node's answer would be taken for that of all.
+/// The answer of one node would be taken for that of all.
 #[tokio::test]
 async fn what_is_about_all_nodes_is_refused() {
     let cluster = RedisCluster::start();
@@ -119,7 +119,7 @@ async fn what_is_about_all_nodes_is_refused() {
         let (status, answer) = bridge.run(command).await;
         assert!(status == 400 && answer.contains("cluster"), "{answer}");
     }
-    // Behind a write it counts that write's replicas.
+    // After a write, `WAIT` counts the replicas of that write's node.
     for key in KEYS {
         let body = format!(r#"[["SET","{key}","1"],["WAIT","1","10"],["GET","{key}"]]"#);
         let expected = r#"[{"result":"OK"},{"result":0},{"result":"1"}]"#;

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Which credential may do what.
 
 use reqwest::Method;
 
@@ -72,7 +72,7 @@ async fn the_scheme_has_no_case_and_the_credential_may_stand_in_the_query() {
             "{path}"
         );
     }
-    // It is no part of the command, and a header goes before it.
+    // The credential in the query is no part of the command. A header takes precedence over it.
     let query = bridge.request(Method::GET, &format!("/set/k/v?_token={TOKEN}&EX=9"));
     assert_eq!(answer(query).await.1, r#"{"result":"OK"}"#);
     let both = bridge
@@ -136,7 +136,7 @@ async fn the_read_only_credential_reads_and_nothing_more() {
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
 }
 
-/// While one runs, Redis does nothing else.
+/// While a script runs, Redis does nothing else.
 #[tokio::test]
 async fn the_read_only_credential_runs_no_scripts_unless_the_operator_says_so() {
     let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;

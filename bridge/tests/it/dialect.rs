@@ -25,7 +25,7 @@ const REPLIES: &[(&str, u16, &str)] = &[
         200,
         r#"{"result":[1,[2,"three",[4]],"OK","FINE",null,[],"tail"]}"#,
     ),
-    // Numbers, to the last digit.
+    // Numbers keep every digit.
     (r#"["SET","n",9007199254740993]"#, 200, r#"{"result":"OK"}"#),
     (r#"["INCRBY","n",2]"#, 200, r#"{"result":9007199254740995}"#),
     (
@@ -41,7 +41,7 @@ const REPLIES: &[(&str, u16, &str)] = &[
     (r#"["ECHO",1.50]"#, 200, r#"{"result":"1.50"}"#),
     (r#"[ "ECHO" , -1e+06 ]"#, 200, r#"{"result":"-1e+06"}"#),
     (r#"["ECHO",true]"#, 200, r#"{"result":"true"}"#),
-    // Errors, as Redis sent them.
+    // Errors are passed on as Redis sent them.
     (
         r#"["EVALSHA","ffffffffffffffffffffffffffffffffffffffff",0]"#,
         400,
@@ -91,7 +91,7 @@ async fn every_kind_of_reply_has_its_shape() {
     }
 }
 
-/// `OK` alone stays as it is; numbers, nil and errors are no strings.
+/// Only `OK` stays as it is. Numbers, nil and errors are not strings.
 #[tokio::test]
 async fn base64_keeps_every_byte_of_every_string() {
     let bridge = Bridge::spawn().await;
@@ -214,7 +214,7 @@ async fn a_transaction_runs_as_a_whole_or_not_at_all() {
     }
 }
 
-/// Two clients that count in transactions would lose increments if other commands came between.
+/// Two clients that count in transactions lose increments if other commands come between.
 #[tokio::test]
 async fn transactions_do_not_mix() {
     let bridge = Bridge::spawn().await;

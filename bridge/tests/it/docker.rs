@@ -1,11 +1,12 @@
-//! The Docker file builds this package, and starts it with options that it has. Docker is not run.
+//! The Docker file builds this package, and starts it with options that it has. Docker itself is
+//! not run.
 
 use std::fs;
 use std::path::Path;
 
 use tokio::process::Command;
 
-/// The words behind `instruction`, once for each time that it stands there.
+/// The words behind each line that begins with `instruction`.
 fn instructions<'a>(file: &'a str, instruction: &str) -> Vec<&'a str> {
     let lines = file.lines();
     lines
@@ -42,7 +43,7 @@ async fn the_docker_file_builds_the_bridge_and_starts_it_with_options_that_it_ha
     let entry = instructions(&file, "ENTRYPOINT")[0];
     let entry: Vec<String> = serde_json::from_str(entry).expect("a list of words");
     assert!(copied.ends_with(&entry[0]), "{copied}");
-    // It refuses what it does not know before it looks for what is missing.
+    // The bridge refuses unknown options before it looks for missing ones.
     let mut command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
     command.env_clear().args(&entry[1..]);
     let ended = command.output().await.expect("it starts");

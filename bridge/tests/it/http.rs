@@ -1,4 +1,4 @@
-//! The frame around commands and answers.
+//! HTTP around commands and answers.
 
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ async fn a_body_over_the_limit_is_refused_in_json() {
     );
     assert_eq!(bridge.run(&command(100_001)).await, refused);
 
-    // Of unknown length, in many pieces.
+    // A body of unknown length, in many pieces.
     let pieces = (0..100).map(|_| Ok::<_, std::io::Error>("x".repeat(1100)));
     let stream = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
     assert_eq!(answer(bridge.post("/", stream)).await, refused);
@@ -166,7 +166,8 @@ async fn a_body_that_does_not_arrive_is_not_waited_for() {
     );
 }
 
-/// A connection that is closed on a client that still writes is reset, and the answer lost.
+/// If the connection were closed while the client still writes, it would be reset, and the answer
+/// lost.
 #[tokio::test]
 async fn a_refused_request_leaves_its_connection_usable() {
     let bridge = Bridge::spawn().await;
@@ -181,7 +182,7 @@ async fn a_refused_request_leaves_its_connection_usable() {
             "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 8\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.unwrap();
-        // An answer that does not wait for the body comes about now.
+        // By now an answer would be here that does not wait for the body.
         let early = timeout(Duration::from_millis(50), stream.peek(&mut [0])).await;
         assert!(
             early.is_err(),

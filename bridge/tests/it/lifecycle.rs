@@ -1,4 +1,4 @@
-//! Start, private Redis, end.
+//! How the bridge starts, spawns a Redis, and ends.
 
 use reqwest::Method;
 use tokio::net::TcpListener;
@@ -83,8 +83,8 @@ async fn a_request_under_way_is_answered_before_the_end() {
     assert!(bridge.exit().await.success());
 }
 
-/// A client that keeps its connection open, or never finishes its request, does not keep the
-/// bridge.
+/// The bridge does not wait for a client that keeps its connection open, or never finishes its
+/// request.
 #[tokio::test]
 async fn an_idle_connection_does_not_delay_the_end() {
     use tokio::io::AsyncWriteExt as _;
@@ -204,7 +204,7 @@ async fn an_unusable_option_is_told_without_secrets() {
         (vec!["--log", "loud"], "--log"),
     ] {
         let mut command = command::<&str>([]);
-        // The first `--listen` is the harness's.
+        // The harness already passes one `--listen`.
         if args[0] == "--listen" {
             command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
             command.env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);

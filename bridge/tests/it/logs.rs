@@ -63,7 +63,7 @@ async fn logs_are_json_and_hold_no_secret_key_or_value() {
         );
     }
     assert!(log.contains(r#""route":"command in path""#), "{log}");
-    // Which Redis is away.
+    // The log says which Redis is away.
     assert!(log.contains(r#"redis.sock","reason""#), "{log}");
     for secret in [
         TOKEN,

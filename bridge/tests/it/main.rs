@@ -1,4 +1,4 @@
-//! What the bridge promises, asked of the real binary in front of a real Redis.
+//! What the bridge promises, tested with the real program before a real Redis.
 
 mod attack;
 mod clients;

@@ -1,4 +1,4 @@
-//! What Prometheus may read.
+//! The metrics for Prometheus.
 
 use reqwest::{Method, RequestBuilder};
 
@@ -21,7 +21,7 @@ async fn page(bridge: &Bridge) -> String {
     page
 }
 
-/// The value of a metric, with its labels.
+/// The value of a metric, which is named with its labels.
 fn value(page: &str, metric: &str) -> Option<f64> {
     let line = page.lines().find_map(|line| {
         let value = line
@@ -136,7 +136,7 @@ async fn without_that_credential_there_are_no_metrics() {
     );
 }
 
-/// That is when they are needed most.
+/// Metrics are needed most when the bridge is full.
 #[tokio::test]
 async fn a_full_bridge_still_says_its_metrics() {
     let bridge = bridge_in_front_of("spawn", ["--max-connections", "1"]).await;

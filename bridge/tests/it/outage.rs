@@ -1,4 +1,4 @@
-//! Redis is away, comes back, or does not answer.
+//! Redis is away, comes back, or gives no answer.
 
 use reqwest::Method;
 
@@ -66,8 +66,8 @@ async fn a_bridge_starts_without_redis_and_finds_it_later() {
     .await;
 }
 
-/// The outcome is unknown: not "nothing happened", and no second try, which would run in the new
-/// Redis.
+/// The outcome is unknown. The bridge does not say that nothing was executed, and does not try
+/// again, since that would run in the new Redis.
 #[tokio::test]
 async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
     let mut redis =
@@ -104,7 +104,8 @@ async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
             "{answer:?}"
         );
     }
-    // By now the connection is given up: the next one is refused before anything is sent.
+    // By now the bridge has given the connection up: it refuses the next command before it sends
+    // anything.
     until("the hang is known", async || {
         bridge.run(r#"["PING"]"#).await == (503, UNREACHABLE.to_owned())
     })
@@ -116,8 +117,8 @@ async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
     .await;
 }
 
-/// Redis quotes 128 bytes of the arguments of a command that it does not know: here half an `é`.
-/// Scripts may say anything.
+/// Redis quotes 128 bytes of the arguments of an unknown command, which here end in half an `é`.
+/// Scripts may answer with any bytes.
 #[tokio::test]
 async fn one_clients_unreadable_error_costs_no_other_its_answer() {
     let bridge = Bridge::spawn().await;
@@ -136,7 +137,7 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
         bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await.0,
         200
     );
-    // Still the same connection.
+    // The connection is still the same.
     assert_eq!(bridge.run(r#"["CLIENT","ID"]"#).await, before);
 }
 

@@ -1,4 +1,4 @@
-//! What Redis refuses because of the state that it is in, and what only sounds like it.
+//! What Redis refuses because of its present state, and what only sounds like that.
 
 use crate::support::{Bridge, Redis, header};
 
@@ -16,7 +16,7 @@ async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
         .exec_async(&mut direct)
         .await
         .expect("a setting");
-    // A transaction is refused when its command is queued.
+    // Redis refuses a transaction when its command is queued.
     for (path, request) in [
         ("/", r#"["SET","k","w"]"#),
         ("/multi-exec", r#"[["GET","k"],["SET","k","w"]]"#),
@@ -30,18 +30,18 @@ async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
             "{body}"
         );
     }
-    // What reads goes on.
+    // Reads are still served.
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
 }
 
-/// It may have written before: that nothing was executed is not for it to say.
+/// The script may have written before, so its words must not be read as "nothing was executed".
 #[tokio::test]
 async fn what_a_script_says_in_the_words_of_redis_is_its_own() {
     let bridge = Bridge::spawn().await;
     for said in [
         "BUSY of mine",
         "OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:1.",
-        // As a script is told by `redis.pcall`, of an older Redis.
+        // What `redis.pcall` tells a script in an older Redis.
         "OOM command not allowed when used memory > 'maxmemory'.",
         "ERR max of mine",
     ] {

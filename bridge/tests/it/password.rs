@@ -1,4 +1,4 @@
-//! A Redis that wants a password, and where it is.
+//! A Redis that wants a password, and where the bridge takes the password from.
 
 use crate::support::{Bridge, Redis, answer, until};
 

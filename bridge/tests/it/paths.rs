@@ -23,7 +23,7 @@ async fn a_path_is_a_command() {
             r#"{"result":"OK"}"#,
         ),
         (Method::GET, "/ttl/k", "", r#"{"result":100}"#),
-        // A body is the last argument before those of the query.
+        // The body is an argument, after those of the path and before those of the query.
         (
             Method::POST,
             "/set/k?EX=50",
@@ -38,7 +38,7 @@ async fn a_path_is_a_command() {
             "not looked at",
             r#"{"result":"a/b ?=\u0000"}"#,
         ),
-        // An escaped slash is a character, an empty segment an empty argument.
+        // An escaped slash is part of an argument, and an empty segment is an empty argument.
         (Method::GET, "/echo/a%2Fb", "", r#"{"result":"a/b"}"#),
         (Method::GET, "/echo/", "", r#"{"result":""}"#),
         (

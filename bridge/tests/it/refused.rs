@@ -1,4 +1,4 @@
-//! Commands that would harm those who share the bridge.
+//! Commands that would harm others who use the bridge.
 
 use crate::support::{Bridge, answer, connect, until_blocked};
 
@@ -79,7 +79,7 @@ async fn commands_that_block_change_the_connection_or_administer_are_refused() {
             "{command}: {body}"
         );
     }
-    // None of them had an effect on the next: not queued, not another database, not muted.
+    // None of them affected the next command: nothing is queued, muted, or in another database.
     assert_eq!(
         bridge.run(r#"["SET","k","v"]"#).await.1,
         r#"{"result":"OK"}"#
@@ -126,7 +126,7 @@ async fn a_wait_for_replicas_counts_the_writes_before_it() {
     );
 }
 
-/// `WAIT` holds its connection until replicas answer: here there are none.
+/// `WAIT` keeps its connection until replicas answer, and here there are none.
 #[tokio::test]
 async fn a_wait_for_replicas_holds_up_nobody_else() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;

@@ -34,7 +34,7 @@ async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
     let exists = format!(r#"["SCRIPT","EXISTS","{}","{}"]"#, sha(SCRIPT), sha("x"));
     assert_eq!(bridge.run(&exists).await.1, r#"{"result":[1,0]}"#);
 
-    // What Redis has forgotten is not known here either.
+    // When Redis forgets a script, the bridge does too.
     bridge.run(r#"["SCRIPT","FLUSH"]"#).await;
     assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
 }
@@ -56,7 +56,7 @@ async fn loading_a_flagged_script_answers_with_its_own_sha() {
             "{path}"
         );
     }
-    // A script that does not compile has no SHA-1 to answer with.
+    // For a script that does not compile there is no SHA-1 to answer with.
     let broken = json("#!lua flags=allow-key-locking\nreturn (");
     let (status, body) = bridge.run(&format!(r#"["SCRIPT","LOAD",{broken}]"#)).await;
     assert!(

@@ -6,10 +6,10 @@ use tokio::time::timeout;
 
 use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, header, until};
 
-/// Clients skip comments; people who look at a stream do not.
+/// Clients skip comments, but people who look at a stream read them.
 const LOST: &str = ": the connection to redis was lost";
 
-/// A subscription, read event by event.
+/// A subscription that is read event by event.
 struct Events {
     response: Response,
     arrived: String,
@@ -39,7 +39,7 @@ impl Events {
         events
     }
 
-    /// None at the end of the stream.
+    /// The next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<String> {
         loop {
             if let Some((event, rest)) = self.arrived.split_once("\n\n") {
@@ -93,7 +93,7 @@ async fn messages_keep_their_content_and_order() {
         ("a,b,,", "data: message,c,a,b,,"),
         ("", "data: message,c,"),
         ("tök 😀", "data: message,c,tök 😀"),
-        // A line end within the data goes on in a line of its own.
+        // Each line of the data becomes a `data:` line of its own.
         (
             "one\ntwo\r\nthree\rfour",
             "data: message,c,one\ndata: two\ndata: three\ndata: four",
@@ -118,8 +118,8 @@ async fn messages_keep_their_content_and_order() {
     assert_eq!(events.next().await.unwrap(), "data: message,c,\u{fffd}");
 }
 
-/// Each message is sent when the one before was heard: a delay anywhere on the way would add up
-/// beyond the limit.
+/// Each message is sent after the one before was heard. If each were delayed anywhere, the sum
+/// would be beyond the limit.
 #[tokio::test]
 async fn a_message_does_not_wait_for_others() {
     let bridge = Bridge::spawn().await;
@@ -128,7 +128,7 @@ async fn a_message_does_not_wait_for_others() {
         for number in 0..1000 {
             publish(&bridge, "c", &number.to_string()).await;
             let mut event = events.next().await.unwrap();
-            // On a busy machine it takes long enough for the stream to show that it is open.
+            // On a busy machine this takes so long that the stream shows that it is still open.
             while event == ": ping" {
                 event = events.next().await.unwrap();
             }
@@ -140,8 +140,8 @@ async fn a_message_does_not_wait_for_others() {
         .expect("a thousand messages one by one");
 }
 
-/// Waiters for a lock have a channel each: `PUBSUB NUMSUB`, and what `PUBLISH` returns, is whether
-/// that one listens.
+/// Each waiter for a lock has a channel of its own. `PUBSUB NUMSUB` and the reply of `PUBLISH` tell
+/// whether it listens.
 #[tokio::test]
 async fn redis_knows_who_listens_and_who_went() {
     let bridge = Bridge::spawn().await;
@@ -188,7 +188,7 @@ async fn listeners_of_one_channel_all_hear_it_until_the_last_is_gone() {
     .await;
 }
 
-/// One comes as another goes, on the same channel.
+/// On one channel, listeners come while others go.
 #[tokio::test]
 async fn whoever_was_told_that_it_listens_hears_all_that_follows() {
     let bridge = Bridge::spawn().await;
@@ -290,7 +290,7 @@ async fn a_stream_ends_with_redis() {
     .await;
 }
 
-/// It would otherwise stay open and silent for ever.
+/// Otherwise the stream would stay open, and silent, for ever.
 #[tokio::test]
 async fn a_stream_ends_when_redis_hangs() {
     let redis = Redis::start().await;

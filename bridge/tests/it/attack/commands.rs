@@ -1,11 +1,11 @@
-//! Commands that would take the connection, or Redis, from all.
+//! Commands that would take the connection, or Redis itself, from everybody.
 
 use reqwest::Method;
 
 use super::{Beside, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer};
 
-/// Redis closes a connection on which it reads `POST` or `Host:`, which is its guard against HTTP.
+/// Redis closes a connection on which it reads `POST` or `Host:`, to guard itself against HTTP.
 #[tokio::test]
 async fn nobody_can_have_redis_close_the_connection_that_others_share() {
     let bridge = Bridge::spawn().await;
@@ -36,7 +36,7 @@ async fn nobody_can_have_redis_close_the_connection_that_others_share() {
     beside.got_all().await;
 }
 
-/// Its options have no order, and what stands behind them may be called as an option is.
+/// The options of `XREADGROUP` have no order, and a group or stream may be called like an option.
 #[tokio::test]
 async fn no_read_of_a_stream_blocks_however_it_is_written() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "2000"]).await;
@@ -62,7 +62,7 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
         );
     }
     beside.got_all().await;
-    // Whoever is merely called so may read.
+    // Here `BLOCK` is only a name, so the command is allowed.
     for command in [
         "XREADGROUP GROUP STREAMS BLOCK STREAMS s >",
         "XREADGROUP GROUP BLOCK STREAMS NOACK STREAMS s >",
@@ -80,10 +80,10 @@ fn as_json(command: &str) -> String {
     serde_json::to_string(&command.split(' ').collect::<Vec<_>>()).expect("words")
 }
 
-/// Redis carries out what it was sent, whether anybody still waits for it or not.
+/// Redis executes what it was sent, even if nobody waits for it any more.
 #[tokio::test]
 async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
-    // The user for locks may not.
+    // The credential that locks use may not run such commands.
     let options = ["--timeout", "1000", "--dangerous-commands"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
     let text = "x".repeat(1500);
@@ -105,7 +105,7 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
     beside.got_all().await;
 }
 
-/// Redis serves nobody else until all of it is done, and nobody could end it.
+/// Redis serves nobody else until the whole transaction is done, and nobody could end it.
 #[tokio::test]
 async fn a_transaction_of_slow_commands_does_not_keep_redis_from_others() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;

@@ -1,4 +1,4 @@
-//! Connections by the hundred on which little or nothing is said.
+//! Hundreds of connections on which little or nothing is sent.
 
 use std::net::Ipv4Addr;
 
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, until};
 
-/// From one of the addresses of this machine that nobody else uses.
+/// Connects from an address of this machine that nothing else uses.
 async fn connect(bridge: &Bridge, from: u8) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     let address = Ipv4Addr::new(127, 0, 0, from);
@@ -29,11 +29,11 @@ async fn silent(bridge: &Bridge, from: u8, count: usize) -> Vec<TcpStream> {
     streams
 }
 
-/// It ends, whatever was said before.
+/// Waits until the bridge ends the connection. Returns what it said before.
 async fn ends(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
     let ended = timeout(LIMIT, stream.read_to_end(&mut said)).await;
-    // It may be reset.
+    // The connection may be reset.
     let _ = ended.expect("it ends");
     String::from_utf8_lossy(&said).into_owned()
 }
@@ -55,12 +55,12 @@ async fn one_address_cannot_take_all_connections() {
         bridge.log().contains("too many connections")
     })
     .await;
-    // Not a line for each.
+    // There is no line for each connection.
     let lines = bridge.log().lines().count();
     assert!(lines < 100, "{lines}");
 }
 
-/// Whoever comes later is told, and can ask whether the bridge is well.
+/// Later clients are told that the bridge is full, and may still ask whether it is well.
 #[tokio::test]
 async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     let options = ["--max-connections", "40", "--idle-timeout", "2000"];
@@ -83,8 +83,8 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     .await;
 }
 
-/// Those whom the system keeps no place for would come again a second later, and a client beside
-/// them.
+/// Connections for which the system keeps no place are tried again a second later, also those of
+/// other clients.
 #[tokio::test]
 async fn as_many_may_come_at_once_as_the_system_lets() {
     let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("Linux");
@@ -115,7 +115,7 @@ async fn a_connection_on_which_no_request_arrives_is_closed() {
     assert!(ends(&mut idle).await.ends_with(r#"{"result":"PONG"}"#));
 }
 
-/// A stream of messages is not idle.
+/// A stream that carries messages is not idle.
 #[tokio::test]
 async fn a_subscription_outlasts_the_time_out_of_idle_connections() {
     let bridge = Bridge::start(["--redis", "spawn", "--idle-timeout", "100"]).await;
@@ -167,7 +167,7 @@ async fn the_head_of_a_request_is_bounded() {
     for _ in 0..many(100) {
         let mut stream = connect(&bridge, 2).await;
         let head = format!("GET /ping HTTP/1.1\r\nHost: x\r\nPadding: {padding}");
-        // It is refused before it is sent.
+        // The bridge may refuse the request before it is sent to its end.
         let _ = stream.write_all(head.as_bytes()).await;
         streams.push(stream);
     }

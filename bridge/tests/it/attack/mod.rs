@@ -1,4 +1,4 @@
-//! What one client of the bridge can do, and what a client beside it gets all the same.
+//! What one client of the bridge can do, and what other clients still get.
 
 mod commands;
 mod connections;
@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 
 use crate::support::Bridge;
 
-/// A well-behaved client: it asks for one thing after the other, on a connection of its own, for as
-/// long as the attack lasts.
+/// A well-behaved client. It asks for one thing after another, on a connection of its own, as long
+/// as the attack lasts.
 pub(crate) struct Beside {
     over: Arc<AtomicBool>,
     asks: JoinHandle<Vec<Answered>>,
@@ -29,7 +29,7 @@ struct Answered {
     took: Duration,
 }
 
-/// So many, or as many times more as `cargo xtask attack` says.
+/// So many, or a multiple if `cargo xtask attack` asks for it.
 pub(crate) fn many(count: usize) -> usize {
     let times = std::env::var("EDGELOCK_ATTACK").ok();
     count * times.and_then(|times| times.parse().ok()).unwrap_or(1)
@@ -40,7 +40,7 @@ impl Beside {
         Self::asking(bridge, r#"["GET","beside"]"#).await
     }
 
-    /// What asks for the value of the key `beside`.
+    /// A client that repeats a command that answers with the value of the key `beside`.
     pub(crate) async fn asking(bridge: &Bridge, command: &'static str) -> Self {
         assert_eq!(bridge.run(r#"["SET","beside","well"]"#).await.0, 200);
         let over = Arc::new(AtomicBool::new(false));
@@ -58,13 +58,13 @@ impl Beside {
         Self { over, asks }
     }
 
-    /// Ends the attack, and fails if it was refused anything.
+    /// Ends the attack. Fails if the client was refused anything.
     #[track_caller]
     pub(crate) fn got_all(self) -> impl Future<Output = ()> {
         self.got(|_| false)
     }
 
-    /// Ends the attack, and fails if it was left without knowing what became of a command.
+    /// Ends the attack. Fails if the client was left without knowing what became of a command.
     #[track_caller]
     pub(crate) fn got_all_or_was_told(self) -> impl Future<Output = ()> {
         self.got(executed_nothing)
@@ -81,7 +81,7 @@ impl Beside {
             let mut took: Vec<_> = answers.iter().map(|answered| answered.took).collect();
             took.sort();
             let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
-            // Shown by `cargo xtask attack`.
+            // `cargo xtask attack` shows this.
             println!(
                 "{caller}: {count} of {} served, median {median:.1?}, longest {longest:.1?}",
                 answers.len()
@@ -104,7 +104,7 @@ fn well() -> (u16, String) {
     (200, r#"{"result":"well"}"#.to_owned())
 }
 
-/// It is worth asking again soon, and safe.
+/// An answer after which it is worth asking again soon, and safe.
 pub(crate) fn executed_nothing((status, body): &(u16, String)) -> bool {
     *status == 503 && body.ends_with(r#""executed":false}"#)
 }

@@ -1,4 +1,4 @@
-//! Replies that the bridge could not read, or not hold.
+//! Replies that the bridge could not read, or not keep in memory.
 
 use reqwest::Method;
 use tokio::io::AsyncWriteExt as _;
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use super::{Beside, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal};
 
-/// Most that read replies give a connection up on which they read one.
+/// Most programs that read replies give the connection up when they read such a one.
 #[tokio::test]
 async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
@@ -31,7 +31,8 @@ async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
     beside.got_all().await;
 }
 
-/// What is broken off while Redis does not listen is counted on as if it were sent: so it must be.
+/// Requests that are broken off while Redis does not read count as sent. So they must be sent, or
+/// the replies would be given to the wrong requests.
 #[tokio::test]
 async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
     let options = ["--max-reply", "1000000", "--timeout", "600000"];
@@ -40,7 +41,7 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
     let set = format!(r#"["SET","k","{value}"]"#);
     assert_eq!(bridge.run(&set).await.0, 200);
     let id = bridge.redis_id().await;
-    // Whoever is refused without Redis was served behind what came before.
+    // The bridge refuses `?` without asking Redis. Once it has, it has also read what came before.
     let is_served = async || {
         for _ in 0..10 {
             assert_eq!(bridge.run("?").await.0, 400);
@@ -49,7 +50,7 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
 
     signal(id, "STOP").await;
     let mut streams = Vec::new();
-    // The first ones fill what the system keeps for Redis.
+    // The first requests fill the system's buffers towards Redis.
     let fills = format!(r#"[["SET","l","{}"]]"#, "x".repeat(200_000));
     let pings = format!("[{}]", vec![r#"["PING"]"#; 300].join(","));
     for body in [vec![fills; 5], vec![pings; many(20)]].concat() {
@@ -95,7 +96,7 @@ async fn a_reply_that_is_too_large_is_not_held_and_costs_nobody_else_anything() 
         );
     }
     beside.got_all().await;
-    // Whoever held one of them would have grown by twice as much.
+    // If it kept one of the replies, the bridge would have grown by twice as much.
     let grown = bridge.memory() - before;
     assert!(grown < 30_000_000, "{grown}");
     let (status, body) = bridge

@@ -1,17 +1,17 @@
-//! What a credential may do, and what it may not even by a script.
+//! What a credential may do, and what it may not do even by a script.
 
 use reqwest::Method;
 
 use crate::support::{Bridge, READ_ONLY_TOKEN, answer, connect};
 
-/// `redis.call` of these words, as a command.
+/// A command that runs `redis.call` with these words.
 fn script(command: &str, words: &str) -> String {
     let words: Vec<_> = words.split(' ').map(|word| format!("'{word}'")).collect();
     let script = format!("return redis.call({})", words.join(","));
     serde_json::to_string(&[command, &script, "0"]).expect("text")
 }
 
-/// The number of a database is no boundary, unless Redis itself makes it one.
+/// The number of a database separates nothing, unless Redis itself enforces it.
 #[tokio::test]
 async fn no_script_leaves_its_database_or_reaches_other_servers() {
     let bridge = Bridge::spawn().await;
@@ -40,7 +40,7 @@ async fn no_script_leaves_its_database_or_reaches_other_servers() {
             "{words}: {status} {body}"
         );
     }
-    // What locks do, and what most applications do beside them, is served.
+    // What locks need, and what most applications need beside them, is allowed.
     for words in [
         "INFO server",
         "TIME",

@@ -1,4 +1,4 @@
-//! Scripts that keep Redis from everybody.
+//! Scripts that keep Redis busy, so that it serves nobody.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, header, until};
 
-/// Runs for so many milliseconds.
+/// A script that runs for so many milliseconds.
 fn lasting(ms: u32) -> String {
     let clock =
         "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end";
@@ -20,7 +20,7 @@ fn lasting(ms: u32) -> String {
     serde_json::to_string(&["EVAL", &script, "0"]).expect("text")
 }
 
-/// Nobody is left without knowing what became of a command.
+/// Everybody learns what became of their command.
 #[tokio::test]
 async fn a_script_without_an_end_is_ended_and_everybody_told() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
@@ -44,8 +44,8 @@ async fn a_script_without_an_end_is_ended_and_everybody_told() {
     assert_eq!(answer(bridge.request(Method::GET, "/health")).await.0, 200);
 }
 
-/// Only `SHUTDOWN NOSAVE` would end it, and throw away what was written since the last save: that
-/// is for people to decide.
+/// Only `SHUTDOWN NOSAVE` would end it, and that would lose what was written since the last save.
+/// People must decide that.
 #[tokio::test]
 async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "3000"]).await;
@@ -73,11 +73,11 @@ async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
             .expect("a body")
             .contains(r#""executed":false"#)
     );
-    // Told once, not four times a second.
+    // It is logged once, not four times a second.
     assert_eq!(bridge.log().matches("cannot be ended").count(), 1);
 }
 
-/// Whoever waits is served between two of them, and so is a script that is known to be quick.
+/// Other clients are served between two of them, and so are scripts that are known to be quick.
 #[tokio::test]
 async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
@@ -112,7 +112,7 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     assert_eq!(done + refused, answers.len(), "{answers:?}");
 }
 
-/// The same by a transaction, and in front of a wait for replicas, and behind it.
+/// The same holds for scripts in transactions, and before or after a `WAIT`.
 #[tokio::test]
 async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
@@ -126,7 +126,7 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     ] {
         let asked = (0..many(20)).map(|_| answer(bridge.post(path, body.clone())));
         for answer in join_all(asked).await {
-            // The wait was over when there was no turn for the script.
+            // `WAIT` was executed, and then there was no time for the script.
             let is_partly_executed = answer.0 == 503 && body.starts_with(r#"[["WAIT""#);
             assert!(
                 answer.0 == 200 || executed_nothing(&answer) || is_partly_executed,
@@ -137,8 +137,9 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     beside.got_all().await;
 }
 
-/// The bridge learns which scripts take long, and has them wait in a lane of their own. A client
-/// could otherwise put the script of another there, if it sent it together with a slow one.
+/// The bridge learns which scripts take long, and lets them wait apart. If that counted scripts
+/// that were sent together, a client could slow down another's script by sending it with a slow
+/// one.
 #[tokio::test]
 async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts() {
     let bridge = Bridge::spawn().await;
@@ -160,7 +161,7 @@ async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts
     assert_eq!(connection(quick).await, shared);
 }
 
-/// What it was called with first says nothing of what it is called with next.
+/// How long a script takes depends on its arguments, so it may change.
 #[tokio::test]
 async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_again() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
@@ -177,7 +178,7 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
     let shared = connection(r#"["PING"]"#).await;
     connection(&lasting(0)).await;
     assert_eq!(connection(&lasting(0)).await, shared);
-    // Nobody knows.
+    // The bridge cannot know yet that the script takes long this time.
     assert_eq!(connection(&lasting(400)).await, shared);
     let beside = Beside::of(&bridge).await;
     let all = join_all((0..many(14)).map(|_| async { bridge.run(&lasting(300)).await }));
@@ -189,7 +190,7 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
     assert_eq!(connection(&lasting(0)).await, shared);
 }
 
-/// Or each script would take turns with all others there.
+/// Otherwise each script would wait apart with all others there.
 #[tokio::test]
 async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
     let redis = Redis::start().await;
@@ -220,7 +221,7 @@ async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
     }
 }
 
-/// What is read from the one arrives at the other a while later.
+/// Passes on what it reads, a while later.
 async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
     let mut chunk = vec![0; 4096];
     while let Ok(read @ 1..) = from.read(&mut chunk).await {
@@ -243,7 +244,7 @@ async fn a_script_without_an_end_is_ended_when_its_client_is_gone() {
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 }
 
-/// It may take long on purpose, and the bridge does not know.
+/// Another program's script may take long on purpose, and the bridge does not know that.
 #[tokio::test]
 async fn a_script_of_somebody_elses_is_not_ended() {
     let redis = Redis::with(|_, _| ["--lua-time-limit", "10"].map(str::to_owned).to_vec()).await;
@@ -253,14 +254,14 @@ async fn a_script_of_somebody_elses_is_not_ended() {
     let theirs = tokio::spawn(async move {
         let mut theirs = redis::cmd("EVAL");
         theirs.arg("while true do end").arg(0);
-        // The client does not wait for so long; the script runs.
+        // The client stops waiting before that, and the script goes on.
         let _ = theirs.exec_async(&mut other).await;
     });
     until("it is busy", async || {
         bridge.run(r#"["PING"]"#).await.0 == 503
     })
     .await;
-    // Of scripts that are known, and of ones that are not.
+    // Some requests run a script that Redis knows, and some one that is new.
     let began = Instant::now();
     let mut number = 0;
     while began.elapsed() < Duration::from_secs(1) {

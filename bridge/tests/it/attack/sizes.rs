@@ -1,4 +1,4 @@
-//! Requests and answers that together are larger than memory.
+//! Requests and answers that are larger than memory in sum.
 
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -10,12 +10,13 @@ use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
-/// What of all that is sent and not read may be held, and some more for what is under way.
+/// How much the bridge may keep of all that is sent and not read, with a little more for what is
+/// under way.
 const HELD: u64 = 256 * MEGABYTE as u64;
 
 #[tokio::test]
 async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
-    // What is bounded here is memory, however long it takes.
+    // This test is about memory, not about time.
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
     let beside = Beside::of(&bridge).await;
     let before = bridge.memory();
@@ -34,8 +35,8 @@ async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
     assert_eq!(done + refused, answers.len(), "{other:?}");
     assert!(done > 0);
     let grown = bridge.memory() - before;
-    // Half of all that was sent. The allocator gives large blocks back a moment after they were
-    // freed.
+    // That is half of all that was sent. The allocator gives large blocks back a moment after they
+    // were freed.
     assert!(grown < 3 * HELD / 2, "{grown}");
 }
 
@@ -72,7 +73,7 @@ async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     beside.got_all().await;
     let grown = bridge.memory() - before;
     assert!(grown < HELD / 3, "{grown}");
-    // What they held is free again once they are gone.
+    // When those clients are gone, their share is free again.
     drop(silent);
     until("others are served", async || {
         bridge.run(r#"["GET","large"]"#).await.0 == 200
@@ -80,7 +81,7 @@ async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     .await;
 }
 
-/// Nobody waits for them any more, and yet they are on their way.
+/// Nobody waits for these requests any more, but they are still on their way to Redis.
 #[tokio::test]
 async fn requests_that_are_broken_off_while_redis_is_busy_are_held_up_to_a_bound() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
@@ -98,11 +99,12 @@ async fn requests_that_are_broken_off_while_redis_is_busy_are_held_up_to_a_bound
         for _ in 0..50 {
             let stream = TcpStream::connect(bridge.address()).await;
             let mut stream = stream.expect("a connection");
-            // It may be refused before it has come.
+            // The bridge may refuse the request before it has arrived.
             let _ = stream.write_all((head.clone() + &body).as_bytes()).await;
             streams.push(stream);
         }
-        // Whoever is refused without Redis is served behind what came before.
+        // The bridge refuses `?` without asking Redis. Once it has, it has also read what came
+        // before.
         for _ in 0..10 {
             assert_eq!(bridge.run("?").await.0, 400);
         }
@@ -118,7 +120,7 @@ async fn requests_that_are_broken_off_while_redis_is_busy_are_held_up_to_a_bound
     .await;
 }
 
-/// A client that asks behind them on one connection would wait for all of them.
+/// On a shared connection, a client that asks behind them would wait for all of them.
 #[tokio::test]
 async fn large_values_that_many_ask_for_at_once_are_not_in_the_way_of_small_ones() {
     let bridge = Bridge::spawn().await;
@@ -144,7 +146,7 @@ async fn large_values_that_many_ask_for_at_once_are_not_in_the_way_of_small_ones
     assert_eq!(connection(r#"["GET","small"]"#).await, small);
 }
 
-/// Or who may only read could have others' keys wait for their turn with all that is large.
+/// Otherwise a client that may only read could make others' keys wait behind all that is large.
 #[tokio::test]
 async fn a_small_key_stays_beside_what_is_large_though_it_is_read_by_the_thousand() {
     let bridge = Bridge::spawn().await;
@@ -189,7 +191,7 @@ async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
     assert!(grown < 80 * MEGABYTE as u64, "{grown}");
 }
 
-/// Each of them alone is not too large.
+/// Each answer alone is small enough.
 #[tokio::test]
 async fn the_answers_to_one_pipeline_count_together() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;

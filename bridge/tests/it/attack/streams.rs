@@ -1,4 +1,4 @@
-//! Subscriptions by the hundred, and ones that nobody reads.
+//! Hundreds of subscriptions, and some that nobody reads.
 
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -10,7 +10,7 @@ use crate::support::{Bridge, LIMIT, TOKEN, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
-/// A stream, up to its confirmation.
+/// Subscribes, and reads up to the confirmation.
 async fn listen(bridge: &Bridge, channel: &str) -> TcpStream {
     let mut stream = TcpStream::connect(bridge.address())
         .await
@@ -33,7 +33,7 @@ async fn until_says(stream: &mut TcpStream, text: &str) {
     }
 }
 
-/// What is left to be read, until it ends.
+/// Reads to the end of the stream. Returns how many bytes that were.
 async fn rest(stream: &mut TcpStream) -> usize {
     let mut read = 0;
     let mut chunk = vec![0; MEGABYTE];
@@ -95,12 +95,12 @@ async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
         bridge.log().contains("read too slowly")
     })
     .await;
-    // The other one goes on.
+    // The other stream goes on.
     publish(&bridge, "loud", 10).await;
     until_says(&mut reads, "message,loud,xxxxxxxxxx").await;
 }
 
-/// Nobody asked for it: what stands in its place must not be taken for an answer.
+/// Nobody asked for this message, so an error in its place must not be taken for an answer.
 #[tokio::test]
 async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
     let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
@@ -112,7 +112,8 @@ async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
     until_says(&mut other, "message,other,xxx").await;
 }
 
-/// Redis closes a connection that reads more slowly than a script publishes, however fast it reads.
+/// Redis closes a connection that reads more slowly than a script publishes, and nobody reads that
+/// fast.
 #[tokio::test]
 async fn a_script_that_publishes_much_at_once_ends_no_other_stream() {
     let bridge = Bridge::spawn().await;

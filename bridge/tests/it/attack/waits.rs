@@ -1,4 +1,4 @@
-//! Requests that hold a connection to Redis.
+//! Requests that keep a connection to Redis for themselves.
 
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -6,7 +6,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, answer};
 
-/// How many were ever opened to the bridge's Redis.
+/// How many connections to the bridge's Redis were ever opened.
 async fn connections(bridge: &Bridge) -> u32 {
     let info = bridge.told("INFO", "stats").await;
     let count = (info.lines()).find_map(|line| line.strip_prefix("total_connections_received:"));
