@@ -1,5 +1,5 @@
-//! The client on the real hosts of the edge: the same tests run in Node and inside workerd, against
-//! a real bridge, and a server that misbehaves. The environment has their addresses.
+//! The client on the real hosts of the edge. The same tests run in Node and in workerd, against a
+//! real bridge and a server that misbehaves. The environment has their addresses.
 #![cfg(target_family = "wasm")]
 
 use std::arch::wasm32::memory_size;
@@ -19,8 +19,7 @@ use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A ttl that a test waits for, and that a host which is kept from working for a second or two does
-/// not miss.
+/// A ttl that a test waits for. A host that stands still for a second or two does not miss it.
 const SHORT: Duration = Duration::from_secs(3);
 
 fn variable(name: &str) -> String {
@@ -93,7 +92,7 @@ async fn a_lease_is_renewed_executed_under_and_released() {
     let before = deadline();
     host.sleep(ms(50)).await;
     lease.renew().await.unwrap();
-    // Both clocks of a host are in whole milliseconds.
+    // A host's clocks are in whole milliseconds.
     assert!(deadline() >= before + ms(45));
     lease.exec(&[]).await.unwrap();
     assert_eq!(lock.inspect().await.unwrap().fence, Some(lease.fence()));
@@ -120,7 +119,7 @@ async fn waiters_are_inside_one_at_a_time() {
 #[test]
 async fn a_waiter_listens_and_is_handed_the_lock() {
     let client = client();
-    // Enough to ask, to listen, to ask again and to leave, and none to poll with.
+    // One to ask, one to subscribe, one to ask again and one to leave: none is left to poll with.
     let lock = client.lock("a").wait(ms(20_000)).max_requests(4);
     let held = lock.try_acquire().await.unwrap();
     let listening = || async { lock.inspect().await.unwrap().waiters == 1 };
@@ -176,7 +175,7 @@ async fn work_is_kept_under_the_lock_until_it_is_done() {
         .await;
     assert_eq!(done, Ok(7));
     assert_eq!(lock.inspect().await.unwrap().holder, None);
-    // Longer than a timer of any host: it neither fires at once nor never.
+    // Longer than a timer of any host. It must neither fire at once nor never.
     let month = client.lock("a").ttl(ms(30 * 24 * 60 * 60 * 1_000));
     let done = month
         .run(async |_| {
@@ -212,8 +211,7 @@ async fn a_dropped_lease_is_released_by_the_host() {
 
 #[test]
 async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
-    // A subscription is an answer that never ends; that the bridge drops it shows that the fetch
-    // was aborted.
+    // A subscription is an answer that never ends. If the bridge drops it, the fetch was aborted.
     let channel = random_name();
     let url = format!("{}/subscribe/{channel}", variable("EDGELOCK_BRIDGE_URL"));
     let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_CREDENTIAL")).unwrap();
@@ -309,12 +307,12 @@ async fn a_dropped_acquisition_is_abandoned_by_the_host() {
     });
     let client = Client::new(bridge(), Fetch::default(), host);
     let lock = client.lock(&random_name());
-    // Polled once, so that its request is on its way, and dropped.
+    // Polled once, so that its request is on its way, and then dropped.
     let mut acquisition = Box::pin(lock.try_acquire());
     assert!(!is_ready_now(&mut acquisition).await);
     drop(acquisition);
     assert_eq!(spawned.get(), 1);
-    // Whichever of the two arrived first, nobody holds the lock in the end.
+    // Whichever of the two requests arrives first, nobody holds the lock in the end.
     while lock.inspect().await.unwrap().holder.is_some() {
         Host::default().sleep(ms(5)).await;
     }
@@ -326,7 +324,7 @@ async fn timers_fire_and_are_cancelled() {
     let before = host.now();
     host.sleep(ms(30)).await;
     assert!(host.now().since(before) >= ms(29));
-    // Longer than any host's timer can be, so that one which overflowed would fire at once.
+    // Longer than any timer of a host. If it overflowed, it would fire at once.
     let mut long = Box::pin(host.sleep(Duration::from_secs(u64::MAX / 4)));
     let fired = is_ready_now(&mut long).await;
     host.sleep(ms(30)).await;
@@ -345,7 +343,7 @@ async fn a_timer_that_is_dropped_leaves_nothing() {
         memory_size::<0>()
     };
     let warm = drop_timers(1_000).await;
-    // 64 KiB each: less than a byte for each timer.
+    // A page has 64 KiB, so that is less than a byte for each timer.
     let pages = drop_timers(TIMERS).await - warm;
     assert!(pages <= 1, "{pages} pages");
 }
@@ -359,12 +357,12 @@ async fn a_waker_for_others_wakes_the_task_behind_a_promise_of_its_own() {
         if calls == 3 {
             return Poll::Ready(());
         }
-        // One that nobody calls leaves nothing behind, and wakes nobody.
+        // A waker that nobody calls leaves nothing behind, and wakes nobody.
         drop(host.shared_waker(cx.waker()));
         let waker = host.shared_waker(cx.waker());
         waker.wake_by_ref();
         waker.wake_by_ref();
-        // It is kept until it has woken, or given up by waking.
+        // The waker is kept until it has woken, or waking consumes it.
         match calls {
             1 => shared = Some(waker),
             _ => host.shared_waker(cx.waker()).wake(),
@@ -375,7 +373,7 @@ async fn a_waker_for_others_wakes_the_task_behind_a_promise_of_its_own() {
     assert_eq!(calls, 3);
 }
 
-/// As where a request was called, and is over before it heard of that.
+/// As if a request was woken, and ended before it noticed.
 #[test]
 async fn a_waker_for_others_that_was_called_and_dropped_leaves_nothing() {
     const CALLS: usize = 50_000;
@@ -383,7 +381,7 @@ async fn a_waker_for_others_that_was_called_and_dropped_leaves_nothing() {
     let call = |calls: usize| {
         let host = &host;
         poll_fn(move |cx| {
-            // What follows a promise goes on behind this.
+            // What waits for a promise goes on after this.
             for _ in 0..calls {
                 host.shared_waker(cx.waker()).wake_by_ref();
             }
@@ -422,7 +420,7 @@ async fn callers_of_one_isolate_share_turns() {
     let turns = Rc::new(RefCell::new(Vec::new()));
     let group = GroupCommit::new(Counter);
     let answers = Rc::new(RefCell::new(Vec::new()));
-    // A client for each, as requests to a Worker have it.
+    // Each caller has a client of its own, as requests to a Worker do.
     let callers = (0..20).map(|_| {
         let told = turns.clone();
         let host = Host::default().on_event(move |event| {
@@ -471,7 +469,7 @@ async fn a_task_that_wakes_itself_goes_on() {
     assert_eq!(polls.get(), 3);
 }
 
-/// What else has its place may be another request's, which must not go on here.
+/// Another request's task may have the freed place, and must not be polled for this one.
 #[test]
 async fn a_task_that_is_over_has_nobody_woken_in_its_place() {
     let kept = Rc::new(RefCell::new(None));
@@ -510,7 +508,7 @@ async fn a_task_may_leave_another_behind() {
     }
     let begun = Rc::new(Cell::new(false));
     let heir = Heir(begun.clone());
-    // Dropped with the task, after its last poll.
+    // This is dropped with the task, after its last poll.
     web::spawn(Box::pin(poll_fn(move |_| {
         let _ = &heir;
         Poll::Ready(())

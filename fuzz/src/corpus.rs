@@ -1,4 +1,4 @@
-//! The texts that inputs begin as: a line each, in a file that is checked in.
+//! The texts that inputs begin as: one on each line of a file in the repository.
 
 use crate::text::Text;
 

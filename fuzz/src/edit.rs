@@ -3,7 +3,7 @@
 use bolero::Driver;
 use bolero::ValueGenerator as _;
 
-/// What parsers look at.
+/// Pieces of text that parsers look for.
 const WORDS: [&[u8]; 40] = [
     b"{",
     b"}",
@@ -47,7 +47,7 @@ const WORDS: [&[u8]; 40] = [
     b"1e400",
 ];
 
-/// Where counting goes wrong.
+/// Numbers at which counting goes wrong.
 const NUMBERS: [&str; 16] = [
     "-9223372036854775809",
     "-9223372036854775808",
@@ -67,10 +67,10 @@ const NUMBERS: [&str; 16] = [
     "99999999999999999999999999999999999999999",
 ];
 
-/// Nothing that is looked at grows beyond this, in bytes.
+/// The most bytes that a text grows to.
 const LONGEST: usize = 1 << 14;
 
-/// Changes `text` somewhere. `other` is another text, to take a part of.
+/// Changes `text` in one place. A part of `other`, another text, may be copied into it.
 pub(crate) fn edit<D: Driver>(text: &mut Vec<u8>, other: &[u8], driver: &mut D) -> Option<()> {
     let at = (0..=text.len()).generate(driver)?;
     let behind = (at..=text.len().min(at + 16)).generate(driver)?;
@@ -109,7 +109,7 @@ fn put(text: &mut Vec<u8>, range: std::ops::Range<usize>, with: &[u8]) {
     text.splice(range, with.iter().copied());
 }
 
-/// The first number in `text` that is not before `at`; else the end.
+/// The first number in `text` from `at` on, or the end.
 fn number_at(text: &[u8], at: usize) -> std::ops::Range<usize> {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let begins = text[at..].iter().position(is_digit);

@@ -6,10 +6,10 @@ use crate::corpus;
 use crate::edit::edit;
 use crate::text::Text;
 
-/// How many places of a text are changed at most.
+/// The most changes that are made in one text.
 const MOST_EDITS: usize = 6;
 
-/// Draws a text of a corpus, and changes it.
+/// Draws a text of a corpus, and changes it in a few places.
 #[derive(Clone)]
 pub struct Mutants(Vec<Text>);
 
@@ -24,12 +24,12 @@ impl Mutants {
         Self(texts)
     }
 
-    /// The texts of the corpus as they are.
+    /// The texts of the corpus, unchanged.
     pub fn texts(&self) -> &[Text] {
         &self.0
     }
 
-    /// Several in a row.
+    /// Draws several texts at a time.
     pub const fn up_to(self, most: usize) -> Several {
         Several { of: self, most }
     }
@@ -44,7 +44,7 @@ impl ValueGenerator for Mutants {
 
     fn generate<D: Driver>(&self, driver: &mut D) -> Option<Text> {
         let mut text = self.any(driver)?.clone();
-        // One in seven stays as it is.
+        // One text in seven stays as it is.
         for _ in 0..(0..=MOST_EDITS).generate(driver)? {
             let other = self.any(driver)?;
             edit(&mut text.0, &other.0, driver)?;
@@ -53,7 +53,7 @@ impl ValueGenerator for Mutants {
     }
 }
 
-/// Draws from one to so many texts.
+/// Draws from one to `most` texts.
 #[derive(Clone)]
 pub struct Several {
     of: Mutants,

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Bytes, most of them text.
+/// Bytes, most of which are text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Text(pub Vec<u8>);
 
 impl Text {
-    /// The bytes that `line` stands for, if it is one that `Debug` prints.
+    /// The bytes that `line` stands for; `None` if `Debug` prints no such line.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let mut bytes = Vec::new();
         let mut rest = line.bytes();
@@ -29,18 +29,18 @@ impl Text {
         Some(Self(bytes))
     }
 
-    /// With U+FFFD for bytes that are not UTF-8.
+    /// As a string, with U+FFFD for bytes that are not UTF-8.
     pub fn lossy(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
 
-    /// Pieces of this size, the last one of what is left.
+    /// Its pieces of this size. The last one is shorter.
     pub fn pieces(&self, size: usize) -> impl Iterator<Item = &[u8]> {
         self.0.chunks(size.max(1))
     }
 }
 
-/// As a line of a corpus.
+/// Prints it as a line of a corpus.
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.escape_ascii())

@@ -1,4 +1,4 @@
-//! Whatever a caller passes: an error that says so without a secret, or a lock that works.
+//! Whatever a caller passes, there is an error without a secret in it, or a lock that works.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ const CORPUS: &str = include_str!("../../corpus/arguments.txt");
 const GRANTED: &[u8] = br#"200 {"result":[1,"NONCE",7,""]}"#;
 const REPLICATED: &[u8] = br#"200 [{"result":[1,"NONCE",7,""]},{"result":9}]"#;
 
-/// Numbers of options: near all bounds, or any.
+/// Numbers for options: close to a bound, or any.
 type Numbers = (u64, u32, u8, bool);
 
-/// A time of some unit, from nanoseconds to ages.
+/// A time in some unit, from nanoseconds to ages.
 const fn time((number, _, unit, _): Numbers) -> Duration {
     match unit % 5 {
         0 => Duration::from_nanos(number),
@@ -60,7 +60,7 @@ fn check_refusal(error: &Error) {
     assert!(told.len() < 8_000, "{} bytes", told.len());
 }
 
-/// As an address or a credential; names and words are no secrets.
+/// A text for an address or a credential. Names and words are no secrets, so they are not filled.
 fn filled(text: &Text) -> String {
     text.lossy().replace("CREDENTIAL", CREDENTIAL)
 }
@@ -78,7 +78,7 @@ fn a_lock_of_whatever_name_and_options_is_refused_or_works() {
             let host = Host::answering(&answers[usize::from(is_replicated)..][..1], 1);
             let lock = lock(&texts, *numbers, &client(0, &host));
             let Err(refused) = lock.check() else {
-                // What the dropped lease has the host do holds the host, so it is done here.
+                // A dropped lease leaves work to the host, which must be done before the host ends.
                 let fence = host.run(async { lock.try_acquire().await.map(|lease| lease.fence()) });
                 assert_eq!(fence.expect("it was granted"), 7);
                 return;

@@ -6,7 +6,7 @@ use edgelock::{Bridge, Client, Command, Error, Lease, Lock, Token};
 
 use crate::host::{CREDENTIAL, Host, TOKEN};
 
-/// How many calls, kinds and bridges there are to choose from.
+/// How many calls, kinds and bridges there are.
 pub(crate) const CALLS: u8 = 14;
 pub(crate) const KINDS: u8 = 6;
 pub(crate) const BRIDGES: u8 = 4;
@@ -50,7 +50,7 @@ fn lock(kind: u8, client: &Client<Host, Host>) -> Lock<Host, Host> {
     lock.wait(500 * MS).max_requests(8)
 }
 
-/// What `call` of a lock of that `kind` comes to.
+/// The outcome of this `call` of a lock of this `kind`.
 pub(crate) async fn call(
     call: u8,
     kind: u8,

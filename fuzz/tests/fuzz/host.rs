@@ -15,13 +15,13 @@ use edgelock_fuzz::Text;
 /// The credential of the bridge.
 pub(crate) const CREDENTIAL: &str = "Sesame-open-7f3a";
 
-/// The same, as webdis is sent it behind the name of a user.
+/// The same credential as webdis gets it, behind the name of a user.
 pub(crate) const BASIC: &str = "dXNlcjpTZXNhbWUtb3Blbi03ZjNh";
 
-/// What [`Host`] draws as the token of each acquisition.
+/// The token of each acquisition, since the host draws the same bytes each time.
 pub(crate) const TOKEN: &str = "BwcHBwcHBwcHBwcHBwcHBw";
 
-/// More than any call takes, if it ends.
+/// More steps than any call takes that ends.
 const MOST_STEPS: usize = 20_000;
 
 #[derive(Clone)]
@@ -29,9 +29,9 @@ pub(crate) struct Host(Arc<Mutex<World>>);
 
 struct World {
     answers: Vec<Text>,
-    /// How many of them were given. After the last one there is no connection.
+    /// How many answers were given. After the last one, connections fail.
     given: usize,
-    /// In how large pieces a subscription arrives.
+    /// The size of the pieces in which a subscription arrives.
     piece: usize,
     now: Duration,
     timers: BTreeSet<(Duration, u64)>,
@@ -58,7 +58,7 @@ impl Host {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What observers were told.
+    /// What observers were told since the last time.
     pub(crate) fn told(&self) -> String {
         std::mem::take(&mut self.world().told)
     }
@@ -105,8 +105,8 @@ impl Host {
     }
 }
 
-/// `STATUS,RETRY-AFTER,BRIDGE`, of which only the first must be there. Instead of a status it may
-/// say why there is no response.
+/// The head of an answer: `STATUS,RETRY-AFTER,BRIDGE`, of which only the first is needed. In place
+/// of the status, it may say why there is no response.
 struct Head {
     status: Result<u16, String>,
     retry_after: Option<String>,
@@ -135,7 +135,7 @@ impl Head {
     }
 }
 
-/// `body` for this request: with its nonce, the token and the credential where they are called for.
+/// `body` with the request's nonce, the token and the credential in their places.
 fn filled(body: &str, request: &Request<'_>) -> String {
     let body = body
         .replace("CREDENTIAL", CREDENTIAL)
@@ -146,7 +146,7 @@ fn filled(body: &str, request: &Request<'_>) -> String {
     }
 }
 
-/// The first argument behind the keys, in any dialect.
+/// The first argument after the keys, in any dialect.
 fn nonce(request: &str) -> Option<String> {
     let words: Vec<String> = match request.as_bytes() {
         [b'[', b'[', ..] => serde_json::from_str::<[_; 2]>(request)
@@ -154,7 +154,7 @@ fn nonce(request: &str) -> Option<String> {
             .into_iter()
             .next()?,
         [b'[', ..] => serde_json::from_str(request).ok()?,
-        // Neither the number of keys nor the nonce has an escape.
+        // Neither the number of keys nor the nonce is ever escaped.
         _ => request.split('/').map(str::to_owned).collect(),
     };
     let keys: usize = words.get(2)?.parse().ok()?;
@@ -235,7 +235,7 @@ impl Runtime for Host {
     }
 }
 
-/// Time does not go on to a timer that nobody waits for.
+/// Removes the timer when nobody waits for it, so that time does not pass up to it.
 struct Stop<'a>(&'a Host, (Duration, u64));
 
 impl Drop for Stop<'_> {

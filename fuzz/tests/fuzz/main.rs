@@ -1,4 +1,4 @@
-//! What may come from outside, through the public face of the client and of the Worker.
+//! Input from outside, given to the public face of the client and of the Worker.
 #![cfg(not(target_family = "wasm"))]
 
 mod builders;

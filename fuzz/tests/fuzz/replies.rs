@@ -1,4 +1,4 @@
-//! Whatever a bridge answers: the client neither panics nor hangs, and tells no secret.
+//! Whatever a bridge answers, the client neither panics nor hangs, and tells no secret.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -12,14 +12,14 @@ use crate::host::{BASIC, CREDENTIAL, Host, TOKEN};
 
 const CORPUS: &str = include_str!("../../corpus/replies.txt");
 
-/// What a call comes to, by its code. Its error and its events have no secret.
+/// The code that a call comes to. Checks that its error and its events have no secret.
 fn outcome(answers: &[Text], (bridge, which, kind, piece): (u8, u8, u8, usize)) -> &'static str {
     let host = Host::answering(answers, piece);
     let client = client(bridge, &host);
     let outcome = host.run(call(which, kind, &client));
     let told = outcome.as_ref().err().map(all_of).unwrap_or_default() + &host.told();
-    // An inspection, a forced release and a read have no token of their own. Only webdis is sent
-    // the name of a user.
+    // An inspection, a forced release and a read have no token of their own. Only webdis gets the
+    // name of a user.
     let has_token = !(4..=6).contains(&which);
     for (secret, is_ours) in [(CREDENTIAL, true), (TOKEN, has_token), (BASIC, bridge == 2)] {
         assert!(
@@ -30,7 +30,7 @@ fn outcome(answers: &[Text], (bridge, which, kind, piece): (u8, u8, u8, usize)) 
     outcome.unwrap_or_else(|error| error.code())
 }
 
-/// All that a log could have of it.
+/// Everything about an error that a log could show.
 fn all_of(error: &Error) -> String {
     let mut told = format!("{error} {error:?} {error:#?}");
     let mut source = error.source();
@@ -82,7 +82,7 @@ const OUTCOMES: [&str; 27] = [
     "wrong_type",
 ];
 
-/// The corpus is worth its name: it leads everywhere.
+/// Otherwise the corpus would be of little worth.
 #[test]
 fn the_answers_of_the_corpus_lead_to_every_outcome() {
     let mutants = Mutants::of(CORPUS);

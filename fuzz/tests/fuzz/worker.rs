@@ -1,5 +1,5 @@
-//! Whatever a caller sends to the Worker, and whatever Redis tells it: each request gets an answer
-//! that says what it is, without a secret.
+//! Whatever a caller sends to the Worker, and whatever Redis answers it, each request gets an
+//! answer that says what it is, without a secret.
 
 use edgelock_fuzz::{INPUTS, Mutants, Text, check};
 use edgelock_worker::{Config, Head, Isolate, Problem, Response, Shop};
@@ -9,7 +9,7 @@ use crate::host::{CREDENTIAL, Host, TOKEN};
 const REQUESTS: &str = include_str!("../../corpus/worker_requests.txt");
 const REPLIES: &str = include_str!("../../corpus/worker_replies.txt");
 
-/// Of those who open sales and take locks.
+/// The credential of those who open sales and take locks.
 const ADMIN: &str = "Rapunzel-let-down-91b2";
 
 fn shop(host: &Host) -> Shop<Host, Host> {
@@ -65,7 +65,7 @@ fn every_request_to_the_worker_gets_an_answer_without_a_secret() {
                         "{told}"
                     );
                 }
-                // Only who takes a lock gets its token.
+                // Only the caller that takes a lock gets its token.
                 let took = response.status == 201 || request.lossy().contains(TOKEN);
                 assert!(took || !response.body.contains(TOKEN), "{}", response.body);
                 assert!((200..600).contains(&response.status));

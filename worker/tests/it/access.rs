@@ -1,4 +1,4 @@
-//! Who may do what: everybody buys, and only those with a credential do the rest.
+//! Who may do what: everybody may buy, and all else needs a credential.
 
 use crate::support::Stack;
 
@@ -25,7 +25,7 @@ async fn without_the_right_credential_nothing_happens() {
     let stack = Stack::start();
     let caller = stack.caller();
     for (method, path, body) in CLOSED_ROUTES {
-        // The credential of the other kind of caller is as wrong as any.
+        // The credential for the other routes is as wrong as any.
         let others = match method {
             "PUT" => stack.config.locks_token(),
             _ => stack.config.admin_token(),

@@ -1,4 +1,4 @@
-//! What an anonymous customer can do to the others, and to Redis.
+//! What an anonymous customer can do to other customers, and to Redis.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{Stack, until};
 
-/// So many, or as many times more as `cargo xtask attack` says.
+/// So many, or a multiple if `cargo xtask attack` asks for it.
 fn many(count: u32) -> u32 {
     let times = std::env::var("EDGELOCK_ATTACK").ok();
     count * times.and_then(|times| times.parse().ok()).unwrap_or(1)
@@ -53,7 +53,7 @@ async fn orders_that_cannot_succeed_keep_nobody_from_buying() {
     for n in 0..many(600) {
         let shop = shop.clone();
         attack.spawn(async move {
-            // One for what is sold out, one of more than a buyer may have.
+            // One order of what is sold out, and one for more than a buyer may have.
             let (id, buyer) = (format!("a{n}"), format!("a{n}"));
             for (sku, quantity) in [("gone", 1), ("42", 2)] {
                 let refused = shop.order(sku, &id, &buyer, quantity).await;
@@ -85,7 +85,7 @@ async fn orders_that_cannot_succeed_keep_nobody_from_buying() {
     );
 }
 
-/// It is out of the line with its buyer: nothing is sold to nobody.
+/// The order leaves the line with its buyer, so nothing is sold to nobody.
 #[tokio::test]
 async fn an_order_whose_buyer_hangs_up_before_its_turn_begins_is_not_placed() {
     let stack = Stack::start();
@@ -117,7 +117,7 @@ async fn an_order_whose_buyer_hangs_up_before_its_turn_begins_is_not_placed() {
     assert_eq!(placed, ["first", "last"]);
 }
 
-/// Ten of them, as fast as they can.
+/// Ten buyers hang up as fast as they can.
 #[tokio::test]
 async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
     let stack = Stack::start();
@@ -131,7 +131,7 @@ async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
             for n in 0.. {
                 let id = format!("a{customer}-{n}");
                 let order = shop.order_to_hang_up("42", &id).await;
-                // Until it is in the line.
+                // Long enough for the order to get in line.
                 tokio::time::sleep(Duration::from_millis(3)).await;
                 drop(order);
                 hung_up.fetch_add(1, Ordering::Relaxed);
@@ -142,8 +142,8 @@ async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
     let (honest, mut refusals) = (many(10), 0);
     for n in 0..honest {
         let began = Instant::now();
-        // Refused, it comes again, as Workers ask and the machine that is attacked may make
-        // necessary.
+        // An order that is refused is sent again, as the Worker's answer asks, and as a machine
+        // under attack may need.
         while !shop.is_placed("42", &format!("h{n}")).await {
             refusals += 1;
         }
@@ -161,7 +161,7 @@ async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
     );
 }
 
-/// Its lock is somebody else's, so no turn comes.
+/// Another program holds the lock of that sku, so its turn does not come.
 #[tokio::test]
 async fn orders_of_a_sku_whose_turn_does_not_come_hold_up_no_other_sku() {
     let stack = Stack::start();
@@ -190,7 +190,7 @@ async fn orders_of_a_sku_whose_turn_does_not_come_hold_up_no_other_sku() {
     }
 }
 
-/// Neither a stranger's body is waited for, nor one that says nothing.
+/// The Worker waits neither for a stranger's body nor for one that cannot matter.
 #[tokio::test]
 async fn a_body_is_read_after_the_route_and_the_credential() {
     let stack = Stack::start();
@@ -205,7 +205,7 @@ async fn a_body_is_read_after_the_route_and_the_credential() {
         let mut stream = TcpStream::connect(shop.address())
             .await
             .expect("a connection");
-        // Most of the body never comes.
+        // Most of the body is never sent.
         let head =
             format!("{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n{{");
         stream.write_all(head.as_bytes()).await.expect("sent");

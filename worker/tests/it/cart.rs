@@ -1,4 +1,4 @@
-//! A cart is sold as a whole, once, or not at all.
+//! A cart is sold as a whole, and once, or it is not sold at all.
 
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -8,7 +8,7 @@ use crate::support::caller::{Answer, Caller};
 use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
-/// What `x` and `y` have left, as Redis has it.
+/// What is left of these sales, as Redis has it.
 fn left(stack: &Stack, skus: [&str; 2]) -> [u64; 2] {
     skus.map(|sku| stack.redis().run(&format!("HGET sale:{{{sku}}} remaining")))
 }
@@ -18,7 +18,8 @@ async fn open_both(shop: &Caller, stock: u64) {
     shop.open("y", stock, stock).await.answers(201);
 }
 
-/// Sales of 2 units each, a Worker whose commits are meddled with, and one whose are not.
+/// Two sales of 2 units each, a Worker whose commits are tampered with, and a Worker before an
+/// honest bridge.
 async fn meddled(mischief: Mischief) -> (Stack, Caller, Caller) {
     let mut stack = Stack::start();
     let honest = stack.caller();
@@ -33,7 +34,7 @@ const BOTH: [(&str, u64); 2] = [("x", 1), ("y", 1)];
 async fn two_crossing_carts_never_get_half_a_cart() {
     let mut stack = Stack::start();
     let (here, there) = (stack.caller(), stack.start_worker());
-    // Many times over: at the same instant is a matter of luck.
+    // Many rounds, since it is a matter of luck whether both come at the same instant.
     for round in 1..=30 {
         let (x, y) = (format!("x.{round}"), format!("y.{round}"));
         here.open(&x, 1, 1).await.answers(201);
@@ -99,7 +100,7 @@ async fn carts_beside_orders_of_their_sales_never_sell_too_many() {
     assert_eq!(in_both, carts);
 }
 
-/// A cart that is under way, of one unit of each.
+/// Sends a cart with one unit of each sale.
 fn send_both(shop: &Caller) -> JoinHandle<Answer> {
     let shop = shop.clone();
     tokio::spawn(async move { shop.cart("o1", "ann", &BOTH).await })
@@ -231,7 +232,7 @@ async fn a_cart_is_refused_because_of_one_item_which_it_names_and_takes_nothing(
         ("HSET sale:{y} ends_at_ms 1000", 1, 410, "sale_over"),
         ("HSET sale:{y}:orders o1 nonsense", 1, 500, "corrupt_record"),
         ("DEL sale:{y}", 1, 404, "no_such_sale"),
-        // The last, since the Worker remembers a sale that is sold out.
+        // This comes last, since the Worker remembers that a sale is sold out.
         ("HSET sale:{y} remaining 0", 1, 409, "sold_out"),
     ] {
         redis.run::<()>("FLUSHALL");
@@ -241,7 +242,7 @@ async fn a_cart_is_refused_because_of_one_item_which_it_names_and_takes_nothing(
         let answer = shop.cart("o1", "ann", &[("x", 1), ("y", wanted)]).await;
         let answer = answer.refuses(status, code);
         assert_eq!(answer.json["sku"], "y", "{answer:?}");
-        // Not even a lock was taken.
+        // The Worker took no lock for it.
         assert_eq!(redis.dump(), before, "{spoil}");
     }
 }
@@ -281,7 +282,8 @@ async fn another_order_or_cart_under_the_same_id_is_a_conflict() {
     }
     let order = shop.order("x", "o1", "ann", 1).await;
     order.refuses(409, "order_conflict");
-    // Two orders of one id are no cart, and two carts of two are no other cart.
+    // Two orders with one id are no cart, and a cart of the same id with other items is another
+    // cart.
     shop.order("x", "o2", "ann", 1).await.answers(201);
     shop.order("y", "o2", "ann", 1).await.answers(201);
     shop.cart("o3", "ann", &[("x", 1), ("z", 1)])
@@ -312,7 +314,7 @@ async fn a_cart_of_32_is_three_requests_to_the_bridge_and_one_if_nothing_is_sold
         shop.cart(id, "ann", &items).await.answers(status);
         assert_eq!(redis.scripts_run() - before, requests);
     }
-    // It finds out in the background who else is too late.
+    // The Worker learns in the background which others come too late.
     until("it is remembered", || async {
         let before = stack.redis().scripts_run();
         let refused = shop.cart("o2", "bob", &items).await;
@@ -332,7 +334,7 @@ async fn a_cart_is_forty_requests_at_most_however_often_it_is_told_to_ask() {
     redis.run::<()>("SET sale:{x}:lock another PX 20000");
     let cart = send_both(&shop);
     until_somebody_waits(&stack, "y").await;
-    // Each order that releases the one sale tells the cart to ask, and the other sale is held.
+    // Each order that gives the one sale back tells the cart to ask, while the other sale is held.
     for n in 1.. {
         let (order, buyer) = (format!("o{n}"), format!("b{n}"));
         shop.order("y", &order, &buyer, 1).await.answers(201);
@@ -349,7 +351,7 @@ async fn a_cart_is_forty_requests_at_most_however_often_it_is_told_to_ask() {
         async move { requests.is_some() }
     })
     .await;
-    // Those before it and behind it are up to nine.
+    // Up to nine requests are sent before the cart's own, and after them.
     assert!(
         requests.is_some_and(|requests| requests <= 28),
         "{requests:?}"

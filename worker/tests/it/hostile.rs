@@ -1,22 +1,22 @@
-//! Whatever is sent: a 4xx that says what is wrong, and nothing changed.
+//! Whatever is sent, the answer is a 4xx that says what is wrong, and nothing is changed.
 
 use serde_json::Value;
 
 use crate::support::Stack;
 use crate::support::caller::{Answer, Caller};
 
-/// What is wrong with a body, as its answer says it.
+/// What is wrong with a body, and how the answer says so.
 enum Wrong {
-    /// 422, and this field.
+    /// Status 422, with this field.
     Field(&'static str),
-    /// 400.
+    /// Status 400.
     Json,
-    /// 413.
+    /// Status 413.
     TooLarge,
 }
 use Wrong::{Field, Json, TooLarge};
 
-/// Nothing in Redis is touched by any of `bodies`, not even a fence.
+/// Checks that all of `bodies` are refused, and change nothing in Redis, not even a fence.
 async fn refused(stack: &Stack, path: &str, bodies: &[(String, Wrong)]) {
     let caller = stack.caller();
     let before = stack.redis().dump();
@@ -41,7 +41,7 @@ async fn send(caller: &Caller, path: &str, body: &str) -> Answer {
     }
 }
 
-/// Every way in which a whole number can be none of 1 to 1000.
+/// Everything that is no whole number from 1 to 1000.
 const NO_QUANTITIES: [&str; 13] = [
     "0",
     "-1",

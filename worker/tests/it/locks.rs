@@ -1,4 +1,4 @@
-//! The lock as a service: one holder at a time, and what is over is over.
+//! The lock as a service: there is one holder at a time, and what has ended stays so.
 
 use serde_json::json;
 
@@ -113,7 +113,7 @@ async fn a_waiter_gets_the_lock_when_it_is_given_back() {
     let (holder, waiter) = (stack.caller(), stack.start_worker());
     let taken = holder.acquire("job", 60_000, 0).await.answers(201);
     let waiting = tokio::spawn(async move { waiter.acquire("job", 60_000, 20_000).await });
-    // It has asked once, in vain, before the lock is given back.
+    // The waiter asks once in vain, and then the lock is given back.
     let mut redis = stack.redis();
     let before = redis.scripts_run();
     until("the waiter asks", || {
@@ -166,7 +166,8 @@ async fn a_renewal_that_got_lost_leaves_the_lock_to_its_holder() {
     let (_, meddled) = stack.start_meddled(Mischief::LoseRenewal).await;
     let answer = meddled.renew("job", &token(&taken), 60_000).await;
     answer.refuses(503, "outcome_unknown").says_when_to_retry();
-    // Had the Worker given it back behind its answer, it would have sent that before this.
+    // If the Worker had given the lock back after its answer, it would have sent that before this
+    // request.
     meddled.inspect("job").await.answers(200);
     caller
         .renew("job", &token(&taken), 60_000)
@@ -209,7 +210,7 @@ async fn a_name_is_any_text_and_reaches_no_key_but_its_lock() {
     }
     let records = stack.redis().records();
     assert!(before.iter().all(|record| records.contains(record)));
-    // The sale's own lock is free.
+    // The lock of the sale itself is free.
     caller.order("42", "o1", "ann", 1).await.answers(201);
 }
 

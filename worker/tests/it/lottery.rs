@@ -1,5 +1,5 @@
-//! At noon every instance fires. One draws ten of the entrants, the others give up at once, and a
-//! draw is never drawn again.
+//! At noon every instance fires. One of them draws ten of the entrants, the others give up at once,
+//! and a lottery is drawn once only.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::support::{Redis, Stack, now_ms, until};
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const WEEK_MS: u64 = 7 * DAY_MS;
 
-/// A lottery's id, and when it is drawn.
+/// A lottery's id, and the time of its draw.
 struct Lottery {
     id: String,
     noon_ms: u64,
@@ -29,7 +29,7 @@ impl Lottery {
         }
     }
 
-    /// Open for half a day and more, whatever the time is.
+    /// A lottery that is open for half a day at least, whatever the time is.
     fn tomorrow() -> Self {
         Self::on(now_ms() + DAY_MS)
     }
@@ -46,7 +46,7 @@ impl Lottery {
     }
 }
 
-/// What became of each draw that was tried, once that is logged of `tried` of them.
+/// The outcome of each draw that was tried, once the log has `tried` of them.
 async fn outcomes(stack: &Stack, tried: usize) -> Vec<Value> {
     let draws = || {
         let mut logged = stack.logged();
@@ -101,8 +101,8 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
     let late = count(&draws, "drawn_before");
     assert_eq!(count(&draws, "drawn"), 1, "{draws:?}");
     assert_eq!(count(&draws, "left_to_another"), 39 - late, "{draws:?}");
-    // Each asked once. One read who won, and recorded it; only those who came late got the lock
-    // too, and gave it back.
+    // Each instance asked once. One read the winners, and recorded them. Only those that came late
+    // got the lock too, and gave it back.
     until("the lock is given back", || {
         let requests = redis.scripts_run() - before;
         async move { requests == (40 + 2 + late) as u64 }
@@ -129,7 +129,7 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
 
 #[tokio::test]
 async fn a_draw_that_died_half_way_is_drawn_by_another_and_does_not_come_late() {
-    // While it reads who won, and while it records that.
+    // Once while it reads the winners, and once while it records them.
     for mischief in [Mischief::HoldAny("LINDEX"), Mischief::Hold] {
         dies_half_way(mischief).await;
     }
@@ -158,7 +158,7 @@ async fn dies_half_way(mischief: Mischief) {
     assert!(redis.run::<i64>(&format!("PTTL {lock}")) <= 10_000);
     assert_eq!(lottery.shown(&stack).await.json["winners"], Value::Null);
 
-    // One fires again and again until the lock ran out: at each time there is one more outcome.
+    // An instance fires again and again until the lock's ttl is over. Each time adds one outcome.
     let mut fired = 0;
     let draws = loop {
         stack.caller().fire(noon_ms).await;
@@ -236,7 +236,7 @@ async fn whoever_enters_twice_is_in_once() {
     );
 }
 
-/// However many come for the last place at once.
+/// The last place is given once, however many ask for it at once.
 #[tokio::test]
 async fn a_million_take_part_and_not_one_more() {
     let mut stack = Stack::start();
@@ -255,7 +255,7 @@ async fn a_million_take_part_and_not_one_more() {
     }
     let let_in = statuses.iter().filter(|status| **status == 201).count();
     assert_eq!(let_in, 1, "{statuses:?}");
-    // Each is told the same again.
+    // Each is told the same when it asks again.
     for (n, status) in statuses.into_iter().enumerate() {
         let again = workers[0].enter(&lottery.id, &format!("late{n}")).await;
         match status {
@@ -277,13 +277,13 @@ async fn a_million_take_part_and_not_one_more() {
     workers[0].fire(lottery.noon_ms).await;
     let draws = outcomes(&stack, 1).await;
     assert_eq!(count(&draws, "drawn"), 1, "{draws:?}");
-    // However many take part.
+    // The number of requests does not depend on the number of entrants.
     assert_eq!(redis.scripts_run() - before, 3);
     assert_eq!(winners(&lottery.shown(&stack).await).len(), 10);
 }
 
 impl Redis {
-    /// So many have entered; what the first and the last of them need to be found is there too.
+    /// Stores so many entrants, with all that is needed to find the first and the last of them.
     fn fill(&mut self, lottery: &Lottery, entrants: u64) {
         let key = |kind| format!("lottery:{{{}}}:{kind}", lottery.id);
         let (list, found) = (key("entrants"), key("entered"));
@@ -339,7 +339,7 @@ async fn a_lottery_is_forgotten_a_week_after_its_draw() {
         let expires: u64 = redis.run(&format!("PEXPIRETIME {key}"));
         assert!((earliest..=now_ms() + WEEK_MS).contains(&expires), "{key}");
     }
-    // With what belongs to its locks.
+    // The keys of its locks are among them.
     let keys: Vec<String> = redis.run("KEYS *");
     for key in keys {
         assert!(redis.run::<i64>(&format!("PTTL {key}")) > 0, "{key}");

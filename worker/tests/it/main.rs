@@ -1,4 +1,4 @@
-//! What the Worker promises, in the real `workerd`, on the real bridge and Redis.
+//! What the Worker promises: the real `workerd`, bridge and Redis.
 #![cfg(not(target_family = "wasm"))]
 
 mod access;

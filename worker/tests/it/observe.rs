@@ -1,4 +1,4 @@
-//! What happens to locks is told: in the log to those who run the Worker, in a header to those who
+//! Events of locks are told: by the log to those who run the Worker, and by a header to those who
 //! call it.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
 impl Answer {
-    /// Each metric of `Server-Timing` with the value of its only parameter, read as the header's
-    /// grammar has it.
+    /// Each metric of `Server-Timing` with the value of its only parameter, parsed by the header's
+    /// grammar.
     fn timing(&self) -> BTreeMap<String, String> {
         let metrics = self.header("server-timing").split(", ");
         metrics
@@ -58,12 +58,12 @@ async fn an_answer_says_what_its_lock_cost() {
     let sold = caller.order("42", "o1", "ann", 1).await.answers(201);
     let sold = sold.tells("released", &HELD);
     assert_eq!(sold.timing()["lock-requests"], "1");
-    // What is not written is given back behind the answer.
+    // If nothing is written, the lock is given back after the answer.
     let again = caller.open("42", 3, 1).await;
     let again = again.refuses(409, "sale_exists");
     again.tells("acquired", &TAKEN);
     stack.until_released("42").await;
-    // A refusal needs no lock, unless it comes behind orders that do.
+    // A refusal needs no lock, unless it waits behind orders that do.
     let refused = caller.order("43", "o2", "ann", 1).await.answers(404);
     assert!(refused.timing().is_empty(), "{refused:?}");
     let sale = caller.sale("42").await.answers(200);

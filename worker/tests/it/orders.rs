@@ -1,11 +1,11 @@
-//! An order is sold once or not at all, and never more is sold than there is.
+//! An order is sold once or not at all, and no more is sold than there is.
 
 use serde_json::json;
 
 use crate::support::caller::{Answer, Caller};
 use crate::support::{Stack, until};
 
-/// An order, and the Worker that it is sent to.
+/// An order, and the Worker that gets it.
 struct Wish {
     at: Caller,
     order_id: String,
@@ -24,7 +24,7 @@ impl Wish {
     }
 }
 
-/// Sends all of them at once; the answers in the same order.
+/// Sends all of them at once, and returns the answers in the same order.
 async fn at_once(sku: &str, wishes: impl IntoIterator<Item = Wish>) -> Vec<Answer> {
     let ask = |wish: Wish| {
         let sku = sku.to_owned();
@@ -53,7 +53,7 @@ fn sold(answers: &[Answer]) -> u64 {
 async fn of_two_hair_dryers_never_three_are_sold() {
     let mut stack = Stack::start();
     let (here, there) = (stack.caller(), stack.start_worker());
-    // Many times over: at the same instant is a matter of luck.
+    // Many rounds, since it is a matter of luck whether both come at the same instant.
     for sku in (1..=20).map(|round| format!("hair-dryer.{round}")) {
         here.open(&sku, 2, 2).await.answers(201);
         let wishes = [
@@ -232,7 +232,7 @@ async fn an_order_is_three_requests_to_the_bridge_and_one_if_nothing_is_sold() {
     let before = redis.scripts_run();
     shop.order("42", "o1", "ann", 1).await.answers(201);
     assert_eq!(redis.scripts_run() - before, 3);
-    // The first that comes behind one that was sold waits for a turn while it is looked at.
+    // The first order after one that was sold waits for a turn, while the sale is looked at.
     until("an order is one request", || async {
         let before = stack.redis().scripts_run();
         shop.order("42", "o1", "ann", 1).await.answers(200);

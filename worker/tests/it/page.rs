@@ -1,4 +1,4 @@
-//! The page of a sale, in a real browser, and the look at the lock that it shows.
+//! The page of a sale in a real browser, and what it shows of the lock.
 
 use std::fs;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use xtask::{paths, worker_build};
 
 use crate::support::{Stack, until};
 
-/// A page that shows nothing ends its browser before this.
+/// A browser that shows nothing ends itself before this.
 const BROWSER_LIMIT: Duration = Duration::from_secs(180);
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn a_sale_is_watched_and_bought_out_on_the_page_in_a_browser() {
     let built = worker_build::quick().expect("a Worker");
     stack.config = stack.config.built_in(built);
     stack.start_worker();
-    // The other tests of this project that have a browser unpack it at another time.
+    // Other tests with a browser unpack it here too, but not at the same time.
     let unpacked = paths::target().join("chromium");
     fs::create_dir_all(&unpacked).expect("a folder");
     let script = paths::root().join("worker/tests/it/page.mjs");
@@ -92,7 +92,7 @@ async fn all_see_the_lock_of_a_sale_without_its_token_at_a_request_a_second() {
     .await;
 }
 
-/// As docs/protocol.md says that a hold is stored.
+/// The label is stored as docs/protocol.md says.
 #[tokio::test]
 async fn a_holder_is_shown_by_the_label_of_an_instance_and_by_no_other() {
     for (label, shown) in [

@@ -1,4 +1,4 @@
-//! Orders that are there at the same time share turns of the lock, and each gets its own answer.
+//! Orders that wait at the same time share turns of the lock, and each gets an answer of its own.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
-/// What the Workers logged of shared turns: how many orders each had.
+/// How many orders each shared turn had, by the Workers' logs.
 fn orders_of_turns(stack: &Stack) -> Vec<u64> {
     let logged = stack.logged().into_iter();
     let turns = logged.filter(|line| line["event"] == "grouped");
@@ -38,7 +38,7 @@ async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
         }
     }
     assert_eq!(left, (0..60).collect());
-    // A request for each look, and two for each turn.
+    // One request for each look, and two for each turn.
     let requests = redis.scripts_run() - before;
     assert!(requests < 60, "{requests} requests");
     until("turns are logged", || {
@@ -50,8 +50,8 @@ async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
     assert!(turns.iter().any(|orders| *orders > 5), "{turns:?}");
 }
 
-/// workerd takes an answer for broken that is made in another's request, and optimised code must
-/// not lead there: so thousands.
+/// If an answer is made in another's request, workerd takes it for broken. Optimized code must not
+/// do that either, so there are thousands of orders.
 #[tokio::test]
 async fn each_is_answered_in_its_own_request_however_many_have_been_before() {
     let stack = Stack::start();
@@ -87,7 +87,7 @@ async fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
             crowd.spawn(async move {
                 let buyer = format!("b{id}");
                 let order = shop.order("42", &id, &buyer, 1);
-                // Later each time, so that all stages of a turn are met.
+                // Each hangs up later than the one before, so that every stage of a turn is met.
                 let limit = Duration::from_millis(if n % 2 == 0 { 1 + round } else { 60_000 });
                 tokio::time::timeout(limit, order).await.ok()
             });
@@ -97,7 +97,7 @@ async fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
             answer.expect("an answer").answers(201);
         }
     }
-    // What was begun for those that are gone comes to its end, too.
+    // A turn that was begun for orders that are gone also comes to its end.
     stack.until_released("42").await;
     let mut redis = stack.redis();
     let sold: u64 = redis.run("HLEN sale:{42}:orders");
@@ -106,8 +106,8 @@ async fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
     assert_eq!(redis.run::<u64>("HLEN sale:{42}:buyers"), sold);
 }
 
-/// Whatever is left of the other's request, it works in its own. What began in the other's would
-/// end with it, and workerd would take it for hung, 500.
+/// Whatever another's request has left undone, this order goes on in its own. If its work were part
+/// of the other's request, it would end with that, and workerd would answer 500.
 #[tokio::test]
 async fn an_order_behind_one_that_hung_up_in_its_turn_goes_on_in_its_own_request() {
     let mut stack = Stack::start();
@@ -157,8 +157,8 @@ async fn an_order_that_cannot_succeed_waits_for_nobody() {
     refused.refuses(404, "no_such_sale");
     let refused = shop.order("43", "o2", "bob", 1).await;
     refused.refuses(409, "sold_out");
-    // Each looked; where turns were taken lately, some wait for one meanwhile, and for what is
-    // remembered two are sent.
+    // Each order looks. Where turns were taken lately, some wait for one at the same time. And two
+    // requests are sent for what is remembered.
     assert!(redis.scripts_run() - before <= 4 + 4 + 2);
 }
 
@@ -185,7 +185,7 @@ async fn who_comes_too_late_is_told_so_without_a_request_and_who_was_sold_someth
     shop.order("42", "o1", "ann", 1).await.answers(200);
     let conflict = shop.order("42", "o2", "ann", 1).await;
     conflict.refuses(409, "order_conflict");
-    // Nothing that somebody does to Redis by hand is missed for long.
+    // Changes that somebody makes in Redis by hand are noticed soon.
     redis.run::<()>("HSET sale:{42} remaining 1");
     until("a unit that was given back is sold", || async {
         shop.order("42", "o3", "cid", 1).await.status == 201

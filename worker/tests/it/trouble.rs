@@ -1,10 +1,11 @@
-//! When the lock, the bridge or Redis cannot do their part: a clear answer, and nothing half done.
+//! When the lock, the bridge or Redis fails, the answer is clear, and nothing is half done.
 
 use crate::support::caller::Caller;
 use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
-/// A sale of 2 units, a Worker whose commits are meddled with, and one whose are not.
+/// A sale of 2 units, a Worker whose commits are tampered with, and a Worker before an honest
+/// bridge.
 async fn meddled(mischief: Mischief) -> (Stack, Caller, Caller) {
     let mut stack = Stack::start();
     let honest = stack.caller();
@@ -23,8 +24,7 @@ async fn an_order_whose_turn_does_not_come_is_503_and_told_how_long_to_stay_away
     let answer = shop.order("42", "o1", "ann", 1).await;
     let answer = answer.refuses(503, "lock_held").says_when_to_retry();
     assert_eq!(answer.number("ahead"), 0, "{answer:?}");
-    // It waited, and nobody gave the lock back: as long as the holder has left, and it does not
-    // renew.
+    // The Worker waited, and nobody gave the lock back. So the answer is what the holder has left.
     let stay_ms = answer.number("retry_after_ms");
     assert!((1_000..20_000).contains(&stay_ms), "{answer:?}");
     let seconds = stay_ms.div_ceil(1000).to_string();
@@ -162,7 +162,7 @@ async fn nobody_is_told_of_an_order_that_no_replica_has() {
     careless.open("42", 2, 2).await.answers(201);
     careless.open("43", 2, 2).await.answers(201);
     stack.config = stack.config.clone().bind("WAIT_FOR_REPLICAS", "1");
-    // There is none.
+    // There is no replica.
     let careful = stack.start_worker();
     for _ in 0..2 {
         let answer = careful.order("42", "o1", "ann", 1).await;
@@ -171,7 +171,7 @@ async fn nobody_is_told_of_an_order_that_no_replica_has() {
         answer.refuses(503, "not_replicated").says_when_to_retry();
         let answer = careful.locks("POST", "/locks/job/acquire", "{}").await;
         answer.refuses(503, "not_replicated").says_when_to_retry();
-        // The second time both are on record.
+        // After the second round, both orders are on record.
         careless.order("42", "o1", "ann", 1).await;
         careless.cart("c1", "ann", &[("42", 1), ("43", 1)]).await;
     }
@@ -183,7 +183,7 @@ async fn an_order_that_got_lost_is_not_sold_and_keeps_nobody_out() {
     let answer = meddled.order("42", "o1", "ann", 1).await;
     answer.refuses(503, "outcome_unknown").says_when_to_retry();
     assert_eq!(stack.redis().run::<u64>("HGET sale:{42} remaining"), 2);
-    // Long before the ttl is over: the Worker gave the lock back.
+    // Long before the ttl ends: the Worker gave the lock back.
     honest.order("42", "o2", "bob", 2).await.answers(201);
     honest
         .order("42", "o1", "ann", 1)
@@ -201,7 +201,7 @@ async fn an_order_that_got_stuck_on_its_way_does_not_come_late() {
     answer.refuses(503, "outcome_unknown").says_when_to_retry();
     stack.until_released("42").await;
     let before = stack.redis().records();
-    // Each time that it was sent.
+    // Each attempt was held.
     assert!(meddler.deliver().await.len() > 1);
     assert_eq!(stack.redis().records(), before);
     honest.order("42", "o2", "bob", 2).await.answers(201);

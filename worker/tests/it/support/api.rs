@@ -1,4 +1,4 @@
-//! Holds every request and answer of these tests against `openapi.json`.
+//! Compares every request and answer of these tests with `openapi.json`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::caller::Answer;
 
-/// Fields of which a clock, or the other items, can show that they are wrong.
+/// Fields that can be wrong in ways that no schema sees: by the clock, or by other items.
 const BEYOND_SCHEMAS: [&str; 3] = ["ends_at_ms", "id", "items"];
-/// Of JSON as it is written, a schema sees neither.
+/// Mistakes in how JSON is written, which no schema sees either.
 const BEYOND_JSON: [&str; 2] = ["floating point", "duplicate field"];
 
 static API: LazyLock<Api> = LazyLock::new(Api::read);
@@ -20,7 +20,7 @@ struct Api {
     schemas: BTreeMap<String, Validator>,
 }
 
-/// The document describes this exchange, and neither side breaks what it says.
+/// Checks that the document describes this exchange, and that both sides keep to it.
 #[track_caller]
 pub(crate) fn describes(method: &str, path: &str, body: &str, answer: &Answer) {
     let is_done = answer.status < 400;
@@ -117,7 +117,7 @@ fn matches(template: &str, path: &str) -> bool {
             .all(|(known, given)| known == given || known.starts_with('{') && !given.is_empty())
 }
 
-/// The name of the schema of a body.
+/// The name of a body's schema.
 fn schema_of(body: &Value) -> Option<&str> {
     let (_, content) = body["content"].as_object()?.iter().next()?;
     Some(last(content["schema"]["$ref"].as_str()?))

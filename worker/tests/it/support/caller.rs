@@ -1,4 +1,4 @@
-//! Calls a Worker over HTTP, and holds each answer against what all answers promise.
+//! Calls a Worker over HTTP, and checks what every answer promises.
 
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl Caller {
         }
     }
 
-    /// `host:port`
+    /// The address as `host:port`.
     pub(crate) fn address(&self) -> &str {
         self.url
             .strip_prefix("http://")
@@ -70,7 +70,7 @@ impl Caller {
         self.send("POST", &path, None, &order.to_string()).await
     }
 
-    /// An order of several sales: each sku, and how many.
+    /// Places an order of several sales: each sku, and how many units.
     pub(crate) async fn cart(&self, order: &str, buyer: &str, items: &[(&str, u64)]) -> Answer {
         let item = |(sku, quantity): &(&str, u64)| json!({"sku": sku, "quantity": quantity});
         let items: Vec<_> = items.iter().map(item).collect();
@@ -78,7 +78,7 @@ impl Caller {
         self.send("POST", "/orders", None, &cart.to_string()).await
     }
 
-    /// Whether an order is placed, now or before; if not, it may come again.
+    /// Whether the order is placed, now or by an earlier call. If not, it may be sent again.
     pub(crate) async fn is_placed(&self, sku: &str, order: &str) -> bool {
         let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
         let order = self.http.post(format!("{}/sales/{sku}/orders", self.url));
@@ -91,8 +91,8 @@ impl Caller {
         status.is_success()
     }
 
-    /// Places an order on a connection of its own, which is reset when what this returns is
-    /// dropped: workerd takes one that is merely closed for one that has no more to say.
+    /// Places an order on a connection of its own, which is reset when the returned value is
+    /// dropped. If it were merely closed, workerd would take that for the end of the request.
     pub(crate) async fn order_to_hang_up(&self, sku: &str, order: &str) -> TcpStream {
         let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
         let mut stream = TcpStream::connect(self.address())
@@ -107,8 +107,8 @@ impl Caller {
         stream
     }
 
-    /// What was said to the Worker before, and who is gone, it knows once it has answered those who
-    /// came behind.
+    /// Waits until the Worker has noticed all that was sent, and who hung up, before: it has, once
+    /// it has answered later requests.
     pub(crate) async fn hears_what_came_before(&self) {
         for _ in 0..20 {
             self.sale("42").await.answers(200);
@@ -126,20 +126,20 @@ impl Caller {
         self.send("GET", &path, None, "").await
     }
 
-    /// As the clock would call it, at `time_ms`.
+    /// Fires the Worker's schedule, as if the clock showed `time_ms`.
     pub(crate) async fn fire(&self, time_ms: u64) {
         let url = format!("{}?time={time_ms}", self.cron_url);
         let fired = self.http.get(url).send().await.expect("an answer");
         assert_eq!(fired.text().await.expect("a whole answer"), "ok");
     }
 
-    /// With the credential of those who open sales.
+    /// Sends a request with the credential of those who open sales.
     pub(crate) async fn admin(&self, method: &str, path: &str, body: &str) -> Answer {
         let token = self.config.admin_token();
         self.send(method, path, Some(token), body).await
     }
 
-    /// With the credential of those who use locks.
+    /// Sends a request with the credential of those who use locks.
     pub(crate) async fn locks(&self, method: &str, path: &str, body: &str) -> Answer {
         let token = self.config.locks_token();
         self.send(method, path, Some(token), body).await
@@ -229,7 +229,7 @@ impl Answer {
         self
     }
 
-    /// One that asks to come back.
+    /// Checks that the answer says when to come back.
     #[track_caller]
     pub(crate) fn says_when_to_retry(self) -> Self {
         let after = self.header("retry-after").parse::<u64>();

@@ -1,5 +1,5 @@
-//! Stands before the real bridge, and spoils what passes: as a proxy that gives up, or a rival that
-//! is faster.
+//! A meddler before the real bridge that spoils some requests: as a proxy does that gives up, or a
+//! rival that is faster.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -15,28 +15,28 @@ use xtask::stack::Bridge;
 
 use super::Redis;
 
-/// What happens to a request that writes records, or to one that renews.
+/// What happens to requests that write records, or to those that renew.
 #[derive(Clone, Copy)]
 pub(crate) enum Mischief {
-    /// It is executed, but the reply is replaced by a gateway's error page.
+    /// The request is executed, but a gateway's error page replaces the reply.
     LoseReply,
-    /// It is executed, and the reply comes not before [`Meddler::open`].
+    /// The request is executed, but the reply is withheld until [`Meddler::open`].
     HoldReply,
-    /// It is not executed, and the answer is a gateway's error page.
+    /// The request is not executed, and a gateway's error page is the reply.
     LoseRequest,
-    /// One that renews is executed, but its reply replaced too.
+    /// A renewal is executed, but a gateway's error page replaces the reply.
     LoseRenewal,
-    /// It is not executed, and there is no answer, until [`Meddler::deliver`].
+    /// The request is not executed, and not answered, until [`Meddler::deliver`].
     Hold,
-    /// The same of any request with this command.
+    /// The same for any request that has this command.
     HoldAny(&'static str),
-    /// Nothing is executed; the bridge says to come back tomorrow.
+    /// Nothing is executed, and the bridge says to come back tomorrow.
     Shed,
-    /// Right before it, the lock of this name runs out.
+    /// Right before the request, the lock of this name expires.
     ExpireLock(&'static str),
 }
 
-/// A request on its way.
+/// A request that is on its way.
 type Passing = (HeaderMap, Bytes);
 
 pub(crate) struct Meddler {
@@ -45,11 +45,11 @@ pub(crate) struct Meddler {
     http: reqwest::Client,
     mischief: Mischief,
     held: Mutex<Vec<Passing>>,
-    /// What a reply takes that is held, until it is closed.
+    /// Withheld replies wait for this; it never has a permit, but can be closed.
     replies: Semaphore,
 }
 
-/// Starts before `bridge`; and at which address.
+/// Starts a meddler before `bridge`. Returns its address, too.
 pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -69,7 +69,7 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
 async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
     let says = |word: &[u8]| body.windows(word.len()).any(|found| found == word);
     let commits = says(b"\"HSET\"");
-    // Of all scripts only that of a renewal does this.
+    // Only the script of a renewal has this call.
     let renews = says(b"extend(ms)");
     let is_held = match meddler.mischief {
         Mischief::Hold => commits,
@@ -94,7 +94,7 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
         }
         Mischief::HoldReply if commits => {
             let reply = meddler.forward(&headers, body).await;
-            // It says so where it is closed.
+            // This ends with an error when it is closed.
             let _ = meddler.replies.acquire().await;
             reply
         }
@@ -112,7 +112,7 @@ async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Byt
 }
 
 impl Meddler {
-    /// Holds no replies any more.
+    /// Lets all replies through from now on.
     pub(crate) fn open(&self) {
         self.replies.close();
     }
@@ -122,7 +122,7 @@ impl Meddler {
         self.held.lock().expect("no panic").len()
     }
 
-    /// Lets the requests through that were held, late as they are; what they are answered.
+    /// Delivers the requests that were held, late as they are. Returns what the bridge answers.
     pub(crate) async fn deliver(&self) -> Vec<String> {
         let held = std::mem::take(&mut *self.held.lock().expect("no panic"));
         let mut answers = Vec::new();

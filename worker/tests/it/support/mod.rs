@@ -1,4 +1,4 @@
-//! A bridge, its Redis, Workers, and a caller.
+//! A bridge, its Redis, Workers, and their callers.
 
 mod api;
 pub(crate) mod caller;
@@ -17,7 +17,7 @@ use xtask::stack::{Bridge, Worker, WorkerConfig};
 use caller::Caller;
 use meddler::{Meddler, Mischief};
 
-/// Far more than anything here takes.
+/// Far more time than anything here takes.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The parts of one test. They end with it.
@@ -28,7 +28,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// With one Worker.
+    /// A stack with one Worker.
     pub(crate) fn start() -> Self {
         let mut stack = Self::without_workers();
         stack.start_worker();
@@ -39,7 +39,7 @@ impl Stack {
         Self::behind(Bridge::spawn())
     }
 
-    /// Without Workers, on this bridge.
+    /// A stack on this bridge, without Workers.
     pub(crate) fn behind(bridge: Bridge) -> Self {
         let config = WorkerConfig::new(&bridge);
         Self {
@@ -49,7 +49,7 @@ impl Stack {
         }
     }
 
-    /// One more Worker, with the configuration as it is now.
+    /// Starts one more Worker, with the present configuration.
     pub(crate) fn start_worker(&mut self) -> Caller {
         let worker = Worker::spawn(&self.config);
         let caller = Caller::new(&worker, &self.config);
@@ -57,7 +57,7 @@ impl Stack {
         caller
     }
 
-    /// One more Worker, with a meddler between it and the bridge.
+    /// Starts one more Worker, with a meddler between it and the bridge.
     pub(crate) async fn start_meddled(&mut self, mischief: Mischief) -> (Arc<Meddler>, Caller) {
         let (meddler, url) = meddler::start(&self.bridge, mischief).await;
         let honest = self.config.clone();
@@ -67,7 +67,7 @@ impl Stack {
         (meddler, caller)
     }
 
-    /// What all Workers wrote to their consoles as JSON.
+    /// What all Workers logged as JSON.
     pub(crate) fn logged(&self) -> Vec<Value> {
         let logs: Vec<_> = self.workers.iter().map(Worker::log).collect();
         let lines = logs.iter().flat_map(|log| log.lines());
@@ -81,8 +81,7 @@ impl Stack {
         Caller::new(&self.workers[0], &self.config)
     }
 
-    /// Waits until nobody is in a critical section of this sale: a refusal does not wait for the
-    /// lock's release.
+    /// Waits until nobody holds the lock of this sale. A refusal does not wait for its release.
     pub(crate) async fn until_released(&self, sku: &str) {
         until(("the lock is released", sku), || {
             let held: bool = self.redis().run(&format!("EXISTS sale:{{{sku}}}:lock"));
@@ -91,7 +90,7 @@ impl Stack {
         .await;
     }
 
-    /// Past the bridge.
+    /// A connection to Redis, past the bridge.
     pub(crate) fn redis(&self) -> Redis {
         Redis::connect(self.bridge.redis_socket())
     }
@@ -137,15 +136,15 @@ impl Redis {
             .collect()
     }
 
-    /// [`Redis::dump`] without what belongs to locks: fences and receipts, which a refused order
-    /// leaves too.
+    /// The same as [`Redis::dump`] without the keys of locks: a refused order leaves fences and
+    /// receipts, too.
     pub(crate) fn records(&mut self) -> Vec<(String, Vec<u8>)> {
         let mut dump = self.dump();
         dump.retain(|(key, _)| !key.contains(":lock"));
         dump
     }
 
-    /// How many scripts were run: one for each request that the Worker sent to the bridge.
+    /// How many scripts were executed: one for each request of the Workers.
     pub(crate) fn scripts_run(&mut self) -> u64 {
         let stats: String = self.run("INFO commandstats");
         let calls = stats
