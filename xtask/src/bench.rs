@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: what a lock costs over the request that carries it, in Node and in
+//! `cargo xtask bench`: what a lock costs on top of the request that carries it, in Node and in
 //! `workerd`.
 //!
-//! All cases take turns against one bridge, round by round, and each figure is the median over the
-//! rounds of the ratio to the bare POST of the same round: so a machine that is busy for a while
-//! slows all of them.
+//! All cases take turns with one bridge, round by round. Each figure is the median, over all
+//! rounds, of the ratio to the bare POST of the same round. So a machine that is busy for a while
+//! slows all cases alike.
 
 pub(crate) mod bridges;
 pub(crate) mod contention;
@@ -73,15 +73,15 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// A process that runs batches of the cases on request.
+/// A process that runs batches of a case when it is asked.
 struct Host {
     name: &'static str,
     url: String,
     id: u32,
 }
 
-/// What one batch took, for each turn: microseconds of wall clock to acquire, and for acquire and
-/// release; requests and microseconds of CPU for both.
+/// What one batch took, for each turn: microseconds to acquire, and to acquire and release;
+/// requests and microseconds of CPU for both.
 struct Sample {
     acquire_us: f64,
     turn_us: f64,
@@ -90,14 +90,14 @@ struct Sample {
 }
 
 impl Host {
-    /// So many rounds, of a batch of so many turns of each case.
+    /// Measures so many rounds, with a batch of so many turns of each case.
     async fn measure(&self, count: usize, batch: usize) -> Result<Rounds> {
         let cases: Vec<String> = serde_json::from_value(self.get("").await?)?;
         let mut rounds = Vec::new();
         for round in 0..WARM_UP_ROUNDS + count {
             let mut samples = Vec::new();
-            // The first in a round may pay for the last one's garbage, so they take turns
-            // in that, too.
+            // The first case in a round may pay for the last one's garbage, so each is first at
+            // times.
             for place in 0..cases.len() {
                 let case = (round + place) % cases.len();
                 samples.push((case, self.sample(&cases[case], batch).await?));
@@ -137,7 +137,7 @@ fn path(case: &str) -> String {
         .replace(' ', "%20")
 }
 
-/// What a script answers.
+/// Asks the script, and returns its answer.
 async fn get(url: &str, target: &str) -> Result<Value> {
     let response = reqwest::get(format!("{url}/{target}")).await?;
     let status = response.status();
@@ -146,8 +146,7 @@ async fn get(url: &str, target: &str) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// What all threads of a process have run so far, to the nanosecond, as the scheduler of Linux
-/// counts.
+/// How long all threads of a process have run so far, in nanoseconds, as Linux's scheduler counts.
 fn cpu_ns(id: u32) -> Result<u64> {
     let tasks = Path::new("/proc").join(id.to_string()).join("task");
     let mut sum = 0;

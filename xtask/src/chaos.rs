@@ -1,5 +1,5 @@
 //! `cargo xtask chaos`: sales while everything under them is killed, stopped, cut off and filled
-//! up, fails over or moves, and what their ledger says afterwards.
+//! up, fails over or moves. Then it checks the ledger.
 
 mod cluster;
 mod havoc;
@@ -26,20 +26,20 @@ use crate::demo::load::{Figures, Load};
 use crate::demo::{self, orders};
 use crate::{interrupt, limits, process};
 
-/// In one sale.
+/// How many orders a sale has, and how many customers come at once.
 const ORDERS: u64 = 2_000;
 const AT_ONCE: usize = 512;
 
-/// So many sales are held, at most, until each fault has come.
+/// The most sales that are held in addition until each fault has happened.
 const SPARE: u64 = 20;
 
-/// How long a customer goes on asking. Nothing is away for so long.
+/// How long a customer goes on asking. Nothing is away for that long.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// How long the last requests may take to leave nothing behind.
+/// How long the last requests may take until nothing of them is left.
 const QUIET: Duration = Duration::from_secs(20);
 
-/// So many more descriptors than before may be open: connections that a part keeps for later.
+/// How many more descriptors than before may be open: connections that a program keeps for later.
 const KEPT: usize = 32;
 
 #[derive(Args)]
@@ -152,13 +152,13 @@ impl Sale {
     }
 }
 
-/// Enough for so many orders, and some more, for as long as something has not gone wrong yet.
+/// Names for so many orders, and some more for as long as a fault has not happened yet.
 fn skus(orders: u64) -> Vec<String> {
     let count = orders.div_ceil(ORDERS) + SPARE;
     (0..count).map(|number| format!("lamp-{number}")).collect()
 }
 
-/// A few more units are asked for than there are, and each buyer may have them all.
+/// A sale with a few units fewer than are asked for, all of which one buyer may have.
 fn sale() -> Result<Value> {
     let mut sale = demo::sale()?;
     sale["stock"] = json!(ORDERS * 9 / 10);
@@ -166,8 +166,8 @@ fn sale() -> Result<Value> {
     Ok(sale)
 }
 
-/// One sale after the other, until so many orders are answered and all has gone wrong. What the
-/// customers of each saw, and how long all took.
+/// Holds one sale after another, until so many orders are answered and every fault has happened.
+/// Returns what the customers of each saw, and how long all took.
 async fn hold_all(
     load: &Load,
     skus: &[String],
@@ -198,11 +198,11 @@ async fn hold_all(
     Ok((sales, begun.elapsed()))
 }
 
-/// What each part has open, and in memory.
+/// What the programs have open, and in memory.
 struct Use {
-    /// The bridge's and each Redis'.
+    /// Open descriptors of the bridge and of each Redis.
     descriptors: Vec<usize>,
-    /// The Workers' besides, in megabytes.
+    /// Megabytes of memory of each Worker.
     memory: Vec<u64>,
 }
 
@@ -224,7 +224,7 @@ impl Use {
         })
     }
 
-    /// Prints what is open and in memory once all is quiet; whether what is open is little more
+    /// Prints what is open and in memory once all is quiet. Returns whether little more is open
     /// than before.
     async fn left_over(&self, parts: &Parts) -> Result<bool> {
         let until = Instant::now() + QUIET;

@@ -1,4 +1,4 @@
-//! The client's wasm on its way from cargo to JavaScript.
+//! How the client's wasm, which cargo builds, gets its JavaScript.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use xtask::paths;
 use xtask::setup::tool;
 
-/// Binds what cargo built with `profile` to JavaScript and optimises it by `level`:
-/// `edgelock_js_bg.js` and `edgelock.wasm` in `folder`.
+/// Makes JavaScript bindings for what cargo built with `profile`, and optimizes the wasm by
+/// `level`. Writes `edgelock_js_bg.js` and `edgelock.wasm` to `folder`.
 pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
     let built = paths::target().join("wasm32-unknown-unknown").join(profile);
     run(Command::new(tool("bind"))
@@ -20,7 +20,7 @@ pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
             level,
             "--strip-debug",
             "--strip-producers",
-            // What wasm-bindgen's output needs, and every host has.
+            // Features that wasm-bindgen's output uses, and every host has.
             "--enable-bulk-memory",
             "--enable-multivalue",
             "--enable-mutable-globals",

@@ -1,5 +1,6 @@
-//! `cargo xtask demo`: two flash sales over two Workers that are far from their bridge, what the
-//! ledger in Redis says afterwards, and what a lock would cost that each order takes for itself.
+//! `cargo xtask demo`: two flash sales over two Workers that are far from their bridge, what
+//! Redis's ledger says afterwards, and how much slower it would be if each order took the lock for
+//! itself.
 
 pub(crate) mod ledger;
 pub(crate) mod load;
@@ -24,7 +25,7 @@ use self::load::{Figures, Load};
 use crate::bench::delay::LongWay;
 use crate::{interrupt, limits};
 
-/// More than one turn sells, so that there is something to break off.
+/// More than one turn can sell, so that faults meet a sale that is not over.
 const STOCK: u64 = 1_000;
 const LIMIT_PER_BUYER: u64 = 2;
 const ORDERS: usize = 10_000;
@@ -47,14 +48,14 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
     interrupt::or(async { Demo::start(&parts, round_trip)?.run().await })
 }
 
-/// What is compiled for the demo, and for `cargo xtask dev`.
+/// The programs that are compiled for the demo, and for `cargo xtask dev`.
 pub(crate) struct Parts {
     pub(crate) bridge: PathBuf,
     pub(crate) worker: PathBuf,
 }
 
 impl Parts {
-    /// Builds both at once, where they are not yet.
+    /// Builds both at once, unless they are built already.
     pub(crate) fn build() -> Result<Self> {
         eprintln!("building the Worker and the bridge (the first time takes a minute or two)");
         thread::scope(|scope| {
@@ -69,7 +70,7 @@ impl Parts {
 }
 
 struct Demo {
-    // In this order, so that the Workers end before the bridge that they talk to.
+    // In this order, so that the Workers end before the bridge that they use.
     workers: [Worker; 2],
     config: WorkerConfig,
     round_trip: Duration,
@@ -117,7 +118,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Bridge requests per order when nobody else wants the lock.
+    /// Requests to the bridge for an order, if nobody else wants the lock.
     async fn quiet_sale(&mut self) -> Result<f64> {
         let load = self.open("quiet").await?;
         let before = self.books.scripts()?;
@@ -132,7 +133,7 @@ impl Demo {
         Ok((self.books.scripts()? - before) as f64 / QUIET_ORDERS as f64)
     }
 
-    /// Runs a sale and prints its figures; whether its ledger is right.
+    /// Runs a sale and prints its figures. Returns whether its ledger is right.
     async fn sale(&mut self, sku: &str, mut violence: Option<Violence>) -> Result<bool> {
         let load = self.open(sku).await?;
         println!(
@@ -169,7 +170,7 @@ impl Demo {
         Ok(ledger.is_right() && figures.wrong.is_empty())
     }
 
-    /// Prints what the same crowd would get if each order took the lock for itself.
+    /// Prints how many orders the same crowd would get through if each took the lock for itself.
     async fn one_by_one(&mut self) -> Result<()> {
         println!(
             "\nThe same crowd, with a lock that each order takes for itself: taken and given back, and nothing else, for {} s",
@@ -188,7 +189,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Why an answer was wrong is in the Workers' logs, if anywhere.
+    /// Prints errors from the Workers' logs, which may say why an answer was wrong.
     fn print_errors(&self) {
         for worker in &self.workers {
             let log = worker.log();
@@ -205,19 +206,19 @@ impl Demo {
     }
 }
 
-/// Where a Worker shows a sale in a browser.
+/// The address of a Worker's page about a sale.
 pub(crate) fn page(worker: &str, sku: &str) -> String {
     format!("{worker}/?sku={sku}")
 }
 
-/// A sale of a day, as one opens it.
+/// A sale of one day, as an operator opens it.
 pub(crate) fn sale() -> Result<Value> {
     let end = SystemTime::now().duration_since(UNIX_EPOCH)? + Duration::from_secs(24 * 60 * 60);
     let end = u64::try_from(end.as_millis())?;
     Ok(json!({ "stock": STOCK, "limit_per_buyer": LIMIT_PER_BUYER, "ends_at_ms": end }))
 }
 
-/// What goes wrong in the middle of a sale, each once, when so many units are sold.
+/// Faults in the middle of a sale. Each happens once, when so many units are sold.
 #[derive(Default)]
 struct Violence {
     killed: bool,
@@ -254,7 +255,7 @@ impl Violence {
     }
 }
 
-/// What the customers saw.
+/// Prints what the customers saw.
 pub(crate) fn print_figures(figures: &Figures, took: Duration) {
     let milliseconds = |share| figures.percentile(share).as_secs_f64() * 1000.0;
     let orders = figures.answered as f64;

@@ -1,4 +1,4 @@
-//! `cargo xtask dev`: the demo's stack, for your own hands.
+//! `cargo xtask dev`: the programs of the demo, to try things out.
 
 use std::future::pending;
 
@@ -29,7 +29,7 @@ async fn stack(parts: &demo::Parts) -> Result<()> {
     pending().await
 }
 
-/// With credentials: they are this run's own, random, and good for loopback only.
+/// Prints credentials, too: they are random, good for this run only, and usable on loopback only.
 fn print(bridge: &Bridge, config: &WorkerConfig, workers: &[Worker; 2], sale: &Value) {
     let [worker, other] = &workers.each_ref().map(Worker::url);
     println!("page     {}", demo::page(worker, "lamp"));

@@ -9,13 +9,13 @@ use anyhow::Result;
 /// Larger than any answer that the client reads.
 const LARGE: usize = (1 << 20) + 1;
 
-/// Serves until the process ends: each path misbehaves in its own way.
+/// Serves until the process ends. Each path misbehaves in its own way.
 pub(crate) fn serve() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // The client may hang up at any time; that is what some of the tests are about.
+            // The client may hang up at any time, which some of the tests are about.
             thread::spawn(move || answer(stream));
         }
     });
@@ -71,7 +71,7 @@ fn misbehave(path: &str) -> Vec<u8> {
         "/cut-chunked" => chunked("{\"result\":[1,"),
         "/large" => whole("200 OK", "", &"x".repeat(LARGE)),
         "/large-chunked" => chunked(&"x".repeat(LARGE)),
-        // Hangs up without a word.
+        // Ends the connection without an answer.
         _ => String::new(),
     }
     .into_bytes()

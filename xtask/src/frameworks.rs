@@ -1,8 +1,8 @@
-//! `cargo xtask frameworks`: the recipes of the frameworks that build a project of their own, each
-//! built and served by its framework, and asked over HTTP.
+//! `cargo xtask frameworks`: recipes for frameworks that build a whole project. Each project is
+//! built and served by its framework, and gets requests over HTTP.
 //!
-//! Not a part of `test`: npm takes about 600 MB for it, some of which is not under a permissive
-//! licence.
+//! It is no part of `test`: npm downloads about 600 MB for it, and some of that is not under a
+//! permissive licence.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,13 +28,13 @@ struct Framework {
     /// The folder in `xtask/frameworks` with the project that the recipes go into.
     name: &'static str,
     routes: &'static [Route],
-    /// Where the files go that recipes share, from a recipe's folder.
+    /// Where the files go that recipes share, seen from a recipe's folder.
     shared: &'static str,
-    /// What an import of them ends in.
+    /// What an import of those files ends in.
     ending: &'static str,
     build: &'static str,
     serve: &'static str,
-    /// In the line that says that it serves.
+    /// A part of the line that says that it serves.
     ready: &'static str,
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// What all projects use: the package, and the Node that all frameworks run on.
+/// Sets up what all projects use: the package, and the Node that all frameworks run on.
 fn set_up(place: &Path) -> Result<()> {
     fs::create_dir_all(place.join("bin"))?;
     let pack = ["pack", "--silent", "--pack-destination"];
@@ -171,14 +171,14 @@ impl Framework {
         Ok(())
     }
 
-    /// A copy of its project with the recipes in it; what npm installed for the last one stays.
+    /// A copy of its project with the recipes in it. What npm installed last time stays.
     fn project(&self, place: &Path) -> Result<PathBuf> {
         let project = place.join(self.name);
         copy(
             &paths::root().join("xtask/frameworks").join(self.name),
             &project,
         )?;
-        // It has the same version, so npm would keep it.
+        // The package has the same version each time, so npm would keep the old one.
         for kept in ["node_modules/edgelock", "node_modules/.package-lock.json"] {
             let kept = project.join(kept);
             let _ = fs::remove_dir_all(&kept).or_else(|_| fs::remove_file(&kept));
@@ -206,7 +206,7 @@ impl Framework {
     }
 }
 
-/// The route of one recipe, as its clients see it.
+/// The route of one recipe, as a client sees it.
 struct Orders {
     client: Client,
     address: String,
@@ -241,7 +241,7 @@ impl Orders {
 
     async fn ship(&self, order: &str) -> reqwest::Result<reqwest::Response> {
         let url = format!("{}/{order}", self.address);
-        // Some frameworks refuse what could be a form of another site.
+        // Some frameworks refuse what another site's form could send.
         let request = self
             .client
             .post(url)
@@ -249,8 +249,8 @@ impl Orders {
         request.body("{}").send().await
     }
 
-    /// Asks for what another has, and hangs up while it waits: how long its place in the queue
-    /// outlives that.
+    /// Asks for a lock that another has, and hangs up while it waits. Returns how long its place in
+    /// the queue stays after that.
     async fn hang_up(&mut self) -> Result<Duration> {
         let request = self
             .client

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: inputs that are almost valid, for as long as there is patience for.
+//! `cargo xtask fuzz`: inputs that are almost valid, as many as you like.
 
 use anyhow::{Context, Result};
 use clap::Args;

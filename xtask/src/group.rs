@@ -1,4 +1,4 @@
-//! A command with a time limit, in a process group of its own: whatever it started ends with it.
+//! A command with a time limit, in a process group of its own. All that it started ends with it.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -67,7 +67,7 @@ impl Drop for Group {
         let mut asked = kill_process_group(self.0, Signal::TERM);
         while asked.is_ok() && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
-            // Collects the first of the group: until then it counts as there.
+            // Collects the first process of the group, since it counts as running until then.
             let _ = waitpid(Some(self.0), WaitOptions::NOHANG);
             asked = test_kill_process_group(self.0);
         }
@@ -111,7 +111,7 @@ mod tests {
         let error = ended.await.expect_err("it does not end").to_string();
         assert!(error.starts_with("not done within"), "{error}");
 
-        // Ends when nobody is left to write.
+        // The output ends when no process is left that could write to it.
         let mut said = String::new();
         output.read_to_string(&mut said).expect("what it said");
         assert_eq!(said, "");

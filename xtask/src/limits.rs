@@ -1,10 +1,10 @@
-//! What the system lets this process, and those that it starts, have.
+//! What the system allows this process, and those that it starts.
 
 use anyhow::Result;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many descriptors as may be had: each customer of a crowd is a connection, and each of their
-/// orders may be one more on the way.
+/// Allows as many descriptors as the system lets us have. Each customer of a crowd is a connection,
+/// and each of their orders may be one more.
 pub(crate) fn raise_descriptors() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let all = Rlimit {

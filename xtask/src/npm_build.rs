@@ -25,7 +25,7 @@ pub(crate) fn build() -> Result<()> {
     bind("npm", "-Oz", &npm.join("build"))?;
     check(&npm)?;
     run(Command::new("node").arg(npm.join("build.js")))?;
-    // The command-line tool sees what the package declares.
+    // The command-line tool uses the package's declarations, so it is checked after they are built.
     check(&npm.join("ts/cli"))
 }
 
@@ -34,7 +34,7 @@ fn check(folder: &Path) -> Result<()> {
     run(Command::new(paths::tsc()).arg("--project").arg(folder))
 }
 
-/// Panics say where they are in the source; where that lies on this machine is nobody's business.
+/// Flags that keep this machine's folders out of panic messages.
 fn nameless_paths() -> Result<Vec<String>> {
     let home = env::var("HOME").context("HOME is not set")?;
     let cargo = env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));

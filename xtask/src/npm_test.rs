@@ -1,5 +1,5 @@
-//! The npm package as its users have it: packed, installed into a project, bundled, and run on each
-//! of its hosts.
+//! The npm package as its users get it: packed, installed into a project, bundled, and run on each
+//! host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use xtask::stack::{workerd_config, workerd_modules};
 use crate::client_wasm::run;
 use crate::npm_build;
 
-/// What the tests are told of the bridge.
+/// The variables that tell the tests about the bridge.
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
-/// What esbuild is told to make `index.js`, in a folder of the first name, of the second one in
-/// `test`.
+/// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
+/// options.
 const BUNDLES: [(&str, &str, &str); 23] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
@@ -47,18 +47,18 @@ const BUNDLES: [(&str, &str, &str); 23] = [
     ("chromium", "chromium.ts", NODE),
 ];
 const NODE: &str = "--platform=node --format=esm --packages=external";
-/// These have modules that only they make.
+/// These recipes import modules that only frameworks have.
 const FRAMEWORKS: &str = "--platform=node --format=esm --packages=external --alias:$env/dynamic/private=./framework_env.ts --alias:astro:env/server=./framework_env.ts";
 const WORKERD: &str = "--format=esm --conditions=workerd --loader:.wasm=copy --asset-names=[name]";
 const EDGE_LIGHT: &str =
     "--format=cjs --conditions=edge-light --loader:.wasm=copy --asset-names=[name]";
 
-/// A user's project. It lies in the repository, so that it finds the tools of `node_modules`.
+/// A user's project. It is inside the repository, so that it finds the tools in `node_modules`.
 fn project() -> PathBuf {
     paths::root().join("npm/build/project")
 }
 
-/// Packs the package, installs it into a fresh project, and builds the tests there.
+/// Packs the package, installs it into a new project, and builds the tests there.
 pub(crate) fn prepare() -> Result<()> {
     let project = project();
     if project.exists() {
@@ -115,7 +115,7 @@ pub(crate) fn prepare() -> Result<()> {
         ]))?;
     let page = r#"<script type="module" src="/index.js"></script>"#;
     fs::write(project.join("browser/index.html"), page)?;
-    // As the project says that scripts are ES modules.
+    // The project's own manifest says that scripts are ES modules.
     fs::write(
         project.join("cjs/package.json"),
         r#"{ "type": "commonjs" }"#,
@@ -129,8 +129,8 @@ pub(crate) fn prepare() -> Result<()> {
     Ok(())
 }
 
-/// What is run, under its name: what takes longest comes first, so that no other waits for it in
-/// the end.
+/// The commands to run, under their names. Those that take longest come first, so that nothing
+/// waits for them in the end.
 pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     let script = |program: PathBuf, name: &str| {
         let mut command = Command::new(program);
@@ -161,7 +161,7 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     edge.arg(project().join("edge-light"));
     let chromium = |folder: &str| {
         let mut command = script("node".into(), "chromium");
-        // The browser is unpacked there, once.
+        // The browser is unpacked there once.
         let unpacked = paths::root().join("npm/build/chromium");
         fs::create_dir_all(&unpacked)?;
         command.arg(project().join(folder)).env("TMPDIR", unpacked);
@@ -171,7 +171,7 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     let one = |(name, command)| (name, vec![command]);
     let mut hosts: Vec<_> = heap_hosts().map(one).into();
     hosts.push(
-        // Both unpack the browser, if it is not there.
+        // Both unpack the browser if it is not there yet.
         (
             "npm: in Chromium, by esbuild and by Vite",
             vec![chromium("browser")?, chromium("vite")?],
@@ -218,7 +218,7 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     Ok(hosts)
 }
 
-/// What shows the memory that calls leave in use, under its name.
+/// The commands that show how much memory calls leave in use, under their names.
 pub(crate) fn heap_hosts() -> [(&'static str, Command); 3] {
     let node = |name| {
         let mut node = Command::new("node");
@@ -254,8 +254,8 @@ fn bundle(name: &str) -> PathBuf {
     project().join(name).join("index.js")
 }
 
-/// The program in an npm package that is for Linux on x86-64 only, as CI is; elsewhere the one on
-/// `PATH`.
+/// A program in an npm package that exists for Linux on x86-64 only, as in CI. Elsewhere, the one
+/// on `PATH`.
 pub(crate) fn program(package: &str, path: &str) -> PathBuf {
     let program = paths::root().join("node_modules").join(package).join(path);
     if program.exists() {
@@ -294,7 +294,7 @@ mod tests {
         fs::read_to_string(paths::root().join(file)).expect("a file")
     }
 
-    /// The names of the tests in a file, by what stands before and behind them.
+    /// The names of the tests in a file, by what comes before and after them.
     fn names(file: &str, before: &str, behind: char) -> Vec<String> {
         let text = text(file);
         let names = text
@@ -358,7 +358,7 @@ mod tests {
             let recipe = fs::read_to_string(&path).expect("a recipe");
             assert!(page.contains(&format!("```ts\n{recipe}```")), "{name}");
             let is_run = tests.contains(&format!("recipes/{name}.js\""));
-            // What recipes share is run with them.
+            // Files that recipes share run with them.
             assert!(is_run || name == "hung_up", "{name}");
             shown += 1;
         }

@@ -21,9 +21,9 @@ pub fn cargo() -> Command {
     command
 }
 
-/// A program that may run cargo. What the cargo that runs us told us about ourselves is kept from
-/// it: `ring` would take the difference for a change, and would be compiled anew each time, with
-/// everything that depends on it.
+/// A program that may run cargo. It does not inherit what the cargo that runs us says of our own
+/// package: `ring` would take the difference for a change, and would be compiled again each time,
+/// with all that depends on it.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     let ours = [
@@ -86,7 +86,7 @@ pub fn valkey_server() -> Option<PathBuf> {
     servers.find(|server| server.is_file())
 }
 
-/// Debian's libfaketime, which has a program see another time.
+/// Debian's libfaketime, which shows a program another time.
 pub fn faketime() -> Option<PathBuf> {
     let folders = fs::read_dir("/usr/lib").ok()?;
     let mut libraries =
@@ -106,14 +106,14 @@ pub fn npm_bin(name: &str) -> PathBuf {
     root().join("node_modules/.bin").join(name)
 }
 
-/// The TypeScript compiler that makes the package. Not by npm's `.bin`: the others, which are there
-/// to try the package, have a `tsc` too.
+/// The TypeScript compiler that builds the package. It is not npm's `.bin/tsc`, since the other
+/// versions, which only try the package, have a `tsc` too.
 pub fn tsc() -> PathBuf {
     root().join("node_modules/typescript/bin/tsc")
 }
 
-/// The `workerd` executable itself. npm's `.bin/workerd` may be a Node script around it, which a
-/// SIGKILL would not reach through.
+/// The `workerd` executable itself. npm's `.bin/workerd` may be a Node script around it, and a
+/// SIGKILL to that would not end it.
 pub fn workerd() -> PathBuf {
     let system = match env::consts::OS {
         "macos" => "darwin",

@@ -1,5 +1,6 @@
-//! Follows the quick starts of the pages to the letter, as a reader with an empty folder does. Each
-//! file and each command comes from the page, and the servers are those of `cargo xtask dev`.
+//! Follows the quick starts of the pages to the letter, as a reader does who starts with an empty
+//! folder. Each file and each command comes from the page, and the servers are those of `cargo
+//! xtask dev`.
 
 mod desk;
 mod page;
@@ -19,7 +20,7 @@ use crate::terminal::Terminal;
 const GUIDE: &str = "docs/guide.md";
 const SOLD_OUT: &str = "sold out";
 
-/// Follows all of them: in Node 20 beside the clone, and in Node 22 elsewhere.
+/// Follows all of them: with Node 20 beside the clone, and with Node 22 elsewhere.
 pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
     let root = paths::root();
     let node = Node {
@@ -38,7 +39,7 @@ pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
     followed.context("in Node 22, not beside the clone")
 }
 
-/// What a user of the client follows, one after the other, with one bridge.
+/// Follows the pages for users of the client, one after another, with one bridge.
 async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
     let (_servers, printed) = dev(desk).await?;
     let mut reader = Reader::at(&desk.clone(), desk, &printed)?;
@@ -50,7 +51,7 @@ async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
     reader
         .follow(GUIDE, "In a Worker, in Rust", SOLD_OUT)
         .await?;
-    // Both ask the same configuration what to compile for.
+    // The editor and the command take the target from the same configuration.
     let seen = reader.run("cargo check --quiet").await;
     seen.context("what rust-analyzer sees")?;
 
@@ -73,7 +74,7 @@ async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
         .await
 }
 
-/// Types what `cargo xtask dev` printed, and then the cart of the Worker's page.
+/// Types the commands that `cargo xtask dev` printed, and then the cart of the Worker's page.
 async fn ask_the_worker(reader: &mut Reader<'_>, printed: &str) -> Result<()> {
     let lines = printed.lines();
     let mut last = String::new();
@@ -96,7 +97,7 @@ async fn ask_the_worker(reader: &mut Reader<'_>, printed: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a command prints of the Worker, if that is no problem.
+/// What a command prints, which must not be a problem of the Worker.
 async fn answer(reader: &mut Reader<'_>, command: &str) -> Result<String> {
     let printed = reader.run(command).await?;
     ensure!(
@@ -106,7 +107,7 @@ async fn answer(reader: &mut Reader<'_>, command: &str) -> Result<String> {
     Ok(printed)
 }
 
-/// All but what goes on for ever, and what asks.
+/// Types all commands of the page, except those that never end or ask a question.
 async fn use_the_command_line(reader: &mut Reader<'_>, page: &str) -> Result<()> {
     reader
         .run("printf 'echo it runs' > nightly.sh; chmod +x nightly.sh")
@@ -126,7 +127,7 @@ async fn use_the_command_line(reader: &mut Reader<'_>, page: &str) -> Result<()>
     Ok(())
 }
 
-/// Types what the guide begins with: the terminal in which it runs, and what it printed.
+/// Types what the guide begins with. Returns its terminal, and what it printed.
 async fn dev(desk: &Desk) -> Result<(Terminal, String)> {
     let steps = steps(GUIDE, "A first lock")?;
     let [

@@ -1,4 +1,5 @@
-//! `cargo xtask reference`: what the crates and the npm package offer, as static pages.
+//! `cargo xtask reference`: builds the reference of the crates and of the npm package, as static
+//! pages.
 
 use std::process::Command;
 
@@ -19,7 +20,7 @@ pub(crate) fn build() -> Result<()> {
         .args(["--name", "edgelock", "--tsconfig", "npm/tsconfig.json"])
         .args(["--entryPoints", "npm/ts/public.ts"])
         .args(["--readme", "npm/README.md"])
-        // What is not for users, and where it is on this machine.
+        // Leaves out what is not for users, and the folders of this machine.
         .args(["--excludeInternal", "--excludePrivate", "--disableSources"])
         .args(["--treatWarningsAsErrors", "--logLevel", "Warn", "--out"])
         .arg(&typescript)

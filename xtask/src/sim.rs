@@ -1,11 +1,11 @@
-//! `cargo xtask sim`: the simulation of the lock, for as many seeds as there is patience for.
+//! `cargo xtask sim`: the simulation of the lock, with as many seeds as you like.
 
 use anyhow::{Context, Result};
 use xtask::paths;
 
-/// Runs `seeds` of each kind of world, from one that is drawn unless `from` says it: of locks
-/// behind one bridge and over several, of shared turns, and of each other kind of lock and call.
-/// Whether every promise held.
+/// Runs `seeds` worlds of each kind, from a seed that is drawn unless `from` gives it. The kinds
+/// are: locks behind one bridge and over several, shared turns, and each other kind of lock and
+/// call. Returns whether every promise held.
 pub(crate) fn run(seeds: u64, from: Option<u64>) -> Result<bool> {
     let mut tests = paths::cargo();
     tests

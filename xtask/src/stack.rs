@@ -1,9 +1,8 @@
-//! The real parts that a test or a demo runs against, as child processes that end with their
-//! handle.
+//! The real programs that a test or a demo needs, as child processes that end with their handles.
 //!
-//! Everything is synchronous, so that plain tests and tests inside an async runtime use it alike;
-//! every wait has a limit. Keep the handles in local variables: a handle in a `static` is never
-//! dropped, and its processes outlive the test.
+//! All functions are synchronous, so that tests with and without an async runtime use them alike,
+//! and every wait has a limit. Keep the handles in local variables: a handle in a `static` is never
+//! dropped, and its processes would outlive the test.
 
 mod bridge;
 mod cluster;

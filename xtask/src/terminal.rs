@@ -1,5 +1,4 @@
-//! A reader's terminal: a shell that keeps its folder and its variables from one command to the
-//! next.
+//! A reader's terminal: a shell that keeps its folder and its variables between commands.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,13 +12,14 @@ use tokio::time::timeout;
 
 use crate::group::Group;
 
-/// For one command: a Worker in Rust is compiled within, for the first time beside other work.
+/// The limit for one command. Within it, a Worker in Rust is compiled for the first time, beside
+/// other work.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Goes before the status of a command that ended.
+/// Printed before the status of a command that has ended.
 const ENDED: &str = "edgelock: the command ended with ";
 
-/// Cancel safety: dropped, it ends all that runs in it.
+/// Cancel safety: when it is dropped, it ends all that runs in it.
 pub(crate) struct Terminal {
     stdin: ChildStdin,
     lines: mpsc::UnboundedReceiver<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Opens one in `folder`, with the variables of `like`.
+    /// Opens a terminal in `folder`, with the variables of `like`.
     pub(crate) fn open(folder: &Path, like: &Command) -> Result<Self> {
         use std::os::unix::process::CommandExt;
 
@@ -53,7 +53,7 @@ impl Terminal {
         })
     }
 
-    /// Types a command, and waits for its end: what it printed.
+    /// Types a command, and waits for its end. Returns what it printed.
     pub(crate) async fn run(&mut self, command: &str) -> Result<String> {
         self.enter(command).await?;
         let mut printed = String::new();
@@ -66,13 +66,13 @@ impl Terminal {
             "{} ended with {status}:\n{printed}",
             command.trim()
         );
-        // The one before the line that says that it ended.
+        // This line end belongs to the line that says that the command has ended.
         printed.pop();
         Ok(printed)
     }
 
-    /// Types a command that goes on, and waits until it prints a line with `sign`: what it printed
-    /// up to there.
+    /// Types a command that goes on, and waits until it prints a line with `sign`. Returns what it
+    /// printed up to there.
     pub(crate) async fn start(&mut self, command: &str, sign: &str) -> Result<String> {
         self.enter(command).await?;
         let mut printed = String::new();
@@ -86,7 +86,7 @@ impl Terminal {
     }
 
     async fn enter(&mut self, command: &str) -> Result<()> {
-        // No command gets what is typed next as its input.
+        // What is typed next must not become a command's input.
         let typed = format!("{{ {command}\n}} </dev/null\nprintf '\\n{ENDED}%s\\n' $?\n");
         Ok(self.stdin.write_all(typed.as_bytes()).await?)
     }
@@ -118,13 +118,13 @@ impl Terminal {
     }
 }
 
-/// They are read all the time, so that a server that prints much does not stop.
+/// The lines are read all the time, so that a server that prints much does not stall.
 fn lines_of(stdout: ChildStdout) -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         let mut stdout = BufReader::new(stdout).split(b'\n');
         while let Ok(Some(line)) = stdout.next_segment().await {
-            // If nobody listens any more, nobody needs them.
+            // If nobody listens any more, nobody needs the line.
             let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
         }
     });

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that has to hold, from formatting to the Worker in `workerd`.
+//! `cargo xtask test`: everything that must hold, from formatting to the Worker in `workerd`.
 
 mod native;
 mod report;
@@ -22,15 +22,15 @@ use self::native::Tests;
 use self::report::{Counts, Report, Step};
 use crate::{faulty, interrupt, npm_build, npm_test, quick_starts, workerd_tests};
 
-/// The crates that run at the edge, as the edge runs them.
+/// The crates that run at the edge, compiled for the edge.
 const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
 
-/// Names the bridge that tests start.
+/// The variable that names the bridge that tests start.
 const BRIDGE_BIN: &str = "EDGELOCK_BRIDGE_BIN";
 
 /// Whether everything holds.
 pub(crate) fn run() -> Result<bool> {
-    // Now, since building the tests replaces the file that we run from.
+    // This comes first, since building the tests replaces the file that we run from.
     let xtask = env::current_exe().context("xtask does not know where it is")?;
     interrupt::or(async { Ok(steps(&xtask).await.finish()) })
 }
@@ -49,7 +49,7 @@ pub(crate) fn run_npm() -> Result<bool> {
     })
 }
 
-/// Follows the quick starts, once what they take is built.
+/// Follows the quick starts, after what they need is built.
 pub(crate) fn run_quick_starts() -> Result<()> {
     let xtask = env::current_exe().context("xtask does not know where it is")?;
     setup::run(setup::Needs::Everything)?;
@@ -59,7 +59,7 @@ pub(crate) fn run_quick_starts() -> Result<()> {
     interrupt::or(quick_starts::follow(&xtask, &bridge))
 }
 
-/// Whether nothing is left of `calls` of each kind that the npm package has and that is called so.
+/// Whether nothing is left of `calls` of each kind with such a name, made with the npm package.
 pub(crate) fn run_heap(kind: &str, calls: u32) -> Result<bool> {
     let xtask = env::current_exe().context("xtask does not know where it is")?;
     setup::run(setup::Needs::Everything)?;
@@ -76,7 +76,7 @@ pub(crate) fn run_heap(kind: &str, calls: u32) -> Result<bool> {
                     .env("EDGELOCK_BRIDGE_ID", bridge.id().to_string())
                     .env("EDGELOCK_HEAP_KIND", kind)
                     .env("EDGELOCK_HEAP_CALLS", calls.to_string());
-                // A host may have no kind that is called so.
+                // A host may have no kind with such a name.
                 report.run(Step::new(name, 24 * 60, command)).await;
             }
         }
@@ -93,7 +93,7 @@ async fn steps(xtask: &Path) -> Report {
         .run(check("formatting", 2, "fmt --all --check"))
         .await;
 
-    // One core is busy with link-time optimisation of the Worker while the other one checks.
+    // One core is busy with the Worker's link-time optimization, while the other one checks.
     let mut meanwhile = Report::default();
     let worker = ours("the Worker, built", 12, xtask, "build-worker").quiet();
     tokio::join!(meanwhile.run(worker), checks(xtask, &mut report));
@@ -113,7 +113,7 @@ async fn steps(xtask: &Path) -> Report {
     let bridge = paths::target().join("debug/edgelock-bridge");
     let (simulated, others): (Vec<_>, Vec<_>) = tests.into_iter().partition(Tests::are_simulated);
 
-    // Only the simulation needs a core all the time, so it takes what the others leave of it.
+    // Only the simulation always needs a core, so it takes what the others leave.
     let mut meanwhile = Report::default();
     let simulation = native_tests("the simulation", 20, &simulated, &[], &bridge)
         .giving_way()
@@ -127,8 +127,8 @@ async fn steps(xtask: &Path) -> Report {
 }
 
 async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &mut Report) {
-    // One after the other, and beside no other test, so that what a client beside gets is due to
-    // one attack.
+    // One attack after another, and beside no other test, so that what a client beside it gets is
+    // due to one attack.
     let arguments = ["--test-threads=1", "attack::"];
     let name = "attacks on the bridge and the Worker, in short";
     let attacks = native_tests(name, 10, native, &arguments, bridge);
@@ -136,7 +136,7 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     let (is_prepared, _) = tokio::join!(npm_prepared(xtask, &mut meanwhile), report.run(attacks));
     report.append(meanwhile);
 
-    // Most of it waits, for servers and for time.
+    // Most of these steps wait, for servers and for time.
     let mut meanwhile = Report::default();
     tokio::join!(
         async {
@@ -159,7 +159,7 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     );
     report.append(meanwhile);
 
-    // Behind the others, since a command of a reader has a time limit.
+    // After the others, since each command of a reader has a time limit.
     let mut meanwhile = Report::default();
     let followed = quick_starts::follow(xtask, bridge);
     tokio::join!(
@@ -189,7 +189,7 @@ async fn sales(xtask: &Path, bridge: &Path, report: &mut Report) {
     }
 }
 
-/// Tests that cargo built, one target after the other.
+/// Runs tests that cargo built, one target after another.
 fn native_tests(
     name: &'static str,
     minutes: u64,
@@ -197,7 +197,7 @@ fn native_tests(
     arguments: &[&str],
     bridge: &Path,
 ) -> Step {
-    // Most of them wait for servers and for time.
+    // Most of them wait for servers and for time, so more run than there are cores.
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let commands = tests.iter().map(|tests| {
         let mut command = tests.command(arguments);
@@ -262,7 +262,7 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
     with_servers(&mut workerd, &servers, stand_in.path());
     report.run(tests(WORKERD, 10, workerd)).await;
 
-    // The npm package's.
+    // The wasm tests of the npm package.
     let json = wasm_tests("--lib --features host-json");
     report
         .run(tests("the host's JSON, in Node", 10, json))
@@ -311,7 +311,7 @@ async fn npm(binary: &Path, report: &mut Report) {
     }
 }
 
-/// What the tests of the npm package talk to.
+/// The servers that the tests of the npm package use.
 struct NpmServers {
     bridge: Bridge,
     webdis: Webdis,
@@ -332,7 +332,8 @@ impl NpmServers {
         })
     }
 
-    /// Runs a host. It shares no Redis with those beside it, since a test flushes its scripts.
+    /// Runs the tests on one host. It shares no Redis with others beside it, since a test lets
+    /// Redis forget its scripts.
     fn step(&self, name: &'static str, mut commands: Vec<Command>) -> Step {
         let several = (self.several.each_ref())
             .map(|one| json!({ "url": one.url(), "credential": one.token() }));
@@ -347,19 +348,18 @@ impl NpmServers {
                 .env("EDGELOCK_WEBDIS_USER", self.webdis.user())
                 .env("EDGELOCK_WEBDIS_PASSWORD", self.webdis.password());
         }
-        // Many times as long as alone: most of it may go by while others have the cores.
+        // Many times as long as alone, since others may have the cores for most of it.
         Step::of(name, 12, commands).counts(Counts::Tests)
     }
 }
 
-/// What the wasm tests talk to.
+/// The servers that the wasm tests use.
 struct Servers {
     bridge: Bridge,
     faulty: SocketAddr,
 }
 
-/// Tells a command where the servers are, and to look into `folder` first for the programs that it
-/// runs.
+/// Tells a command where the servers are, and to look for programs in `folder` first.
 fn with_servers(command: &mut Command, servers: &Servers, folder: &Path) {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = [folder.to_owned()]
@@ -389,7 +389,7 @@ fn tests(name: &'static str, minutes: u64, command: Command) -> Step {
     Step::new(name, minutes, command).counts(Counts::Tests)
 }
 
-/// Another of our own commands, as a process that can be stopped.
+/// Runs another of our own commands, as a process that can be stopped.
 fn ours(name: &'static str, minutes: u64, xtask: &Path, command: &str) -> Step {
     let mut process = Command::new(xtask);
     process.arg(command);

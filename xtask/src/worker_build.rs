@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use crate::paths;
 use crate::setup::tool;
 
-/// What the Worker is made of.
+/// The sources of the Worker.
 const SOURCES: [&str; 5] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -20,7 +20,7 @@ const SOURCES: [&str; 5] = [
     "worker/src",
 ];
 
-/// What Rust and wasm-bindgen make use of, and every host has.
+/// Features that Rust and wasm-bindgen use, and every host has.
 const FEATURES: [&str; 7] = [
     "bulk-memory",
     "exception-handling",
@@ -31,8 +31,8 @@ const FEATURES: [&str; 7] = [
     "sign-ext",
 ];
 
-/// Builds the Worker as it is deployed, into `worker/build`: the wasm and its glue, bundled with
-/// the entry.
+/// Builds the Worker for deployment, into `worker/build`: the wasm and its glue, bundled with the
+/// entry.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub fn build() -> Result<()> {
     let folder = paths::worker_build();
     let glue = bind("release")?;
     run(Command::new(paths::npm_bin("wasm-opt"))
-        // With names, for the traces of what fails.
+        // With names, for the stack traces of failures.
         .args(["-O", "--debuginfo"])
         .args(FEATURES.map(|feature| format!("--enable-{feature}")))
         .arg(glue.join(MODULE))
@@ -50,7 +50,7 @@ pub fn build() -> Result<()> {
     bundle(&glue, "optimised.wasm", &folder)
 }
 
-/// Builds the Worker in a fifth of the time, larger and slower, and returns its folder; that of
+/// Builds a larger and slower Worker in a fifth of the time. Returns its folder, or that of
 /// [`build`] if that is up to date.
 ///
 /// # Errors
@@ -70,7 +70,8 @@ pub fn quick() -> Result<PathBuf> {
 
 const MODULE: &str = "index_bg.wasm";
 
-/// Compiles the wasm with one of cargo's profiles, and has its glue written; where both are.
+/// Compiles the wasm with one of cargo's profiles, and generates its glue. Returns the folder of
+/// both.
 fn bind(profile: &str) -> Result<PathBuf> {
     let glue = in_target("edgelock-worker").join(profile);
     run(paths::cargo()
@@ -84,8 +85,8 @@ fn bind(profile: &str) -> Result<PathBuf> {
     Ok(glue)
 }
 
-/// The entry with the glue, in one file that imports the wasm beside it as hosts of Workers have
-/// it.
+/// Bundles the entry and the glue into one file. It imports the wasm beside it, as hosts of Workers
+/// do.
 fn bundle(glue: &Path, module: &str, folder: &Path) -> Result<()> {
     let index = glue.join("index.js");
     let text = fs::read_to_string(&index)?.replace("import source ", "import ");
@@ -103,7 +104,7 @@ fn bundle(glue: &Path, module: &str, folder: &Path) -> Result<()> {
         .arg(format!("--external:./{MODULE}"))
         .arg(format!("--alias:edgelock-worker-glue={}", index.display()))
         .arg(format!("--outfile={}", folder.join("index.js").display())))?;
-    // Last, since its time says when the Worker was built.
+    // This comes last, since its time says when the Worker was built.
     fs::copy(glue.join(module), folder.join(MODULE))?;
     Ok(())
 }
@@ -122,7 +123,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Builds the Worker if it is older than its sources, so that no test runs against yesterday's.
+/// Builds the Worker if it is older than its sources, so that no test uses an old one.
 ///
 /// # Errors
 ///
@@ -136,13 +137,13 @@ pub fn build_if_stale() -> Result<()> {
     build()
 }
 
-/// Whether the Worker in this folder was built since then.
+/// Whether the Worker in this folder is newer than its last change.
 fn is_newer(folder: &Path, changed: SystemTime) -> bool {
     let built = fs::metadata(folder.join(MODULE)).and_then(|file| file.modified());
     built.is_ok_and(|built| built >= changed)
 }
 
-/// When its sources changed last.
+/// When the sources changed last.
 fn changed() -> Result<SystemTime> {
     let sources = SOURCES.map(|source| newest(&paths::root().join(source)));
     let times: Vec<_> = sources.into_iter().collect::<Result<_>>()?;

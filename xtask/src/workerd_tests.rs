@@ -27,15 +27,15 @@ export default {
 };
 "#;
 
-/// What the tests find in Node and not in `workerd`. wasm-bindgen-test takes it for a browser's
-/// worker and prints by this hook.
+/// What the tests expect of Node, and `workerd` lacks. wasm-bindgen-test takes `workerd` for a
+/// browser's worker, and prints by this hook.
 const BEFORE: &str = r#"
 globalThis.global ??= globalThis;
 for (const method of ["debug", "log", "info", "warn", "error"]) console[method] = console[method].bind(console);
 global.__wbg_test_output_writeln = (line) => global.__wbgtest_og_console_log(line);
 "#;
 
-/// A folder with a `node` in it that comes back here.
+/// A folder with a `node` that starts this program again.
 pub(crate) fn stand_in(xtask: &Path) -> Result<tempfile::TempDir> {
     use std::os::unix::fs::PermissionsExt;
 
@@ -55,7 +55,7 @@ pub(crate) fn stand_in(xtask: &Path) -> Result<tempfile::TempDir> {
     Ok(folder)
 }
 
-/// `node [--flag…] run.mjs`
+/// Runs what the runner calls as `node [--flag…] run.mjs`.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let script = arguments
         .iter()

@@ -58,7 +58,7 @@ fn dev_says_where_everything_is_and_leaves_no_process() {
     assert!(!ports.iter().any(listening), "something still listens");
 }
 
-/// Ends with the test, however that ends.
+/// A process that ends with the test, however the test ends.
 struct Ended(Child);
 
 impl Drop for Ended {

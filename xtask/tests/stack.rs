@@ -1,4 +1,4 @@
-//! What the stack promises to the tests that stand on it.
+//! What the stack promises to the tests that use it.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,14 +1,14 @@
-//! `cargo xtask bench bridges`: what a bridge takes to serve a request of a lock, ours beside
-//! others.
+//! `cargo xtask bench bridges`: how many requests of a lock a bridge can serve, ours and others.
 //!
-//! All bridges stand before one Redis, and are asked by turns, round by round: so a machine that is
-//! busy for a while slows all of them. A bridge has the second core to itself; Redis and the
-//! customers share the first. Where those two are the slower ones, as they may be on two cores,
-//! what a bridge can serve shows in the requests that it serves for each second of its CPU time.
+//! All bridges stand before one Redis, and take turns, round by round. So a machine that is busy
+//! for a while slows all of them alike. A bridge has the second core to itself. Redis and the
+//! customers share the first. They may be slower than the bridge, on two cores. What the bridge can
+//! serve then shows in the requests that it serves in one second of its CPU time.
 //!
-//! Where other programs want the cores too, a bridge that sleeps for a moment waits until they give
-//! its core back. A bridge that is too slow to sleep does not. So the faster one loses more, and
-//! only its CPU time says how fast it is, unless `--first` puts what is measured first.
+//! When other programs want the cores too, a bridge that sleeps for a moment must wait until they
+//! give its core back. A bridge that is too slow to sleep need not. So the faster one loses more,
+//! and only its CPU time says how fast it is, unless `--first` gives the measured programs
+//! precedence.
 
 mod cores;
 mod customers;
@@ -35,7 +35,7 @@ use crate::interrupt;
 const CUSTOMERS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// Takes a lock that is free, and gives back one that is the caller's.
+/// Takes a lock that is free, and gives back one that the caller has.
 const SCRIPT: &str = "\
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return {1, ARGV[3]} end
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
@@ -61,7 +61,7 @@ pub(crate) struct Bridges {
     first: bool,
 }
 
-/// A bridge, how it is asked, and how much better ours is to be.
+/// A bridge, how to ask it, and how much faster ours should be.
 struct Entrant {
     name: &'static str,
     address: String,
@@ -117,7 +117,7 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
         entrants.push(entrant(name, &url, other.id(), token, upstash, 1.2));
     }
     let redis = redis_id(&ours)?;
-    // Last, or those started later would be where we are.
+    // This comes last: threads that are started later would run on our core.
     let bridges = entrants.iter().map(|bridge| (bridge.process, OF_BRIDGES));
     for (process, core) in bridges.chain([(redis, SHARED), (std::process::id(), SHARED)]) {
         cores::pin(process, core)?;
@@ -135,7 +135,7 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
     })
 }
 
-/// Customers that are compiled as development commands are would take more time than a bridge.
+/// Customers that are compiled like development commands would take more time than a bridge.
 fn run_optimized() -> Result<()> {
     let mut again = paths::cargo();
     again
@@ -199,7 +199,7 @@ fn upstash(sha: &str, customer: usize) -> String {
     )
 }
 
-/// As webdis wants it.
+/// The same for webdis.
 fn path(sha: &str, customer: usize) -> String {
     format!(
         "EVALSHA/{sha}/1/lock%3A{customer}/token-{customer}/30000/{}",

@@ -1,10 +1,10 @@
-//! `cargo xtask bench contention`: what waiting for a lock costs, some way from it, and how fast it
-//! changes hands.
+//! `cargo xtask bench contention`: what it costs to wait for a lock from some distance, and how
+//! fast a lock changes hands.
 //!
-//! All waiters are in one process of Node, behind a [long way](super::delay) to the bridge. One
-//! name can be held by one at a time, and to change hands takes a release on its way there and word
-//! of it on its way back: so `1 / (hold + round trip)` turns per second are the limit. [`kinds`]
-//! has those that several hold at once.
+//! All waiters are in one process of Node, behind a [long way](super::delay) to the bridge. To
+//! change hands, a lock needs a release on its way there, and word of it on its way back. So `1 /
+//! (hold + round trip)` turns per second are the limit for one name. [`kinds`] has locks that
+//! several hold at once.
 
 mod figures;
 mod kinds;
@@ -39,18 +39,18 @@ pub(crate) struct Contention {
     contenders: u64,
 }
 
-/// As contention.js has it.
+/// The hold of `contention.js`.
 const HOLD: Duration = Duration::from_millis(5);
 const WAITERS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 const MANY_NAMES: u64 = 64;
 
-/// Where the peer is tuned, and most is to be reached.
+/// The number of waiters for which the peer is tuned, and the main targets are set.
 const CROWD: u64 = 32;
 const PEER_DELAYS_MS: [u64; 5] = [5, 10, 25, 50, 100];
 
 const SHORTEST_WINDOW: Duration = Duration::from_secs(2);
-/// With 7 for one half and 8 for the other, Jain's index is 0.9956: what is missing to 0.99 is not
-/// the window's fault.
+/// If half the waiters have 7 turns and the others 8, Jain's index is 0.9956. So what is missing to
+/// 0.99 is not due to where the window ends.
 const TURNS_EACH: u64 = 8;
 
 /// How a lock is waited for.
@@ -82,16 +82,16 @@ impl Kind {
     }
 }
 
-/// Of [`Cell::row`]. Waits are in milliseconds, their 99th percentile also in rounds: turns of all
-/// waiters. CPU is in milliseconds of a turn, and what Node spends awake at the end of a hold is in
-/// it.
+/// The head of [`Cell::row`]. Waits are in milliseconds; their 99th percentile is also in rounds, a
+/// round being one turn for every waiter. CPU is in milliseconds for a turn, and includes what Node
+/// spends awake at the end of a hold.
 const HEAD: &str = "\
                       names waiters turns/s of limit requests wait p50 wait p99  rounds   Jain  hold  Node bridge Redis";
 
-/// So many waiters, so many names, in one way.
+/// One measurement: so many waiters and names, and one way of waiting.
 struct Cell {
     kind: Kind,
-    /// A hold, and to change hands.
+    /// How long a hold and the change of hands take at least.
     turn: Duration,
     waiters: u64,
     names: u64,
@@ -139,7 +139,7 @@ pub(crate) fn run(options: &Contention) -> Result<()> {
     })
 }
 
-/// Locks that one waiter has at a time, and what they are to reach.
+/// Measures locks that one client holds at a time, and compares with the targets.
 async fn locks(field: &Field, binary: &Path, script: &Path) -> Result<()> {
     let limit = 1.0 / field.turn.as_secs_f64();
     println!("limit on one name: {limit:.1} turns per second\n");
@@ -163,7 +163,7 @@ fn load() -> String {
     averages.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// The process that waiters are in, and whose CPU time counts: Node, bridge, Redis.
+/// The processes whose CPU time counts: Node, the bridge and Redis.
 struct Field {
     url: String,
     ids: [u32; 3],
@@ -224,7 +224,7 @@ impl Field {
         Ok(cell)
     }
 
-    /// What so many come to who have `turns` each if a turn of all takes a `round`.
+    /// Measures so many waiters with `turns` each, if one turn for all of them takes a `round`.
     async fn figures(
         &self,
         query: &str,

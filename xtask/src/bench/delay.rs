@@ -1,9 +1,9 @@
-//! A long way to the bridge: TCP passed on as it is, but later.
+//! A long way to the bridge: it passes TCP on unchanged, but later.
 //!
-//! Each way has one line for all connections. What enters it is stamped with when it is due, and
-//! since everything takes equally long, it comes out in the order in which it went in: nothing
-//! waits for anything else, and bandwidth is not limited. Threads rather than tasks, because
-//! tokio's timers are a millisecond coarse, and that would be a tenth of a way.
+//! Each direction has one queue for all connections. What enters it is stamped with the time when
+//! it is due. Everything takes equally long, so it leaves in the order in which it came: nothing
+//! waits for anything else, and bandwidth is unlimited. It uses threads, not tasks, because tokio's
+//! timers are only exact to a millisecond, and that would be a tenth of the way.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// So many tell how late threads wake.
+/// How many exchanges tell how late threads wake.
 const EXCHANGES: usize = 40;
 
-/// Listens, and delays, for as long as the process lives.
+/// A listener that delays, as long as the process lives.
 pub(crate) struct LongWay {
     port: u16,
     requests: Arc<AtomicU64>,
 }
 
 impl LongWay {
-    /// As [`LongWay::to_address`], for the server at `url`.
+    /// The same as [`LongWay::to_address`], for the server at `url`.
     pub(crate) fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
@@ -34,10 +34,10 @@ impl LongWay {
         Self::to_address(address, round_trip)
     }
 
-    /// An exchange with the server at `address` takes `round_trip` longer than without it; so does
-    /// the end of a connection.
+    /// An exchange with the server at `address` takes `round_trip` longer than without the way. So
+    /// does the end of a connection.
     pub(crate) fn to_address(address: SocketAddr, round_trip: Duration) -> Result<Self> {
-        // Threads are late to wake, and what they are late by is part of the way.
+        // Threads wake late. That delay is part of the way, so it is measured first.
         let echo = echo()?;
         let way = Self::open(echo, round_trip / 2)?;
         let surplus = exchange(way.address(), round_trip)?
@@ -55,7 +55,7 @@ impl LongWay {
         let (there, back) = (line(), line());
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
-                // The client learns it by the connection's end.
+                // The client notices, since its connection ends.
                 let Ok(far) = TcpStream::connect(far) else {
                     continue;
                 };
@@ -68,8 +68,8 @@ impl LongWay {
                     there.clone(),
                     each_way,
                     move |bytes| {
-                        // A request's head begins what is read of it: nobody sends a second before
-                        // the answer to the first.
+                        // What is read begins with a request's head, since nobody sends a second
+                        // request before the first is answered.
                         if bytes.starts_with(b"POST ") {
                             count.fetch_add(1, Ordering::Relaxed);
                         }
@@ -81,12 +81,12 @@ impl LongWay {
         Ok(Self { port, requests })
     }
 
-    /// How many `POST`s have entered it.
+    /// How many `POST`s have entered the way.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// Where it begins.
+    /// The address of the near end.
     pub(crate) fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
@@ -96,7 +96,7 @@ impl LongWay {
     }
 }
 
-/// A server that says everything back.
+/// A server that sends everything back.
 fn echo() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -109,8 +109,8 @@ fn echo() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// What it takes to say a byte to an echo and to hear it, after a pause in which everybody falls
-/// asleep: the median.
+/// The median time to send a byte to an echo and to get it back, after pauses in which all threads
+/// fall asleep.
 fn exchange(address: SocketAddr, pause: Duration) -> Result<Duration> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
@@ -126,7 +126,7 @@ fn exchange(address: SocketAddr, pause: Duration) -> Result<Duration> {
     Ok(took[EXCHANGES / 2])
 }
 
-/// On its way to `to`; no bytes are the end.
+/// Bytes on their way. No bytes mean the end of the connection.
 struct Parcel {
     due: Instant,
     to: Arc<TcpStream>,
@@ -138,7 +138,7 @@ fn line() -> Sender<Parcel> {
     thread::spawn(move || {
         for Parcel { due, to, bytes } in parcels {
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            // A connection that is gone already needs no end.
+            // A connection that has already gone needs no end.
             let _ = if bytes.is_empty() {
                 to.shutdown(Shutdown::Write)
             } else {
@@ -161,7 +161,7 @@ fn carry(
     thread::spawn(move || {
         let mut buffer = [0; 16 * 1024];
         loop {
-            // One that is reset has ended, too.
+            // A connection that is reset has ended, too.
             let read = from.as_ref().read(&mut buffer).unwrap_or(0);
             see(&buffer[..read]);
             let parcel = Parcel {

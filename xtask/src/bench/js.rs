@@ -1,7 +1,7 @@
-//! `cargo xtask bench js`: what the npm package takes to download, to start and to run, against
-//! `@upstash/lock`.
+//! `cargo xtask bench js`: what the npm package costs to download, to start and to run, compared
+//! with `@upstash/lock`.
 //!
-//! Both take turns in one run, as in [`super`]; and each start is that of a process of its own.
+//! The two take turns in one run, as in [`super`]. Each start is that of a new process.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -59,7 +59,7 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// What an edge downloads of each, in bytes: raw, and by `gzip -9`.
+/// What an edge downloads of each package, in bytes: raw, and by `gzip -9`.
 struct Sizes(Vec<(&'static str, usize, usize)>);
 
 impl Sizes {
@@ -90,7 +90,7 @@ impl Sizes {
     }
 }
 
-/// Where the cases run.
+/// The host of the cases.
 #[derive(Clone, Copy)]
 enum Kind {
     Node,
@@ -108,7 +108,7 @@ impl Kind {
     }
 }
 
-/// A process in which they run. Dropping it kills it.
+/// A process that runs the cases. Dropping it kills it.
 enum Process {
     Node(NodeScript),
     Workerd(Worker),
@@ -124,7 +124,7 @@ impl Process {
     }
 }
 
-/// What a process runs, and the bridge that it is told of.
+/// The bundles of a process, and its bridge.
 struct Bundles {
     node: PathBuf,
     workerd: PathBuf,
@@ -161,8 +161,7 @@ impl Bundles {
         }
     }
 
-    /// Milliseconds from the import to the first request that is sent, each in a process of its
-    /// own.
+    /// Milliseconds from the import to the first request, each in a new process.
     async fn starts(&self) -> Result<String> {
         let mut table = format!(
             "{:24} {OURS:>10} {PEER:>15} {:>8}\n",
@@ -172,7 +171,7 @@ impl Bundles {
             let mut rounds = Vec::new();
             for round in 0..STARTS {
                 let mut took = [0.0; 2];
-                // As in a round of turns, nobody is always first.
+                // Nobody is always first, as in a round of turns.
                 for place in 0..2 {
                     let case = (round + place) % 2;
                     let process = self.start(kind)?;

@@ -1,10 +1,10 @@
-//! `cargo xtask bench kinds`: what a turn of each kind takes that nobody waits for, beside the
+//! `cargo xtask bench kinds`: what a turn of each kind of lock costs if nobody waits, beside the
 //! peers of that kind.
 //!
-//! The cases are those of `xtask/bench/kinds.js`, in Node: a kind, then its peers as `kind / peer`.
-//! All take turns, as in [`super`]. Peers that know no HTTP reach the Redis behind the bridge by
-//! TCP: their requests are commands, and their time has neither bridge nor HTTP in it. The same way
-//! may lie before both.
+//! The cases are those of `xtask/bench/kinds.js`, in Node: a kind, and its peers as `kind / peer`.
+//! All take turns, as in [`super`]. Peers that do not use HTTP reach the Redis behind the bridge by
+//! TCP: their requests are commands, and their time includes neither bridge nor HTTP. Both may have
+//! the same distance to go.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,9 +19,9 @@ use super::target::{Bound, Target};
 use super::{BATCH, Host, ROUNDS, Rounds, Sample, build};
 use crate::interrupt;
 
-/// What the others are compared with that have no peer.
+/// What kinds without a peer are compared with.
 const LOCK: &str = "lock";
-/// Between a kind and its peer.
+/// Stands between a kind and its peer.
 const BESIDE: &str = " / ";
 
 /// How long to measure.
@@ -82,8 +82,8 @@ fn turn_us(sample: &Sample) -> f64 {
     sample.turn_us
 }
 
-/// Of each case, what a turn takes; of a kind, its ratio to the plain lock; of a peer, the kind's
-/// ratio to it.
+/// For each case, what a turn takes. For a kind, its ratio to the plain lock. For a peer, the ratio
+/// of the kind to it.
 fn table(rounds: &Rounds) -> String {
     let mut table = format!(
         "{:30} {:>8} {:>11} {:>8} {:>19}\n",
@@ -107,7 +107,7 @@ fn table(rounds: &Rounds) -> String {
     table
 }
 
-/// No kind sends more requests than its peers.
+/// The target: no kind sends more requests than its peers.
 fn target(rounds: &Rounds) -> Target {
     let ratios = rounds.cases.iter().filter_map(|case| {
         let (kind, _) = case.split_once(BESIDE)?;

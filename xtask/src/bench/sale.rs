@@ -1,9 +1,9 @@
 //! `cargo xtask bench sale`: one flash sale, sold with shared turns of a lock, and in the ways that
-//! its users would take instead.
+//! its users could choose instead.
 //!
-//! Each cell starts processes of its own: two Workers in `workerd`, a bridge with its Redis, and a
-//! [long way](super::delay) between them. The customers are in this process, each with one order
-//! under way.
+//! Each measurement starts processes of its own: two Workers in `workerd`, a bridge with its Redis,
+//! and a [long way](super::delay) between them. The customers are in this process, each with one
+//! order under way.
 
 mod crowd;
 mod shops;
@@ -30,7 +30,7 @@ const WARM_UP: Crowd = Crowd {
     window: Duration::from_secs(4),
 };
 
-/// The peer at the delay that served it best, and at its own.
+/// The peer with the delay that served it best, and with its default.
 const PEERS: [Shop; 3] = [
     Shop::Lock {
         attempts: 1_000,
@@ -78,9 +78,9 @@ struct Cell {
 struct Figures {
     seen: Seen,
     requests: u64,
-    /// Of Workers, bridge and Redis.
+    /// The CPU of the Workers, the bridge and Redis.
     cpu_ns: [u64; 3],
-    /// What the Workers kept in memory behind the sale, in bytes.
+    /// The memory that the Workers have after the sale, in bytes.
     memory: u64,
 }
 
@@ -123,8 +123,8 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
 }
 
 impl Sales {
-    /// Those that are to be compared there. A lock that is asked for again and again is measured
-    /// where a figure needs it.
+    /// The shops to compare at this distance. A lock that is asked for again and again is only
+    /// measured where a figure needs it.
     fn shops(&self, round_trip_ms: u64, customers: usize) -> Vec<Shop> {
         let has_peers = round_trip_ms == 20 && customers <= 512;
         let peers = PEERS.into_iter().filter(|_| has_peers);
@@ -197,7 +197,7 @@ impl Cell {
         self.figures.requests as f64 / self.orders()
     }
 
-    /// Microseconds of Workers, bridge and Redis.
+    /// Microseconds of CPU for an order: of the Workers, the bridge and Redis.
     fn cpu_us_per_order(&self) -> [f64; 3] {
         let orders = self.orders();
         self.figures.cpu_ns.map(|ns| ns as f64 / 1_000.0 / orders)
@@ -244,7 +244,7 @@ impl Cell {
     }
 }
 
-/// The smallest that at least this share does not exceed.
+/// The smallest time that at least this share does not exceed.
 fn percentile_ms(times: &[Duration], share: f64) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -254,7 +254,7 @@ fn percentile_ms(times: &[Duration], share: f64) -> f64 {
         .map_or(f64::NAN, |time| time.as_secs_f64() * 1_000.0)
 }
 
-/// What each process has run so far.
+/// How long each process has run so far.
 fn cpu(open: &Open) -> Result<Vec<(Role, u64)>> {
     let processes = open.processes()?.into_iter();
     processes
@@ -262,7 +262,7 @@ fn cpu(open: &Open) -> Result<Vec<(Role, u64)>> {
         .collect()
 }
 
-/// What the processes have run since `before`, by what they do.
+/// How long the processes have run since `before`, by role.
 fn cpu_of_roles(open: &Open, before: &[(Role, u64)]) -> Result<[u64; 3]> {
     let mut sums = [0; 3];
     for ((role, after), (_, before)) in cpu(open)?.into_iter().zip(before) {

@@ -1,4 +1,4 @@
-//! How many requests a section costs that reads and writes under a lock.
+//! How many requests a section sends that reads and writes under a lock.
 
 use anyhow::{Context, Result, ensure};
 use xtask::stack::{Bridge, Worker, WorkerConfig};
@@ -9,8 +9,8 @@ use crate::demo::{orders, sale};
 
 const SECTIONS: usize = 20;
 
-/// Those of edgelock: an order of the Worker is such a section. Counted by Redis, which gets a
-/// script for each request.
+/// The requests of edgelock: an order of the Worker is such a section. Redis counts them, since
+/// each request is a script.
 pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
     let config = WorkerConfig::new(bridge);
     let worker = Worker::start(&config)?;

@@ -1,4 +1,4 @@
-//! What is to be reached, and whether it was.
+//! Targets, and whether they are reached.
 
 use std::fmt;
 

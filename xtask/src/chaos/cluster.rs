@@ -7,7 +7,7 @@ use xtask::stack::{RedisCluster, RedisServer};
 
 use super::havoc::Fault::{self, *};
 
-/// Those of slots that move, and some beside it.
+/// Faults of slots that move, and some others.
 pub(super) const FAULTS: &[Fault] = &[
     SlotMoved,
     SlotMovedSlowly,
@@ -22,7 +22,7 @@ pub(super) const FAULTS: &[Fault] = &[
 
 pub(super) struct Cluster(RedisCluster);
 
-/// A slot on its way.
+/// A slot that moves.
 struct Move {
     slot: u16,
     from: usize,
@@ -42,7 +42,7 @@ impl Cluster {
         self.0.nodes().iter().map(RedisServer::id).collect()
     }
 
-    /// The one that has the sale.
+    /// The server that has the sale.
     pub(super) fn server(&mut self, sku: &str) -> &mut RedisServer {
         let owner = self.0.owner(self.0.slot(sku));
         &mut self.0.nodes_mut()[owner]
@@ -81,7 +81,7 @@ impl Cluster {
         }
     }
 
-    /// From now on the slot's keys are here and there.
+    /// From now on some of the slot's keys are here and some there.
     fn carry_half(&self, Move { slot, from, to }: &Move) {
         self.0.begin_migration(*slot, *from, *to);
         for _ in 0..self.0.keys(*slot, *from) / 2 {

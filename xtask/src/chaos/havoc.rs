@@ -1,4 +1,4 @@
-//! What goes wrong, one thing after another, drawn from a seed.
+//! The faults, one after another, drawn from a seed.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,18 +15,18 @@ use xtask::stack::{Bridge, Worker};
 use super::store::Store;
 use super::way::Weather;
 
-/// How long fair weather lasts between two faults, in milliseconds.
+/// How long all is well between two faults, in milliseconds.
 const FAIR: std::ops::Range<u64> = 100..900;
 
-/// How long a fault lasts that has an end, in milliseconds. Longer than the time-out of a request,
-/// at times.
+/// How long a fault lasts that has an end, in milliseconds. Sometimes that is longer than a
+/// request's time-out.
 const FOUL: std::ops::Range<u64> = 50..3_000;
 
-/// How far ahead of the others' clocks that of Redis is set. Further than the ttl of an order's
-/// turn, at times, and by steps of up to twice as much.
+/// How far Redis's clock is set ahead of the others, in milliseconds. Sometimes that is more than
+/// the ttl of an order's turn, and a step may be twice as large.
 const AHEAD_MS: std::ops::Range<i64> = -5_000..5_000;
 
-/// What a sale is held on.
+/// The programs of a sale.
 pub(super) struct Parts {
     // In this order, so that the Workers end before what they talk to.
     pub(super) workers: [Worker; 2],
@@ -64,7 +64,7 @@ pub(super) enum Fault {
 use Fault::*;
 
 impl Fault {
-    /// Those of one Redis and the parts before it.
+    /// The faults of a single Redis, and of the programs before it.
     pub(super) const OF_ONE: &[Self] = &[
         WorkerKilled,
         BridgeKilled,
@@ -80,7 +80,7 @@ impl Fault {
         DiskFull,
     ];
 
-    /// A step of the clock, and what leaves leases to it.
+    /// Steps of the clock, and faults whose leases must then end by the clock.
     pub(super) const OF_CLOCK: &[Self] = &[
         ClockStepped,
         ClockStepped,
@@ -93,7 +93,7 @@ impl Fault {
     ];
 }
 
-/// How far it is.
+/// How far the chaos has got.
 #[derive(Default)]
 pub(super) struct Course {
     sku: Mutex<String>,
@@ -102,12 +102,12 @@ pub(super) struct Course {
     is_whole: AtomicBool,
 }
 
-/// How often what went wrong.
+/// How often each fault happened.
 #[derive(Default)]
 pub(super) struct Told(BTreeMap<Fault, u64>);
 
 impl Course {
-    /// Nothing more is to go wrong, or can.
+    /// Nothing more may fail, or can.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
@@ -116,17 +116,17 @@ impl Course {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether each fault has come.
+    /// Whether each fault has happened.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole.load(Ordering::Relaxed)
     }
 
-    /// How many there were.
+    /// How many faults have happened.
     pub(super) fn faults(&self) -> u64 {
         self.faults.load(Ordering::Relaxed)
     }
 
-    /// This sale is held from now on.
+    /// Says which sale is held from now on.
     pub(super) fn begin(&self, sku: &str) {
         sku.clone_into(&mut self.sku());
     }
@@ -148,7 +148,7 @@ impl std::fmt::Display for Told {
 }
 
 impl Parts {
-    /// Has things go wrong, one after another, until the course is over.
+    /// Lets one fault after another happen, until the course is over.
     pub(super) fn suffer(&mut self, seed: u64, course: &Course) -> Result<Told> {
         let told = self.strike_all(seed, course);
         course.end();
@@ -178,7 +178,7 @@ impl Parts {
         Ok(told)
     }
 
-    /// One fault, from its begin to its end.
+    /// One fault, from its beginning to its end.
     fn strike(&mut self, fault: Fault, sku: &str, random: &mut Rng) -> Result<()> {
         let lasts = Duration::from_millis(random.u64(FOUL));
         let worker = &mut self.workers[random.usize(0..2)];
@@ -223,7 +223,7 @@ impl Parts {
             NetworkStill => {
                 self.weather.send_modify(|now| now.is_still = true);
                 sleep(lasts);
-                // What waited does not arrive after all, as if a host in between had forgotten it.
+                // What waited never arrives, as if a host in between had forgotten it.
                 self.weather.send_modify(Weather::cut);
                 self.weather.send_modify(|now| now.is_still = false);
             }
@@ -238,7 +238,7 @@ impl Parts {
                 sleep(lasts);
                 redis.limit_memory("0")?;
             }
-            // With `appendfsync always`, Redis ends when it cannot write.
+            // With `appendfsync always`, Redis ends when it cannot write to its disk.
             DiskFull => {
                 let redis = self.store.server(sku);
                 redis.fill_disk()?;

@@ -1,4 +1,4 @@
-//! A primary and a replica, and how the one takes over from the other.
+//! A primary and a replica, and how the replica takes over.
 
 use std::mem;
 use std::thread::sleep;
@@ -11,7 +11,7 @@ use super::havoc::Fault::{self, *};
 use super::store::address;
 use super::way::Way;
 
-/// Those of a fail-over, and some beside it.
+/// The faults of a fail-over, and some others.
 pub(super) const FAULTS: &[Fault] = &[
     PrimaryKilled,
     PrimaryStopped,
@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
     NetworkStill,
 ];
 
-/// Both behind one address, which is that of the primary.
+/// A primary and its replica behind one address, which leads to the primary.
 pub(super) struct Pair {
     primary: RedisServer,
     replica: RedisServer,
@@ -44,7 +44,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// For a bridge.
+    /// The address for a bridge.
     pub(super) fn url(&self) -> String {
         format!("redis://{}", self.way.address())
     }
@@ -65,14 +65,15 @@ impl Pair {
                 self.fail_over()?;
                 self.replica.restart()?;
             }
-            // It still has what it was sent, and does it when it wakes.
+            // It still has the requests that it was sent, and executes them when it wakes.
             PrimaryStopped => {
                 self.primary.freeze();
                 sleep(lasts);
                 self.fail_over()?;
                 self.replica.wake();
             }
-            // It does not know, and goes on. Nobody reaches it any more.
+            // The old primary does not know that it was replaced, and goes on. Nobody reaches it
+            // any more.
             PrimaryReplaced => {
                 self.fail_over()?;
                 sleep(lasts);
@@ -95,7 +96,7 @@ impl Pair {
         self.follow()
     }
 
-    /// The replica is the primary from now on.
+    /// Makes the replica the primary.
     fn fail_over(&mut self) -> Result<()> {
         let _: () = self.replica.try_ask(&["REPLICAOF", "NO", "ONE"])?;
         mem::swap(&mut self.primary, &mut self.replica);
@@ -104,7 +105,7 @@ impl Pair {
         Ok(())
     }
 
-    /// The replica forgets what only it has, and copies the primary.
+    /// The replica drops what only it has, and copies the primary.
     fn follow(&self) -> Result<()> {
         let port = self.primary.port().to_string();
         let _: () = self.replica.try_ask(&["REPLICAOF", "127.0.0.1", &port])?;

@@ -41,7 +41,7 @@ impl Store {
         })
     }
 
-    /// A bridge that finds it.
+    /// A bridge before it.
     pub(super) fn bridge(&self) -> BridgeOptions {
         match self {
             Self::One(redis) | Self::Clock(redis) => Bridge::options().redis(redis.url()),
@@ -50,7 +50,7 @@ impl Store {
         }
     }
 
-    /// What can go wrong with it and the parts before it.
+    /// The faults of this store, and of the programs before it.
     pub(super) const fn faults(&self) -> &'static [Fault] {
         match self {
             Self::One(_) => Fault::OF_ONE,
@@ -60,7 +60,7 @@ impl Store {
         }
     }
 
-    /// One of the faults that only it has, in the sale of `sku`.
+    /// One of the faults that only this store has, in the sale of `sku`.
     pub(super) fn strike(&mut self, fault: Fault, sku: &str, lasts: Duration) -> Result<()> {
         match self {
             Self::One(_) | Self::Clock(_) => unreachable!("it has no faults of its own"),

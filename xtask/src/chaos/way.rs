@@ -1,4 +1,4 @@
-//! The network before a server, and what can be wrong with it.
+//! The network before a server, and how it fails.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -10,24 +10,24 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// How much later a piece arrives while the network is slow.
+/// How much later data arrives while the network is slow.
 const SLOW: Duration = Duration::from_millis(300);
 
-/// Passes TCP on to the server for as long as the runtime lives.
+/// Passes TCP on to a server, as long as the runtime lives.
 pub(super) struct Way {
     address: SocketAddr,
     weather: watch::Sender<Weather>,
 }
 
-/// What the network does.
+/// The state of the network.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
-    /// Where it leads.
+    /// The server that it leads to.
     to: SocketAddr,
-    /// Nothing arrives, and nobody is told.
+    /// Whether nothing arrives, without anybody being told.
     pub(super) is_still: bool,
     pub(super) is_slow: bool,
-    /// Connections that were opened before the last cut are gone.
+    /// How often it was cut. Connections from before a cut are gone.
     cuts: u64,
 }
 
@@ -53,7 +53,7 @@ impl Way {
         self.address
     }
 
-    /// For the thread that makes the weather.
+    /// To change the weather from another thread.
     pub(super) fn weather(&self) -> watch::Sender<Weather> {
         self.weather.clone()
     }
@@ -64,14 +64,15 @@ impl Weather {
         self.cuts += 1;
     }
 
-    /// From now on another server has the address.
+    /// From now on the address leads to another server.
     pub(super) const fn lead_to(&mut self, server: SocketAddr) {
         self.to = server;
         self.cut();
     }
 }
 
-/// One connection, until it ends or is cut. Both sides learn of a cut by its end.
+/// Passes on one connection until it ends or is cut. Both sides notice a cut, since their
+/// connection ends.
 async fn pass(near: TcpStream, mut weather: watch::Receiver<Weather>) {
     let Weather { to, cuts, .. } = *weather.borrow();
     let Ok(far) = TcpStream::connect(to).await else {
@@ -92,7 +93,7 @@ async fn carry(
     mut weather: watch::Receiver<Weather>,
 ) {
     let mut buffer = [0; 16 * 1024];
-    // One that is reset has ended, too.
+    // A connection that is reset has ended, too.
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         if weather.borrow().is_slow {
             sleep(SLOW).await;

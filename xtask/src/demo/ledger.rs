@@ -1,4 +1,4 @@
-//! The books, read from Redis itself: neither the Workers nor the bridge have a say in them.
+//! The ledger, read from Redis itself, so neither the Workers nor the bridge can falsify it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,18 +16,18 @@ pub(crate) struct Books {
     redis: Connection,
 }
 
-/// What Redis knows about a sale, or several, after it, held against what the customers were told.
+/// What Redis knows of one sale or several, compared with what the customers were told.
 #[derive(Default)]
 pub(crate) struct Ledger {
     stock: u64,
     sold: u64,
-    /// Units that were sold and that there were not.
+    /// Units that were sold although they did not exist.
     oversold: u64,
     remaining: u64,
     charged_twice: u64,
-    /// Orders that a customer was told are sold and that Redis does not know.
+    /// Orders of which a customer was told that they are sold, but which Redis does not know.
     lost: u64,
-    /// Orders that did not take their units off what the order with the fence before had left.
+    /// Orders that did not subtract their units from what the order with the fence before left.
     out_of_turn: u64,
 }
 
@@ -50,12 +50,12 @@ impl Books {
         Ok(Self { redis })
     }
 
-    /// Of the Redis at this URL.
+    /// The ledger of the Redis at this URL.
     pub(crate) fn at(url: &str) -> Result<Self> {
         Self::of(&Client::open(url)?)
     }
 
-    /// How many scripts Redis was sent so far: the bridge sends one for each request of an order.
+    /// How many scripts Redis got so far. The bridge sends one for each request of an order.
     pub(crate) fn scripts(&mut self) -> Result<u64> {
         let statistics: String = redis::cmd("INFO")
             .arg("commandstats")
@@ -75,15 +75,15 @@ impl Books {
         Ok(lines.filter_map(calls).sum())
     }
 
-    /// Cuts every connection that Redis has but this one; how many there were.
+    /// Cuts every connection of Redis but this one. Returns how many there were.
     pub(crate) fn cut_connections(&mut self) -> Result<u64> {
         Ok(redis::cmd("CLIENT")
             .arg(&["KILL", "TYPE", "normal"])
             .query(&mut self.redis)?)
     }
 
-    /// Reads a sale; `answered` says how often customers were told that an order is newly
-    /// sold, of each that they were told is sold.
+    /// Reads a sale. `answered` has each order of which customers were told that it is sold, and
+    /// how often they were told that it is newly sold.
     pub(crate) fn ledger(&mut self, sku: &str, answered: &BTreeMap<String, u64>) -> Result<Ledger> {
         let sale: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}"))?;
         let number = |field| -> Result<u64> {
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    /// Adds another sale's.
+    /// Adds the ledger of another sale.
     pub(crate) fn add(&mut self, other: &Self) {
         self.stock += other.stock;
         self.sold += other.sold;
@@ -150,12 +150,12 @@ impl Ledger {
         self.out_of_turn += other.out_of_turn;
     }
 
-    /// Whether exactly the stock was sold, every unit once, to customers who know of it.
+    /// Whether exactly the stock was sold, each unit once, and the customers know.
     pub(crate) fn is_right(&self) -> bool {
         self.is_consistent() && self.remaining == 0
     }
 
-    /// Whether every unit of the stock is left, or was sold once, to a customer who knows of it.
+    /// Whether each unit is left, or was sold once to a customer who knows.
     pub(crate) fn is_consistent(&self) -> bool {
         self.sold + self.remaining == self.stock
             && self.oversold == 0
@@ -180,7 +180,7 @@ impl fmt::Display for Ledger {
 }
 
 impl Entry {
-    /// `quantity buyer fence remaining`
+    /// Parses `quantity buyer fence remaining`.
     fn parse(text: &str) -> Result<Self> {
         let fields: Vec<_> = text.split(' ').collect();
         ensure!(fields.len() == 4, "an order is recorded as {text:?}");
@@ -193,7 +193,7 @@ impl Entry {
     }
 }
 
-/// Buyers whose account differs from the sum of their orders.
+/// How many buyers have an account that differs from the sum of their orders.
 fn wrongly_charged<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     buyers: &BTreeMap<String, u64>,
@@ -211,8 +211,9 @@ fn wrongly_charged<'a>(
         .count() as u64
 }
 
-/// Sorted by fence, and within a shared turn by what they left, each order must leave what the one
-/// before left less its own units. Two turns inside the lock at once would not.
+/// How many orders were not decided in turn. They are sorted by fence, and within a shared turn by
+/// what they left. Each must leave what the one before left, less its own units. If two turns had
+/// been inside the lock at once, some would not.
 fn out_of_turn(mut entries: Vec<&Entry>, stock: u64) -> u64 {
     entries.sort_by_key(|entry| (entry.fence, Reverse(entry.remaining)));
     let mut left = stock;

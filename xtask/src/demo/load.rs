@@ -1,5 +1,5 @@
-//! Sends orders as customers would: many at once, to any Worker, and again when told to come back
-//! later.
+//! Sends orders as customers would: many at once, to any Worker, and again later when they are told
+//! so.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use super::orders::Order;
 
 const REQUEST_LIMIT: Duration = Duration::from_secs(15);
-/// How long a customer goes on asking, by default. A lock whose holder was killed comes back by
-/// itself well before.
+/// How long a customer goes on asking by default. The lock of a holder that was killed is free
+/// again well before that.
 const ORDER_LIMIT: Duration = Duration::from_secs(60);
-/// Before asking again where nothing said when.
+/// The pause before asking again, if no answer said when.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The customers of one sale.
@@ -32,11 +32,11 @@ pub(crate) struct Figures {
     pub(crate) answered: u64,
     /// Units in answers that said "sold".
     pub(crate) units: u64,
-    /// How often each order that is said to be sold was answered as newly sold.
+    /// For each order that is said to be sold: how often it was answered as newly sold.
     pub(crate) sold: BTreeMap<String, u64>,
-    /// Everything else that was answered, by what it was.
+    /// How many other answers there were, by kind.
     pub(crate) others: BTreeMap<String, u64>,
-    /// Answers that no customer should have got.
+    /// Answers that no customer should get.
     pub(crate) wrong: Vec<String>,
     pub(crate) latencies: Vec<Duration>,
     pub(crate) told_to_wait: u64,
@@ -49,7 +49,7 @@ struct Reply {
     body: String,
 }
 
-/// The last word on a request.
+/// The final answer to a request.
 struct Word {
     status: StatusCode,
     body: String,
@@ -60,7 +60,7 @@ struct Word {
 struct Answer {
     order: Order,
     word: Word,
-    /// From the first try to the last word.
+    /// The time from the first try to the final answer.
     latency: Duration,
 }
 
@@ -74,7 +74,7 @@ impl Load {
         })
     }
 
-    /// With customers who go on asking for so long.
+    /// The same, with customers who go on asking for so long.
     pub(crate) fn patient_for(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
@@ -87,7 +87,7 @@ impl Load {
             request.bearer_auth(admin_token).body(sale.to_string())
         };
         let Word { status, body, .. } = self.last_word(&path, 0, put).await?;
-        // It is there already if the answer that said so was lost, or was that nobody knows.
+        // The sale is already open if the answer that said so was lost, or was "unknown".
         ensure!(
             [StatusCode::CREATED, StatusCode::OK].contains(&status),
             "the sale was not opened: {status} {body}"
@@ -95,8 +95,8 @@ impl Load {
         Ok(())
     }
 
-    /// Sends all orders, `at_once` at a time, the Workers in turn; `watch` sees the figures after
-    /// each answer.
+    /// Sends all orders, `at_once` at a time, to the Workers in turn. `watch` sees the figures
+    /// after each answer.
     pub(crate) async fn send(
         &self,
         orders: Vec<Order>,
@@ -121,7 +121,7 @@ impl Load {
         }
     }
 
-    /// One order to its last word.
+    /// One order until its final answer.
     async fn order(&self, order: Order, turn: usize) -> Result<Answer> {
         let start = Instant::now();
         let send = |worker: &str| {
@@ -138,8 +138,8 @@ impl Load {
         })
     }
 
-    /// What `request` is answered at last, for as long as a customer is patient. It is the same
-    /// each time, to one Worker or the other, so it is done once.
+    /// The final answer to `request`, if it comes while the customer is patient. Each try sends the
+    /// same request, to either Worker, so it is executed once.
     async fn last_word(
         &self,
         path: &str,
@@ -159,7 +159,7 @@ impl Load {
                     told_to_wait += 1;
                     retry_after.context("a 503 without Retry-After")?
                 }
-                // Redis is full, say. Nothing was sold, and when it will be is not known.
+                // Redis is full, for example. Nothing was sold, and nobody knows when it will be.
                 Ok(Reply {
                     status: StatusCode::BAD_GATEWAY,
                     ..
@@ -175,7 +175,7 @@ impl Load {
                         disconnected,
                     });
                 }
-                // The Worker is gone: the same request to the other one.
+                // The Worker has gone, so the other one gets the same request.
                 Err(_) => {
                     disconnected += 1;
                     turn += 1;
@@ -205,7 +205,7 @@ async fn ask(request: RequestBuilder) -> reqwest::Result<Reply> {
 }
 
 impl Figures {
-    /// The latency that this share of the orders stayed below.
+    /// The latency that this share of the orders did not exceed.
     pub(crate) fn percentile(&self, share: f64) -> Duration {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
@@ -216,7 +216,7 @@ impl Figures {
             .unwrap_or_default()
     }
 
-    /// Adds another sale's.
+    /// Adds the figures of another sale.
     pub(crate) fn add_all(&mut self, other: Self) {
         self.answered += other.answered;
         self.units += other.units;
@@ -267,7 +267,7 @@ impl Figures {
     }
 }
 
-/// The `code` of an error, empty where there is none.
+/// The `code` of an error, or an empty string.
 fn code(body: &str) -> String {
     let problem: Value = serde_json::from_str(body).unwrap_or_default();
     problem["code"].as_str().unwrap_or_default().to_owned()

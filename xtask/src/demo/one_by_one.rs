@@ -1,7 +1,7 @@
-//! A lock that each order takes for itself, as the Worker's lock service has it.
+//! A lock that each order takes for itself, by the Worker's lock service.
 //!
-//! A turn is an acquisition and a release. What an order reads and writes would ride along on these
-//! two, so this is the least that it can cost.
+//! A turn is an acquisition and a release. What an order reads and writes would be part of these
+//! two requests, so this is the least that an order can cost.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use tokio::time::sleep;
 
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
 const WAIT_MS: u64 = 5_000;
-/// Before asking again where nothing could be said.
+/// The pause before asking again, if no answer said when.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How many turns `customers` at once get in [`WINDOW`]. A customer that had one wants another.
+/// How many turns `customers` at once get in [`WINDOW`]. A customer that had a turn wants another.
 pub(super) async fn turns(workers: &[String; 2], token: &str, customers: usize) -> Result<u64> {
     let turns = Arc::new(AtomicU64::new(0));
     let mut crowd = JoinSet::new();

@@ -1,11 +1,10 @@
-//! What the crowd sends: honest orders, the same orders again, and things that are no orders at
-//! all.
+//! What the crowd sends: honest orders, repeats of them, and requests that are no orders.
 
 use reqwest::Method;
 use serde_json::json;
 
 /// Each buyer comes back now and then, so that limits are reached while something is left. Seven of
-/// ten buy, and may have a little more than there is.
+/// ten requests buy, and ask for a little more than there is.
 const BUYERS: usize = 750;
 
 #[derive(Clone)]
@@ -14,7 +13,7 @@ pub(crate) struct Order {
     /// Below the address of a Worker.
     pub(crate) path: String,
     pub(crate) body: String,
-    /// What the order is about; nothing, if it must be refused as bad input.
+    /// The order that it is about; `None` if it must be refused as bad input.
     pub(crate) honest: Option<Honest>,
 }
 
@@ -24,15 +23,15 @@ pub(crate) struct Honest {
     pub(crate) quantity: u64,
 }
 
-/// Orders that ask for one unit each, every one by another buyer.
+/// Orders for one unit each, each by another buyer.
 pub(crate) fn fresh(sku: &str, count: usize) -> Vec<Order> {
     (0..count)
         .map(|index| honest(sku, &format!("quiet-{index}"), &format!("buyer-{index}"), 1))
         .collect()
 }
 
-/// Every fifth order is one of the last thirty again, and every tenth is hostile. The same every
-/// time.
+/// Orders of which every fifth repeats one of the last thirty, and every tenth is hostile. They are
+/// the same in each run.
 pub(crate) fn mixed(sku: &str, count: usize) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::with_capacity(count);
     for index in 0..count {

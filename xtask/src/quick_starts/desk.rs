@@ -24,13 +24,13 @@ use xtask::setup::tool;
 
 use crate::client_wasm::run;
 
-/// The Node that a reader has, and the wrangler that npm picks for it.
+/// The Node of a reader, and the wrangler that npm picks for it.
 pub(super) struct Node {
     pub(super) program: PathBuf,
     pub(super) wrangler: PathBuf,
 }
 
-/// A folder with a clone in it, called `edgelock`.
+/// A folder that has a clone in it, called `edgelock`.
 pub(super) struct Desk {
     folder: TempDir,
     command: Command,
@@ -61,7 +61,7 @@ impl Desk {
         for name in ["edgelock", "programs/bin", ".cargo"] {
             fs::create_dir_all(at(name))?;
         }
-        // Of links, so that what a page makes in the clone is not made in ours.
+        // The clone consists of links, so that what a page makes in it does not end up in ours.
         for entry in fs::read_dir(paths::root())? {
             let entry = entry?;
             if !["target", ".git", ".wrangler"].contains(&&*entry.file_name().to_string_lossy()) {
@@ -69,7 +69,7 @@ impl Desk {
             }
         }
 
-        // Now, since a reader's cargo has no registry.
+        // This comes first, since a reader's cargo has no registry here.
         let fetch = "fetch --quiet --locked --target wasm32-unknown-unknown --target host-tuple";
         run(paths::cargo().args(fetch.split(' ')))?;
 
@@ -105,7 +105,7 @@ impl Desk {
         Ok(Self { folder, command })
     }
 
-    /// With the variables that a terminal here has.
+    /// A command with the variables of a terminal here.
     pub(super) fn command(&self) -> &Command {
         &self.command
     }

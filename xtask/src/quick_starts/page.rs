@@ -1,28 +1,28 @@
-//! A page as its reader follows it: files to write, and commands to type.
+//! What a page tells its reader to do: files to write, and commands to type.
 
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use xtask::paths;
 
-/// What the reader is to do next.
+/// What the reader does next.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// To write a file: a block behind a line that begins with the file's name in backticks.
+    /// Write a file: a block after a line that begins with the file's name in backticks.
     Write { file: String, text: String },
-    /// To put the lines that `cargo xtask dev` printed into a file: text that says `into` with a
+    /// Put the lines that `cargo xtask dev` printed into a file: text that says `into` and the
     /// file's name in backticks.
     PutVariables { file: String },
-    /// To type a command: a block that is indented, or of `sh`.
+    /// Type a command: a block that is indented, or marked as `sh`.
     Type { command: String, at: Place },
 }
 
-/// Where a command is to be typed.
+/// Where the reader types a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
     /// In the clone, as the text before the block says.
     Clone,
-    /// Where the reader is.
+    /// In the reader's present folder.
     Here,
 }
 

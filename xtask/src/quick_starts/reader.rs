@@ -1,4 +1,4 @@
-//! Does what a page says.
+//! A reader who does what a page says.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::desk::Desk;
 use super::page::{Place, Step, steps};
 use crate::terminal::Terminal;
 
-/// Where pages say that servers listen. Here the system picks the ports.
+/// Where pages say that servers listen. Here the system picks other ports.
 const WORKER: &str = "http://localhost:8787";
 const BRIDGE: &str = "http://127.0.0.1:8079";
 
-/// Has a terminal in a folder, and opens others.
+/// A reader with a terminal in a folder, who may open others.
 pub(super) struct Reader<'a> {
     desk: &'a Desk,
     /// What `cargo xtask dev` printed.
@@ -21,7 +21,7 @@ pub(super) struct Reader<'a> {
     terminal: Terminal,
     is_beside_clone: bool,
     is_in_clone: bool,
-    /// What runs beside, and where it listens.
+    /// The servers that the reader started, and where they listen.
     servers: Vec<Terminal>,
     listening: Vec<(&'static str, String)>,
 }
@@ -40,8 +40,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Follows what is below a heading. The last line that the last command prints is to begin
-    /// with `last`.
+    /// Follows the steps under a heading. The last line of the last command must begin with `last`.
     pub(super) async fn follow(&mut self, page: &str, heading: &str, last: &str) -> Result<()> {
         let followed = self.do_all(steps(page, heading)?).await;
         let printed = followed.with_context(|| format!("{page}, {heading:?}"))?;
@@ -54,7 +53,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What the last command printed.
+    /// Does all steps, and returns what the last command printed.
     async fn do_all(&mut self, steps: Vec<Step>) -> Result<String> {
         let mut printed = String::new();
         for step in steps {
@@ -82,8 +81,8 @@ impl<'a> Reader<'a> {
         Ok(self.run("pwd").await?.trim_end().into())
     }
 
-    /// As a reader writes it whose clone is elsewhere. Without TLS: that takes minutes to compile,
-    /// and the bridge has none here.
+    /// The text as a reader writes it whose clone is elsewhere. It has no TLS, which takes minutes
+    /// to compile, and which the bridge does not use here.
     fn adapted(&self, text: &str) -> String {
         let text = text.replace(r#"["native"]"#, r#"["native-no-tls"]"#);
         if self.is_beside_clone {
@@ -92,8 +91,8 @@ impl<'a> Reader<'a> {
         text.replace("../edgelock", &self.desk.clone().to_string_lossy())
     }
 
-    /// As they were printed, with the space before them: those of the bridge, and for the clone's
-    /// Worker all.
+    /// The lines for a file of variables, as they were printed: those of the bridge, and all for
+    /// the clone's own Worker.
     fn variables(&self) -> String {
         let lines = self.dev.lines().filter(|line| {
             let name = line.trim_start().split_once('=').map(|(name, _)| name);
@@ -127,7 +126,7 @@ impl<'a> Reader<'a> {
             return terminal.run(&command).await;
         }
         let mut printed = self.run(&command).await?;
-        // A first lock: what there is of it is sold, and no more.
+        // The program of the first lock sells what there is, and no more.
         for left in (0..5).rev() {
             let line = printed.lines().last().unwrap_or_default();
             if left == 4 && !line.starts_with("sold one, ") {
@@ -140,7 +139,7 @@ impl<'a> Reader<'a> {
         Ok(printed)
     }
 
-    /// With values where the page has none, and with the addresses that servers have here.
+    /// The command with values where the page has none, and with the addresses of the servers here.
     fn filled_in(&self, command: &str) -> String {
         let mut command = self.adapted(command);
         for line in self.dev.lines() {

@@ -1,4 +1,4 @@
-//! Programs that are run for what they install or say.
+//! Runs programs that install or tell something.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(super) fn say(what: &str) {
     eprintln!("setup: installing {what}");
 }
 
-/// Runs it, or fails with what to do instead.
+/// Runs it. If it fails, the error says what to do instead.
 pub(super) fn run_or_say(command: &mut Command, by_hand: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     match command.stdin(Stdio::null()).status() {
@@ -22,7 +22,7 @@ pub(super) fn run_or_say(command: &mut Command, by_hand: &str) -> Result<()> {
     }
 }
 
-/// Whether what was wanted when `stamp` was written is what is wanted now.
+/// Whether `stamp` was written for what is wanted now.
 pub(super) fn is_stamped(stamp: &Path, wanted: &str) -> bool {
     fs::read_to_string(stamp).is_ok_and(|found| found == wanted)
 }

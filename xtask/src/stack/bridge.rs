@@ -141,8 +141,8 @@ impl Bridge {
         redis::Client::open(socket).expect("a socket is an address")
     }
 
-    /// Has the Redis that it spawned listen on a TCP port of this machine too, for clients that
-    /// know no unix sockets: that address.
+    /// Lets the Redis that it spawned also listen on a TCP port of this machine, for clients that
+    /// know no unix sockets. Returns the address.
     ///
     /// # Errors
     ///
@@ -203,8 +203,8 @@ impl BridgeOptions {
         self.redis(url)
     }
 
-    /// Serves what can harm others, by a user of Redis that may: tests look at all there is, and
-    /// have Redis forget its scripts.
+    /// Allows commands that can harm others: tests look at everything in Redis, and let it forget
+    /// its scripts.
     #[must_use]
     pub fn dangerous_commands(mut self) -> Self {
         self.dangerous_commands = true;
@@ -236,7 +236,7 @@ impl BridgeOptions {
         })
     }
 
-    /// Its process, and where it listens.
+    /// Starts the process. Returns it, and where it listens.
     fn launch(&self, token: &str) -> Result<(Process, String)> {
         let binary = self.binary.clone().map_or_else(binary, Ok)?;
         let mut command = std::process::Command::new(binary);
@@ -292,8 +292,8 @@ fn binary() -> Result<PathBuf> {
     binary.clone().map_err(|error| anyhow!(error))
 }
 
-/// The bridge that `EDGELOCK_BRIDGE_BIN` names, or the workspace's own, built with one of its
-/// profiles.
+/// The bridge that `EDGELOCK_BRIDGE_BIN` names, or else the workspace's own, built with this
+/// profile.
 ///
 /// # Errors
 ///

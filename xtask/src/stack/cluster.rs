@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::port::free_port;
 use super::redis_server::{DURABLE, RedisServer};
 
-/// What a cluster has.
+/// How many slots a cluster has.
 pub const SLOTS: u16 = 16_384;
 
 /// Three running servers that share the slots in equal parts. Dropping it kills them.
@@ -15,7 +15,7 @@ pub struct RedisCluster {
 
 fn start_node(options: &[&str]) -> RedisServer {
     RedisServer::with(|_| {
-        // Anew for each try: somebody may have taken it meanwhile.
+        // Drawn for each try, since somebody may have taken it meanwhile.
         let bus = free_port().expect("a port").to_string();
         let ours = ["--cluster-enabled", "yes", "--cluster-port", &bus];
         ours.iter()
@@ -32,7 +32,7 @@ fn meet(node: &RedisServer) -> String {
 }
 
 impl RedisCluster {
-    /// Started, joined, and in agreement.
+    /// Starts three servers, and waits until they form one cluster.
     ///
     /// # Panics
     ///
@@ -41,7 +41,7 @@ impl RedisCluster {
         Self::with(&[])
     }
 
-    /// The same, of servers that have lost nothing which they confirmed when they are restarted.
+    /// The same with servers that keep all that they confirmed when they are restarted.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl RedisCluster {
         cluster
     }
 
-    /// Until each of its servers sees all three.
+    /// Waits until each of its servers sees all three.
     ///
     /// # Panics
     ///
@@ -79,8 +79,8 @@ impl RedisCluster {
         }
     }
 
-    /// How long a server may be silent until the others give it up: Redis's own default until this
-    /// is called, so that no pause of the machine looks like a death.
+    /// Sets how long a server may be silent until the others give it up. Until this is called, that
+    /// is Redis's own default, so that a pause of the machine does not look like a death.
     pub fn give_up_after(&self, silence: Duration) {
         let silence = silence.as_millis();
         for node in &self.nodes {
@@ -88,7 +88,7 @@ impl RedisCluster {
         }
     }
 
-    /// A replica of one of its servers, which has copied it, and is known to all.
+    /// A new replica of one of its servers, which has copied it and is known to all.
     ///
     /// # Panics
     ///
@@ -115,7 +115,7 @@ impl RedisCluster {
         replica
     }
 
-    /// For a bridge.
+    /// The address for a bridge.
     pub fn url(&self) -> String {
         self.nodes[0].url()
     }
@@ -125,12 +125,12 @@ impl RedisCluster {
         &self.nodes
     }
 
-    /// To kill one.
+    /// Its servers, so that one can be killed.
     pub fn nodes_mut(&mut self) -> &mut [RedisServer] {
         &mut self.nodes
     }
 
-    /// As Redis reckons it.
+    /// The slot of a key, by Redis itself.
     pub fn slot(&self, key: &str) -> u16 {
         let slot = self.nodes[0].try_ask(&["CLUSTER", "KEYSLOT", key]);
         slot.expect("a slot")
@@ -154,28 +154,28 @@ impl RedisCluster {
         self.nodes[of].ask(&format!("CLUSTER COUNTKEYSINSLOT {slot}"))
     }
 
-    /// Opens the way for a slot: from now on its keys may be here or there.
+    /// Begins to move a slot. From now on its keys may be here or there.
     pub fn begin_migration(&self, slot: u16, from: usize, to: usize) {
         let (here, there) = (myself(&self.nodes[from]).id, myself(&self.nodes[to]).id);
         let _: () = self.nodes[to].ask(&format!("CLUSTER SETSLOT {slot} IMPORTING {here}"));
         let _: () = self.nodes[from].ask(&format!("CLUSTER SETSLOT {slot} MIGRATING {there}"));
     }
 
-    /// Carries one key of the slot over, if there is any left.
+    /// Moves one key of the slot, if any is left. Returns whether there was one.
     pub fn migrate_one(&self, slot: u16, from: usize, to: usize) -> bool {
         let keys: Vec<String> = self.nodes[from].ask(&format!("CLUSTER GETKEYSINSLOT {slot} 1"));
         let Some(key) = keys.first() else {
             return false;
         };
         let port = self.nodes[to].port().to_string();
-        // NOKEY, if it expired meanwhile.
+        // Redis answers `NOKEY` if the key has expired meanwhile.
         let _: String = self.nodes[from]
             .try_ask(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"])
             .expect("the key moves");
         true
     }
 
-    /// The slot is the other's now.
+    /// Gives the slot to the other server.
     pub fn end_migration(&self, slot: u16, to: usize) {
         let there = myself(&self.nodes[to]).id;
         // The new owner first, so that no moment is without one.
@@ -185,7 +185,7 @@ impl RedisCluster {
         }
     }
 
-    /// All of it.
+    /// Moves a slot with all its keys.
     pub fn migrate(&self, slot: u16, from: usize, to: usize) {
         self.begin_migration(slot, from, to);
         while self.migrate_one(slot, from, to) {}
@@ -209,7 +209,7 @@ fn myself(node: &RedisServer) -> Myself {
         let (first, last) = word.split_once('-').unwrap_or((word, word));
         Some((first.parse().ok()?, last.parse().ok()?))
     };
-    // Slots on their way stand in brackets.
+    // Slots that are being moved stand in brackets.
     let slots = words.skip(7).filter_map(range).collect();
     Myself { id, slots }
 }

@@ -1,4 +1,4 @@
-//! A folder of modules as a configuration of `workerd`.
+//! Makes a configuration of `workerd` for a folder of modules.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::paths;
 
-/// The text of a `config.capnp` next to which every module of `modules` lies, for `workerd serve`
-/// and `workerd test`.
+/// The text of a `config.capnp`, for `workerd serve` and `workerd test`. The files of all `modules`
+/// must be beside it.
 ///
 /// Each of `bindings` gets its value from the environment variable of the same name: so no value
 /// needs quoting, and no credential is in a file or in a list of processes.
@@ -32,10 +32,10 @@ const config :Workerd.Config = (
     ))
 }
 
-/// As [`workerd_config`], with a second socket called `cron`, on which `GET` of [`CRON_PATH`] is
-/// the clock that calls the Worker's `scheduled`: with `time` in milliseconds since 1970. The
-/// answer is `ok` unless that throws. `object` is a class of the entry that is a Durable Object,
-/// kept in memory and bound under its own name.
+/// The same as [`workerd_config`], with a second socket called `cron`. There, `GET` of
+/// [`CRON_PATH`] calls the Worker's `scheduled` as the clock would, at `time` in milliseconds since
+/// 1970. The answer is `ok` unless it throws. `object` is a class of the entry that is a Durable
+/// Object, kept in memory and bound under its own name.
 pub(super) fn workerd_config_with_cron<'a>(
     entry: &str,
     modules: &[String],
@@ -59,7 +59,7 @@ const cron :Workerd.Worker = (
     ))
 }
 
-/// That of `wrangler dev`.
+/// The path that `wrangler dev` uses.
 pub(super) const CRON_PATH: &str = "/cdn-cgi/local/scheduled";
 
 /// In one line and without double quotes, since it is quoted itself.
@@ -165,7 +165,7 @@ fn compatibility_date() -> Result<String> {
     Ok(date.context("that is no date")?.to_owned())
 }
 
-/// As a list, which looks the same in both languages.
+/// The flags as a list, which looks the same in both languages.
 fn compatibility_flags() -> Result<String> {
     let value = in_wrangler_toml("compatibility_flags")?;
     let list = value
@@ -175,7 +175,7 @@ fn compatibility_flags() -> Result<String> {
     Ok(list.context("these are no flags")?.to_owned())
 }
 
-/// The same as for people: what wrangler.toml says.
+/// What people get, too: the value in wrangler.toml.
 fn in_wrangler_toml(name: &str) -> Result<String> {
     let path = paths::root().join("wrangler.toml");
     let text =

@@ -17,7 +17,7 @@ pub fn free_port() -> Result<u16> {
     Ok(socket.local_addr()?.port())
 }
 
-/// What `start` makes of a free port; of another one, if it fails.
+/// What `start` makes of a free port. If it fails, it is tried with other ports.
 pub(super) fn on_free_port<T>(start: impl Fn(u16) -> Result<T>) -> Result<T> {
     let on_another = || start(free_port()?);
     (1..TRIES).fold(on_another(), |started, _| started.or_else(|_| on_another()))

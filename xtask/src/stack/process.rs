@@ -1,4 +1,4 @@
-//! A child process with its output kept, that never outlives its handle.
+//! A child process whose output is kept, and which never outlives its handle.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -75,9 +75,8 @@ impl Process {
         }
     }
 
-    /// The port of a server that says `{"event":"listen","port":…}` when it listens, and with
-    /// `"socket":…` on which one, if it has several: to be asked for in the order in which they
-    /// listen.
+    /// The port of a server that says `{"event":"listen","port":…}` when it listens. If it has
+    /// several sockets, it says `"socket":…` too. Ask for them in the order in which they listen.
     pub(super) fn wait_for_port(&self, socket: Option<&str>, limit: Duration) -> Result<u16> {
         self.wait_for("port", limit, |line| {
             let event: Value = serde_json::from_str(line).ok()?;
@@ -96,10 +95,10 @@ impl Process {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
-    /// SIGTERM, so that it can end its own children; whether it ended within `limit`.
+    /// Sends SIGTERM, so that it can end its own children. Returns whether it ended within `limit`.
     pub(super) fn terminate(&mut self, limit: Duration) -> bool {
         let id = Pid::from_child(&self.child);
-        // Cannot hit a stranger: the id stays ours until `try_wait` has collected the child.
+        // This cannot hit a stranger: the id stays ours until `try_wait` has collected the child.
         if !matches!(self.child.try_wait(), Ok(None)) || kill_process(id, Signal::TERM).is_err() {
             return true;
         }
@@ -113,7 +112,7 @@ impl Process {
         false
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub(super) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -16,7 +16,7 @@ use crate::paths;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// It has lost nothing which it confirmed when it is restarted.
+/// Options of a server that keeps all that it confirmed when it is restarted.
 pub(super) const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
 /// A running server, in a folder of its own. Dropping it kills it.
@@ -29,8 +29,8 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// On a port of the loopback interface, with these options besides; nothing is stored unless
-    /// they say so.
+    /// A server on a port of the loopback interface, with these options. It stores nothing on disk
+    /// unless they say so.
     ///
     /// # Panics
     ///
@@ -39,7 +39,7 @@ impl RedisServer {
         Self::with(|_| options.iter().map(|&option| option.to_owned()).collect())
     }
 
-    /// That has lost nothing which it confirmed when it is [restarted](RedisServer::restart).
+    /// A server that keeps all that it confirmed when it is [restarted](RedisServer::restart).
     ///
     /// # Panics
     ///
@@ -48,8 +48,8 @@ impl RedisServer {
         Self::start(&DURABLE)
     }
 
-    /// The same, of Valkey, with a clock of its own ([`RedisServer::set_clock`]). Not of Redis: its
-    /// jemalloc asks for the time as it starts, and libfaketime hangs.
+    /// The same with Valkey, and with a clock of its own ([`RedisServer::set_clock`]). Redis cannot
+    /// do this: its jemalloc asks for the time as it starts, and libfaketime hangs.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl RedisServer {
         Self::try_start(|_| DURABLE.map(str::to_owned).to_vec(), true)
     }
 
-    /// As a replica of `primary`, which has copied it.
+    /// A replica of `primary`, which has copied it.
     ///
     /// # Panics
     ///
@@ -72,7 +72,7 @@ impl RedisServer {
         replica
     }
 
-    /// `options` are made anew for each port that is tried.
+    /// Makes `options` for each port that is tried.
     pub(super) fn with(options: impl Fn(&Path) -> Vec<String>) -> Self {
         let server = Self::try_start(options, false);
         server.unwrap_or_else(|error| panic!("no redis-server: {error:#}"))
@@ -105,7 +105,7 @@ impl RedisServer {
         Ok(())
     }
 
-    /// Sets the clock of one that has its own so far ahead of this machine's, or behind.
+    /// Sets the clock of a server that has its own: so far ahead of this machine's, or behind.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl RedisServer {
         set_clock(self.folder.path(), ahead_ms)
     }
 
-    /// Refuses to grow beyond so many bytes; 0 is no limit.
+    /// Lets it use so many bytes of memory at most; 0 is no limit.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl RedisServer {
         Ok(self.try_ask(&["CONFIG", "SET", "maxmemory", bytes])?)
     }
 
-    /// From now on it can write nothing to its disk, until it is [restarted](RedisServer::restart).
+    /// From now on it cannot write to its disk, until it is [restarted](RedisServer::restart).
     ///
     /// # Errors
     ///
@@ -138,12 +138,12 @@ impl RedisServer {
         Ok(())
     }
 
-    /// For a bridge.
+    /// The address for a bridge.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Where it listens.
+    /// The port that it listens on.
     pub const fn port(&self) -> u16 {
         self.port
     }
@@ -153,7 +153,7 @@ impl RedisServer {
         self.process.id()
     }
 
-    /// Where it stores what it stores.
+    /// Where it stores its data.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -205,12 +205,12 @@ impl RedisServer {
         });
     }
 
-    /// As if its machine had lost power.
+    /// Ends it as if its machine had lost power.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// It stands still: its connections are open, and nothing is answered, until it is
+    /// Makes it stand still: its connections stay open, and nothing is answered, until it is
     /// [woken](RedisServer::wake).
     pub fn freeze(&self) {
         self.process.signal(Signal::STOP);
@@ -227,13 +227,13 @@ fn serve(port: u16, folder: &Path, options: &[String], has_clock: bool) -> Resul
         true => paths::valkey_server().context("`cargo xtask setup` installs Valkey")?,
         false => paths::redis_server().context("no redis-server on the PATH")?,
     };
-    // A write beyond the limit of a file is to fail, as on a full disk, and not to end the process.
+    // A write beyond a file's limit must fail, as on a full disk, and not end the process.
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"])
         .arg(program)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-        // Nor does a replica wait for others that may want to copy the primary too.
+        // A replica does not wait for others that may want to copy the primary, too.
         .args(["--repl-diskless-sync-delay", "0"])
         .args(["--save", "", "--dir"])
         .arg(folder)
@@ -254,7 +254,7 @@ fn serve(port: u16, folder: &Path, options: &[String], has_clock: bool) -> Resul
         line.contains("Ready to accept connections").then_some(())
     })?;
     if has_clock {
-        // It needs them no more, and would leave them behind when it is killed.
+        // It no longer needs these files, and would leave them behind when it is killed.
         for file in ["faketime_shm", "sem.faketime_sem"] {
             let _ = fs::remove_file(format!("/dev/shm/{file}_{}", process.id()));
         }
@@ -262,12 +262,12 @@ fn serve(port: u16, folder: &Path, options: &[String], has_clock: bool) -> Resul
     Ok(process)
 }
 
-/// The file by which libfaketime knows the time.
+/// The file from which libfaketime reads the time.
 const CLOCK: &str = "clock";
 
 fn set_clock(folder: &Path, ahead_ms: i64) -> Result<()> {
     let (next, seconds) = (folder.join("next-clock"), ahead_ms as f64 / 1000.0);
     fs::write(&next, format!("{seconds:+}\n"))?;
-    // As a whole: it is read all the time.
+    // Replaced as a whole, since it is read all the time.
     Ok(fs::rename(next, folder.join(CLOCK))?)
 }

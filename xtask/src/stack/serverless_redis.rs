@@ -1,5 +1,5 @@
-//! SooditK's `serverless-redis`, a bridge of Upstash's dialect that is not ours, before a Redis
-//! that another handle owns.
+//! SooditK's `serverless-redis`, another bridge of Upstash's dialect, before a Redis that another
+//! handle owns.
 //!
 //! No registry has it. To measure it beside ours, build it from its source.
 
@@ -23,8 +23,8 @@ pub struct ServerlessRedis {
 }
 
 impl ServerlessRedis {
-    /// This program before the Redis at this unix socket, on a free port of all addresses of this
-    /// machine: it knows no other way.
+    /// Starts this program before the Redis at this unix socket. It listens on a free port of all
+    /// addresses of this machine, since it knows no other way.
     ///
     /// # Errors
     ///

@@ -15,22 +15,22 @@ use super::process::Process;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// Long enough for a secret, and short enough for webdis, which breaks the line behind 53 bytes of
-/// user and password.
+/// webdis breaks the line after 53 bytes of user and password, so this is short. The password is
+/// long enough for a secret.
 const USER: &str = "edgelock";
 
-/// A running webdis that lets nobody but its one user have anything. Dropping it kills it.
+/// A running webdis that serves its one user only. Dropping it kills it.
 pub struct Webdis {
     process: Process,
     port: u16,
     password: String,
-    // Behind `process`, so that the process ends before its files go.
+    // After `process`, so that the process ends before its files go.
     _folder: TempDir,
 }
 
 impl Webdis {
-    /// One before the Redis at this unix socket, on a free port, whose user may use these commands;
-    /// and, as webdis has it, whatever one of them begins with.
+    /// Starts one before the Redis at this unix socket, on a free port. Its user may use these
+    /// commands. With webdis, that includes whatever one of them begins with.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Webdis {
                 { "http_basic_auth": format!("{USER}:{password}"), "enabled": commands },
             ],
         });
-        // Nobody else may read it.
+        // Nobody else may read this folder.
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("webdis.json");
         fs::write(&file, config.to_string())?;
@@ -76,12 +76,12 @@ impl Webdis {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Who may use it.
+    /// The name of its user.
     pub const fn user(&self) -> &'static str {
         USER
     }
 
-    /// With what that user shows who it is.
+    /// The password of its user.
     pub fn password(&self) -> &str {
         &self.password
     }

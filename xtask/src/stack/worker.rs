@@ -17,7 +17,7 @@ use crate::{paths, worker_build};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// What a Worker runs with.
+/// The configuration of a Worker.
 #[derive(Clone)]
 pub struct WorkerConfig {
     build: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct Worker {
     ports: Ports,
 }
 
-/// Where it listens: for requests, and for the clock.
+/// The ports on which it listens: for requests, and for the clock.
 #[derive(Clone, Copy)]
 struct Ports {
     http: u16,
@@ -55,7 +55,7 @@ impl WorkerConfig {
         .bind("LOCKS_CREDENTIAL", super::credential())
     }
 
-    /// The Worker in this folder, `index.js` and what it imports, without any binding.
+    /// The Worker in this folder, with `index.js` and what it imports, and without any binding.
     pub fn bare(build: impl Into<PathBuf>) -> Self {
         Self {
             build: Some(build.into()),
@@ -64,7 +64,7 @@ impl WorkerConfig {
         }
     }
 
-    /// The project's Worker as it is in this folder, not as it is deployed.
+    /// The project's Worker as it is in this folder, in place of the one that is deployed.
     #[must_use]
     pub fn built_in(mut self, folder: impl Into<PathBuf>) -> Self {
         self.build = Some(folder.into());
@@ -166,8 +166,8 @@ impl Worker {
         self.ports.http
     }
 
-    /// Where `GET` calls its handler of scheduled events, as the clock would, with `?time=` in
-    /// milliseconds since 1970.
+    /// The address where `GET` calls its handler of scheduled events, as the clock would. `?time=`
+    /// is in milliseconds since 1970.
     pub fn cron_url(&self) -> String {
         format!("http://127.0.0.1:{}{CRON_PATH}", self.ports.cron)
     }
@@ -192,7 +192,7 @@ impl Worker {
         self.process.signal(Signal::CONT);
     }
 
-    /// Kills it if it runs and starts it again on the same port.
+    /// Kills it if it runs, and starts it again on the same port.
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// A copy, because a build that runs at the same time replaces the files one by one.
+/// The modules are copied, because a build at the same time replaces the files one by one.
 fn copy_modules(build: &Path, folder: &Path) -> Result<Vec<String>> {
     let modules = workerd_modules(build)?;
     for module in &modules {

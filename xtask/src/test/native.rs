@@ -1,5 +1,5 @@
-//! The workspace's native tests as cargo built them. Each executable is run by itself, so that what
-//! computes can run beside what waits.
+//! The workspace's native tests, as cargo built them. Each executable runs by itself, so that those
+//! that compute can run beside those that wait.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,20 +8,20 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::paths;
 
-/// What `cargo test` takes to build them all. Always of the whole workspace: of fewer packages,
-/// what they depend on would be built anew, with other features.
+/// The arguments of cargo that build all tests. They are always for the whole workspace: for fewer
+/// packages, cargo would build their dependencies again, with other features.
 pub(super) const BUILD: &str = "test --workspace --no-run";
 
 /// The tests of one target.
 pub(super) struct Tests {
     target: String,
     executable: PathBuf,
-    /// The folder of its package, where cargo runs tests too.
+    /// The folder of its package, where cargo runs tests, too.
     folder: PathBuf,
 }
 
 impl Tests {
-    /// All that are built.
+    /// All tests that are built.
     pub(super) fn built() -> Result<Vec<Self>> {
         let output = paths::cargo()
             .args(BUILD.split(' '))
@@ -39,7 +39,7 @@ impl Tests {
         Ok(tests)
     }
 
-    /// Those that cargo says it built, if it says that.
+    /// The tests that cargo names in `message`, if it names any.
     fn named_by(message: &str) -> Option<Self> {
         let message: Value = serde_json::from_str(message).ok()?;
         (message["profile"]["test"] == true).then_some(())?;
@@ -51,7 +51,7 @@ impl Tests {
         })
     }
 
-    /// Whether they are the simulation of the lock, which computes and waits for nothing.
+    /// Whether this is the simulation of the lock, which computes all the time.
     pub(super) fn are_simulated(&self) -> bool {
         self.target == "sim"
     }

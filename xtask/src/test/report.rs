@@ -1,4 +1,4 @@
-//! Steps, one after the other, and what came of them.
+//! Steps, one after another, and their outcomes.
 
 use std::fmt;
 use std::process::Command;
@@ -8,7 +8,7 @@ use anyhow::Error;
 
 use crate::group;
 
-/// Commands that run one after the other, whatever becomes of each, within one time limit.
+/// Commands that run one after another, even if one fails, within one time limit.
 pub(crate) struct Step {
     name: &'static str,
     limit: Duration,
@@ -17,16 +17,16 @@ pub(crate) struct Step {
     quiet: bool,
 }
 
-/// What a step adds to the sum.
+/// What a step adds to the total.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Counts {
-    /// Itself.
+    /// One, for itself.
     One,
-    /// The tests that it says it ran.
+    /// The number of tests that it says it ran.
     Tests,
 }
 
-/// So many lines of a step that failed are told again where a reader of the end finds them.
+/// How many of the last lines of a failed step are repeated at the end.
 const LAST_LINES: usize = 12;
 
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl Step {
         self
     }
 
-    /// Runs beside other steps: its output appears only when it failed.
+    /// Lets it run beside other steps: its output appears only if it fails.
     pub(crate) fn quiet(self) -> Self {
         Self {
             quiet: true,
@@ -78,14 +78,13 @@ impl Step {
         }
     }
 
-    /// Gives way to the steps beside it, so that those find a core when what they waited for has
-    /// come. It still gets a tenth of what one of them gets, so that the servers of its own start
-    /// in time.
+    /// Gives way to the steps beside it, so that those find a core when they need one. It still
+    /// gets a tenth of what one of them gets, so that the servers of its own start in time.
     pub(crate) fn giving_way(self) -> Self {
         self.through(&["nice", "-n", "10"])
     }
 
-    /// Has another program run the commands.
+    /// Lets another program run the commands.
     fn through(mut self, runner: &[&str]) -> Self {
         for command in &mut self.commands {
             let mut outer = Command::new(runner[0]);
@@ -109,7 +108,7 @@ impl Step {
 }
 
 impl Report {
-    /// Runs a step; whether it succeeded.
+    /// Runs a step. Returns whether it succeeded.
     pub(crate) async fn run(&mut self, step: Step) -> bool {
         eprintln!(
             "\n== {}{}",
@@ -144,7 +143,7 @@ impl Report {
         self.push(outcome.which_said(&kept))
     }
 
-    /// Records what is checked in this process.
+    /// Records a check that runs in this process.
     pub(crate) async fn check(
         &mut self,
         name: &'static str,
@@ -161,7 +160,7 @@ impl Report {
         ));
     }
 
-    /// Records a step that could not even be started.
+    /// Records a step that could not be started.
     pub(crate) fn failed(&mut self, name: &'static str, error: &Error) {
         self.push(Outcome::new(
             name,
@@ -176,8 +175,8 @@ impl Report {
         self.outcomes.append(&mut other.outcomes);
     }
 
-    /// Prints the summary, what failed and its last lines behind all that succeeded, the sum alone
-    /// on the last line; whether everything holds.
+    /// Prints a summary with all failures at its end, and the total alone on the last line. Returns
+    /// whether everything holds.
     pub(crate) fn finish(mut self) -> bool {
         println!();
         self.outcomes.sort_by_key(|outcome| outcome.error.is_some());

@@ -1,4 +1,4 @@
-//! The two cores of the benchmark: which process runs on which, and what else uses them.
+//! The two cores of the benchmark: which process runs on which, and how busy they are.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 pub(super) const SHARED: usize = 0;
 pub(super) const OF_BRIDGES: usize = 1;
 
-/// What the system counted of the two cores so far.
+/// What the system has counted of the two cores so far.
 pub(super) struct Ticks {
     busy: u64,
     all: u64,
@@ -54,7 +54,8 @@ impl Ticks {
             let name = format!("cpu{core} ");
             let line = stat.lines().find_map(|line| line.strip_prefix(&name));
             let line = line.context("/proc/stat tells of each core")?;
-            // User, nice, system, idle, waiting, interrupts of two kinds, and taken by the host.
+            // User, nice, system, idle, waiting, two kinds of interrupts, and time taken by the
+            // host.
             let counts: Vec<u64> = (line.split_whitespace().take(8))
                 .map(str::parse)
                 .collect::<Result<_, _>>()?;
@@ -66,7 +67,7 @@ impl Ticks {
         Ok(ticks)
     }
 
-    /// Which part of the two cores was busy since then.
+    /// How busy the two cores have been since `before`, from 0 to 1.
     pub(super) fn busy_since(&self, before: &Self) -> f64 {
         let all = self.all.saturating_sub(before.all).max(1);
         self.busy.saturating_sub(before.busy) as f64 / all as f64

@@ -1,4 +1,5 @@
-//! Those who ask: each on a connection of its own, for one thing after the other, at little cost.
+//! The customers of the benchmark. Each has a connection of its own, asks for one thing after
+//! another, and costs little CPU.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{CUSTOMERS, Entrant};
 
-/// What an answer ends with shows that the script ran.
+/// Each answer ends with it, which shows that the script ran.
 pub(super) const NONCE: &str = "0123456789abcdef";
 
 /// All answers are smaller.
@@ -89,7 +90,7 @@ impl Customer {
     }
 }
 
-/// Of an answer that is whole.
+/// The body of an answer that is complete.
 fn body(answer: &[u8]) -> Result<Option<&[u8]>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut head = httparse::Response::new(&mut headers);

@@ -1,4 +1,4 @@
-//! What was measured, as a table, and whether it is what is to be reached.
+//! What was measured, as a table, and whether the targets are reached.
 
 use super::super::median;
 use super::super::target::{Bound, Target};
@@ -8,9 +8,9 @@ use super::{CUSTOMERS, Entrant};
 /// What a bridge did in one round.
 pub(super) struct Sample {
     per_second: f64,
-    /// In microseconds for each request: the bridge's, Redis' and that of the customers.
+    /// Microseconds of CPU for each request: of the bridge, of Redis and of the customers.
     cpu_us: [f64; 3],
-    /// Which part of the two cores other programs had.
+    /// The part of the two cores that other programs used, from 0 to 1.
     others: f64,
 }
 
@@ -27,7 +27,7 @@ impl Sample {
         }
     }
 
-    /// What the bridge serves for a second of its CPU time.
+    /// How many requests the bridge serves in one second of its CPU time.
     fn per_cpu_second(&self) -> f64 {
         1_000_000.0 / self.cpu_us[0]
     }
@@ -60,8 +60,8 @@ pub(super) fn table(entrants: &[Entrant]) -> String {
     table
 }
 
-/// Each figure is the median over the rounds of ours to theirs in the same round. With it, the
-/// least and the most.
+/// The targets: each is the median of our figure over theirs in the same round, with the lowest and
+/// the highest.
 pub(super) fn targets(entrants: &[Entrant]) -> Vec<(Target, [f64; 2])> {
     let Some((ours, others)) = entrants.split_first() else {
         return Vec::new();

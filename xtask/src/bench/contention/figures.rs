@@ -1,4 +1,4 @@
-//! What one cell's turns come to.
+//! The figures of one measurement.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ pub(super) struct Figures {
     pub(super) requests: f64,
     pub(super) wait_p50_ms: f64,
     pub(super) wait_p99_ms: f64,
-    /// Of the waiters' turns.
+    /// How evenly turns are distributed, by Jain's index.
     pub(super) jain: f64,
     /// The fewest and the most turns that one customer had.
     pub(super) turns: [f64; 2],
     pub(super) held_ms: f64,
-    /// Of a turn: Node, bridge, Redis.
+    /// CPU for a turn: of Node, the bridge and Redis.
     pub(super) cpu_ms: [f64; 3],
 }
 
 impl Figures {
-    /// From what contention.js counted in its window, and what its processes took for all turns,
-    /// those outside included.
+    /// Computes them from what contention.js counted in its window, and from the CPU of all turns,
+    /// including those outside the window.
     pub(super) fn new(counted: &Value, window: Duration, cpu_ns: [u64; 3]) -> Result<Self> {
         let turns = numbers(counted, "turns")?;
         let mut waits = numbers(counted, "waits_ms")?;
@@ -44,7 +44,7 @@ impl Figures {
         })
     }
 
-    /// What a turn costs those who serve it.
+    /// The CPU of those who serve a turn.
     pub(super) const fn server_cpu_ms(&self) -> f64 {
         let [_, bridge, redis] = self.cpu_ms;
         bridge + redis
@@ -60,7 +60,7 @@ fn numbers(counted: &Value, name: &str) -> Result<Vec<f64>> {
     Ok(counts.iter().filter_map(Value::as_f64).collect())
 }
 
-/// The smallest that at least `part` of them do not exceed.
+/// The smallest value that at least this `part` of all do not exceed.
 fn percentile(sorted: &[f64], part: f64) -> f64 {
     let rank = (sorted.len() as f64 * part).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
@@ -89,7 +89,7 @@ mod tests {
     fn fairness_is_one_for_equals_and_least_for_a_monopoly() {
         assert_eq!(jain(&[3.0, 3.0, 3.0, 3.0]), 1.0);
         assert_eq!(jain(&[3.0, 0.0, 0.0, 0.0]), 0.25);
-        // As fair as a window can be that ends within a round.
+        // This is as fair as a window can be that ends within a round.
         assert!(jain(&[7.0, 8.0].repeat(16)) > 0.995);
     }
 }

@@ -1,8 +1,8 @@
-//! Locks that several hold at once, where a crowd waits: semaphores beside those of
-//! redis-semaphore, and a read/write lock beside the plain lock that would do the same work.
+//! Locks that several hold at once, with a crowd of waiters: semaphores beside those of
+//! redis-semaphore, and a read/write lock beside a plain lock that could do the same work.
 //!
-//! redis-semaphore reaches Redis by TCP, behind the same way, and without a bridge. Each of its
-//! waiters asks again after its delay; 10 ms is its default.
+//! redis-semaphore reaches Redis by TCP, over the same distance and without a bridge. Each of its
+//! waiters asks again after its delay, which is 10 ms by default.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use super::figures::Figures;
 
 const PERMITS: [u64; 3] = [1, 8, 64];
 const PEER_DELAYS_MS: [u64; 2] = [10, 100];
-/// Enough to see who goes without, and little enough to wait for.
+/// Enough turns to see who goes without, and few enough to wait for.
 const TURNS_EACH: u64 = 4;
-/// With many permits the one process of Node is what takes time.
+/// With many permits, the process of Node takes most of the time.
 const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 
 /// Times are in milliseconds. `min` and `max` are the fewest and the most turns that one customer
@@ -27,7 +27,7 @@ const HEAD: &str = "turns/s requests wait p50 wait p99   min   max   Jain  hold 
 struct Case {
     name: String,
     query: String,
-    /// How many are inside at once, at most; for the window.
+    /// How many may be inside at once, which decides the window.
     at_once: u64,
 }
 
@@ -41,7 +41,7 @@ impl Case {
     }
 }
 
-/// A kind, and then what it is compared with.
+/// Each kind, and then what it is compared with.
 fn groups() -> Vec<Vec<Case>> {
     let semaphores = PERMITS.map(|permits| {
         let of = |name: &str, query: &str| {

@@ -1,4 +1,4 @@
-//! What a turn costs where Redis knows one lock, and where it knows a million.
+//! What a turn costs if Redis knows one lock, and if it knows a million.
 
 use std::fmt;
 use std::path::Path;
@@ -12,14 +12,14 @@ const CROWD: u64 = 1_000_000;
 const ROUNDS: usize = 15;
 const TURNS: u64 = 300;
 
-/// Each of them once had a holder.
+/// Creates names that once had a holder.
 const CREATE: &str = "
     for i = ARGV[1], ARGV[2] - 1 do
         redis.call('SET', '{lock-' .. string.format('%.0f', i) .. '}:fence', '1700000000000000', 'PX', 604800000)
     end";
 const CREATED_AT_ONCE: u64 = 10_000;
 
-/// Medians over the rounds: of a turn among one name and among a million, and of the ratio in the
+/// Medians over all rounds: of a turn with one name and with a million, and of the ratio in the
 /// same round.
 pub(super) struct Ratio {
     latency_us: [f64; 2],
@@ -34,7 +34,7 @@ struct Sample {
     cpu_us: f64,
 }
 
-/// Two Redis, each with a bridge and a process of Node of its own, with no delay on the way.
+/// Measures with two Redis, each with a bridge and a process of Node of its own, and no delay.
 pub(super) async fn ratio(binary: &Path, script: &Path) -> Result<Ratio> {
     eprintln!("making {CROWD} names");
     let one = Names::start(binary, script, 1)?;

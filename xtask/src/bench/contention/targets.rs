@@ -1,4 +1,4 @@
-//! What is to be reached where many wait.
+//! The targets for many waiters.
 
 use super::names::Ratio;
 use super::{CROWD, Cell, Kind, WAITERS};
@@ -15,7 +15,7 @@ pub(super) fn all(cells: &[Cell], names: &Ratio) -> Vec<Target> {
     };
     let figure =
         |kind, waiters, value: fn(&Cell) -> f64| cell(kind, waiters).map_or(f64::NAN, value);
-    // The most that it is with more than two waiters, against what it is with two.
+    // The most that it is with more than two waiters, compared with two.
     let growth = |kind, value: fn(&Cell) -> f64| {
         let more = WAITERS.into_iter().filter(|waiters| *waiters > 2);
         let most = more

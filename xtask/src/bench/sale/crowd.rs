@@ -1,5 +1,5 @@
-//! The customers of a sale: so many at once, each with one order under way, and the next one when
-//! that is answered.
+//! The customers of a sale: so many at once, each with one order under way, and with the next one
+//! when that is answered.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -17,21 +17,21 @@ use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 
-/// A customer asks for so long, and then goes away.
+/// How long a customer asks before it goes away.
 const PATIENCE: Duration = Duration::from_secs(60);
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
-/// Before asking again where nothing said when.
+/// The pause before asking again, if no answer said when.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A crowd, and what it wants.
 pub(super) struct Crowd {
     pub(super) customers: usize,
     pub(super) orders: u64,
-    /// After this long nobody begins another order.
+    /// After this time nobody begins another order.
     pub(super) window: Duration,
 }
 
-/// What the crowd saw. An order's time is from its first request to its last answer.
+/// What the crowd saw. The time of an order is from its first request to its last answer.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) sold: Vec<Duration>,
@@ -39,19 +39,19 @@ pub(super) struct Seen {
     pub(super) gave_up: u64,
     /// Answers that no order should get.
     pub(super) wrong: u64,
-    /// Requests that had no answer: their connection broke, or it took too long. They were sent
+    /// Requests without an answer, because the connection broke or it took too long. They were sent
     /// again.
     pub(super) broken: u64,
     /// Orders that were told twice that they are newly sold.
     pub(super) twice: u64,
     pub(super) units: u64,
-    /// Answered before the window was over, and how long that took.
+    /// Orders answered before the window was over, and how long that took.
     pub(super) answered: u64,
     pub(super) took: Duration,
     ids: HashSet<u64>,
 }
 
-/// What an order came to.
+/// The outcome of an order.
 enum Answer {
     Sold,
     Refused,
@@ -127,7 +127,7 @@ struct Customer {
 }
 
 impl Customer {
-    /// One order to its last word, which is [`Answer::Later`] where patience ended first.
+    /// One order until its final answer. It is [`Answer::Later`] if the customer gives up first.
     async fn order(&mut self, id: u64) -> (Answer, Duration) {
         let begun = Instant::now();
         loop {
@@ -182,7 +182,7 @@ async fn connect(worker: SocketAddr) -> Result<SendRequest<Full<Bytes>>> {
     stream.set_nodelay(true)?;
     let (connection, carried) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::task::spawn_local(async move {
-        // Its user learns it by an error.
+        // Its user notices by an error.
         let _ = carried.await;
     });
     Ok(connection)

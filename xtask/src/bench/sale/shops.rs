@@ -1,4 +1,4 @@
-//! What is compared: the same sale, sold in another way each.
+//! What is compared: the same sale, each time sold in another way.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Shop {
     }
 }
 
-/// Bundles the Workers that are not the project's own; the folder in which they are.
+/// Bundles the Workers that are not the project's own, and returns their folder.
 pub(super) fn bundle() -> Result<PathBuf> {
     let folder = paths::target().join("bench/sale");
     for script in ["lock", "script", "gathered", "object"] {
@@ -70,9 +70,9 @@ pub(super) fn bundle() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// A shop that is open: two Workers, and what they sell from behind a long way.
+/// An open shop: two Workers, and the stock at a distance.
 pub(super) struct Open {
-    // In this order, so that the Workers end before what they talk to.
+    // In this order, so that the Workers end before the servers that they use.
     workers: [Worker; 2],
     way: LongWay,
     stock: Stock,
@@ -85,8 +85,7 @@ enum Stock {
 }
 
 impl Open {
-    /// Starts everything that `shop` needs, `round_trip` away from each other, with bundles from
-    /// `folder`.
+    /// Starts all that `shop` needs, at a distance of `round_trip`, with bundles from `folder`.
     pub(super) fn start(
         shop: Shop,
         folder: &Path,
@@ -183,7 +182,7 @@ impl Open {
     }
 }
 
-/// What a process does in a sale. The process of a Durable Object stands where a bridge would.
+/// What a process does in a sale. The process of a Durable Object counts as the bridge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Worker,

@@ -1,4 +1,4 @@
-//! What is to be reached 20 ms away, and whether it was.
+//! The targets at a distance of 20 ms, and whether they are reached.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::bench::target::{Bound, Target};
 
 const ROUND_TRIP_MS: u64 = 20;
 
-/// Those of which the cells that they need were measured.
+/// The targets for which the measurements exist.
 pub(super) fn all(cells: &[Cell]) -> Vec<Target> {
     let mut targets = Vec::new();
     let ours = |customers, round_trip_ms| {

@@ -1,5 +1,5 @@
-//! `bind worker|package WASM FOLDER`: writes the JavaScript that wasm needs around it, as the
-//! Worker or the npm package is built.
+//! `bind worker|package WASM FOLDER`: writes the JavaScript around a wasm, for the Worker or for
+//! the npm package.
 
 use std::env;
 
@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     };
     let mut bindgen = Bindgen::new();
     match what.as_str() {
-        // The module can begin anew behind a trap.
+        // The module can start again after a trap.
         "worker" => bindgen
             .module(true)?
             .out_name("index")
