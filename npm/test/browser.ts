@@ -1,4 +1,5 @@
-// The suites in a browser, whose page asks for them. The examples are for servers.
+// The suites in a browser, started by its page. The examples are not among them, since they are for
+// servers.
 import { contract } from "./contract.js";
 import { deadlines } from "./deadlines.js";
 import { debounces } from "./debounce.js";

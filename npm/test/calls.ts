@@ -1,10 +1,10 @@
-// Each kind of call, to be made over and over without a network, but for the mix of them.
+// Each kind of call, to be made many times. Only the mix of calls uses a network.
 import { Client, type ClientSettings, EdgelockError, GroupCommit, type Lock, type LockOptions } from "edgelock";
 import { Instant, settled } from "./instant.js";
 import { type Bridge, check, eventually, sleep } from "./harness.js";
 import { MIX, mix } from "./soak.js";
 
-/** A client whose bridge answers at once, and one of the real bridge. */
+/** A client whose bridge answers at once, and a client of the real bridge. */
 class Bench {
   readonly client: Client;
   readonly real: Client;
@@ -27,33 +27,34 @@ class Bench {
 type Work = () => Promise<unknown>;
 
 interface Kind {
-  /** Makes what makes the call. */
+  /** Makes the function that makes the call. */
   readonly call: (bench: Bench) => Work;
   readonly settings?: (instant: Instant) => ClientSettings;
-  /** How many are made. By default 5,000: all together must be done soon. */
+  /** How many calls are made, 5,000 by default. All kinds together must be done soon. */
   readonly calls?: number;
   /**
-   * How many are under way at once, by a client each: those that wait for a timer. By default one.
+   * How many calls are under way at once, each by a client of its own. That is one by default, and
+   * more for calls that wait for a timer.
    */
   readonly lanes?: number;
-  /** Makes the call for the first time, over the real bridge. By default that is all. */
+  /** Makes the first call, over the real bridge. By default it just calls. */
   readonly learn?: (bench: Bench, call: Work) => Promise<unknown>;
 }
 
 /**
- * Of those that wait for a timer, which workerd fires one after the other, each a millisecond or
- * more after the last.
+ * How many calls are made of those that wait for a timer. workerd fires timers one after another, a
+ * millisecond or more apart.
  */
 const FEW = 2_500;
 const LANES = 100;
 
-/** While another holds the lock. */
+/** Makes the call while another holds the lock. */
 async function held(bench: Bench, call: Work): Promise<void> {
   await bench.real.lock("a", { ttl: 600_000 }).acquire();
   await call();
 }
 
-/** While another holds the lock, who gives it back once somebody listens. */
+/** Makes the call while another holds the lock, which is released once somebody listens. */
 async function handedOver(bench: Bench, call: Work): Promise<void> {
   const { real, instant } = bench;
   const lease = await real.lock("a", { ttl: 600_000 }).acquire();
@@ -278,7 +279,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   "acquire, release, over several bridges": {
     call({ bridge: { url, credential }, mark, instant }) {
-      // They need not be several for this.
+      // One bridge that answers is enough to stand for several.
       const quorum = ["a", "b", "c"].map((name) => ({ url: `https://${name}.example`, credential }));
       const lock = new Client({ quorum, prefix: mark, fetch: (_, init) => instant.fetch(url, init) }).lock("a");
       return async () => (await lock.acquire()).release();
@@ -293,17 +294,18 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * The kinds that need a host's finalizers: what only the garbage collector knows to be forgotten.
+ * Kinds of calls that need the host's finalizers: only the garbage collector knows that something
+ * is forgotten.
  */
 export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
 
-/** How many calls of each kind are made. */
+/** How many calls are made of each kind. */
 export const KINDS: ReadonlyMap<string, number> = new Map([
   [MIX, 2_500],
   ...Object.entries(kinds).map(([name, { calls = 5_000 }]): [string, number] => [name, calls]),
 ]);
 
-/** Makes calls of a kind, as many as are to be; ready once the first was made. */
+/** Prepares a kind of call, and makes it once. The result makes so many calls. */
 export async function prepare(bridge: Bridge, name: string): Promise<(count: number) => Promise<void>> {
   if (name === MIX) return mix(bridge);
   const kind = kinds[name];
@@ -313,7 +315,7 @@ export async function prepare(bridge: Bridge, name: string): Promise<(count: num
   const teacher = new Instant();
   const first = bench(teacher);
   await (kind.learn ?? ((_, call) => call()))(first, kind.call(first));
-  // What goes on behind it.
+  // Waits for what goes on after the call.
   await sleep(100);
   const lanes = Array.from({ length: kind.lanes ?? 1 }, () => {
     const instant = new Instant(teacher);
@@ -336,11 +338,11 @@ async function makeAll(lanes: readonly Lane[], count: number, requests: number):
       made++;
       instant.begin();
       await call();
-      // As between two requests of a host: timers fire, and finalizers run.
+      // What happens between two requests to a host: timers fire, and finalizers run.
       if (made % 100 === 0) await sleep(0);
     }
   }));
-  // What goes on behind the last ones.
+  // Waits for what goes on after the last calls.
   await sleep(50);
   const each = (sum(lanes) - before) / made;
   check(each >= requests / 2 && each <= requests * 2, `it is the call that was learned: ${each} requests, which were ${requests}`);

@@ -1,4 +1,4 @@
-// Runs the suites, as a bundler left them in a folder, in a page of headless Chromium.
+// Runs the suites in a page of headless Chromium, as a bundler left them in a folder.
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,8 @@ const server = createServer((request, response) => {
 });
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 
-// The bridge is no site that a page may talk to; whoever calls one from a page has one that is.
+// A page may not call the bridge of another site. Users who call one from a page have a bridge that
+// allows it.
 const args = [...chromium.args, "--disable-web-security"];
 const browser = await launch({ executablePath: await chromium.executablePath(), args, headless: "shell", timeout: 60_000 });
 let passed = false;

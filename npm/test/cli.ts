@@ -3,23 +3,23 @@ import { readFileSync } from "node:fs";
 import { check, equal, eventually, run, type Stack, type Suite, take } from "./harness.js";
 import { between, edgelock, type Ended, Tool } from "./tool.js";
 
-/** Longer than any test takes. */
+/** A ttl that is longer than any test. */
 const LONG = { ttl: 60_000 };
-/** A host that is kept from working for a second or two does not lose it. */
+/** A host that stands still for a second or two does not lose such a lock. */
 const SHORT = "6s";
 const LONGER_MS = 6_500;
 const FOR_EVER = "echo ready; exec sleep 60";
 
 const isFree = async (stack: Stack, name = "a"): Promise<boolean> => (await stack.lock(name).inspect()).holder === null;
 
-/** Runs a shell's text under the test's lock, and waits until it has said that it is ready. */
+/** Runs a shell's text under the test's lock, and waits until it says that it is ready. */
 async function ready(stack: Stack, text: string, options: readonly string[] = [], variables = {}): Promise<Tool> {
   const tool = new Tool(["run", ...options, `${stack.mark}a`, "--", "sh", "-c", text], variables);
   await tool.wrote("ready");
   return tool;
 }
 
-/** What went wrong is on standard error, and what to do. */
+/** Checks the exit code. Standard error must say what went wrong, and what to do. */
 function refused({ code, out, err }: Ended, expected: number, said: RegExp): void {
   check(code === expected && said.test(err) && out === "", `${code}: ${out}${err}`);
 }
@@ -92,7 +92,8 @@ const runs: Suite = {
   },
 
   async the_keys_of_a_terminal_are_left_to_it(stack) {
-    // In a session of its own a command is not reached by the terminal: what comes was passed on.
+    // The terminal does not reach a command in a session of its own. So a signal that comes was
+    // passed on.
     const count = 'let n = 0; process.on("SIGINT", () => n++).on("SIGUSR1", () => process.exit(console.log("told " + n))); console.log("ready " + process.ppid); setInterval(() => {}, 1000)';
     const tool = Tool.onTerminal(["run", `${stack.mark}a`, "--", "setsid", process.execPath, "--eval", count]);
     await tool.wrote("ready");
@@ -144,7 +145,7 @@ const runs: Suite = {
   },
 };
 
-/** These wait for time to pass, so they run side by side. */
+/** These tests wait for time to pass, so they run side by side. */
 const waits: Suite = {
   async a_lease_is_renewed_while_the_command_runs_and_has_a_label(stack) {
     const tool = await ready(stack, "echo ready; read line", ["--ttl", SHORT, "--label", "nightly"]);
@@ -197,7 +198,7 @@ const waits: Suite = {
     tool.kill("SIGINT");
     await tool.ended;
     bridge.close();
-    // A slow host asks less often, never more. Timers are right to the millisecond.
+    // A slow host asks less often, never more often. Timers are exact to a millisecond.
     const most = 1 + (performance.now() - begin) / 999;
     check(asked <= most, `${asked} requests, of ${most} at most`);
   },
@@ -316,7 +317,7 @@ const frees: Suite = {
   },
 };
 
-/** What `doctor` found, by its check. */
+/** What `doctor` found, by its checks. */
 interface Report {
   readonly ok: boolean;
   readonly checks: ReadonlyArray<{ readonly check: string; readonly ok: boolean; readonly found: string; readonly advice?: string }>;

@@ -1,9 +1,9 @@
-// What hosts tell of a connection that failed: the suite of those that have servers of their own.
+// How failed connections are told, on hosts that can have servers of their own.
 import { createServer, type Server, type Socket } from "node:net";
 import { Client } from "edgelock";
 import { equal, fails, type Suite } from "./harness.js";
 
-/** A server that does nothing but `take` connections; and its address. */
+/** A server that only calls `take` with its connections, and its address. */
 async function serve(take: (socket: Socket) => void): Promise<[Server, string]> {
   const server = createServer(take);
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));

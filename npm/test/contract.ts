@@ -1,11 +1,11 @@
-// The promises of the lock, against a real bridge and a real Redis: those of tests/it/contract.rs,
-// by the same names.
+// The promises of the lock, against a real bridge and a real Redis. They are those of
+// tests/it/contract.rs, with the same names.
 import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type Lock, type LockOptions, type Reply } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 
 const get = (key: string): Command => ["GET", { key }];
 const incr = (key: string): Command => ["INCR", { key }];
-/** Who asks once is told who has it. */
+/** A lock that asks once says so if another has it. */
 const ONCE: LockOptions = { wait: 0 };
 
 const stock = (stack: Stack): Command[] => [
@@ -13,7 +13,7 @@ const stock = (stack: Stack): Command[] => [
   get(`${stack.mark}stock`),
 ];
 
-/** A lock of each kind that one bridge has, as `owner` asks for it. */
+/** A lock of each kind that a single bridge can have, as `owner` asks for it. */
 const kinds = (client: Client, owner: string): Lock[] => [
   client.lock("a"),
   client.lock("b", { fair: true }),
@@ -30,7 +30,7 @@ export const contract: Suite = {
     equal(await stack.redis("GET ~sku:42"), lease.token);
     const left = Number(await stack.redis("PTTL ~sku:42"));
     check(left > 20_000 && left <= 30_000, `${left} is the ttl`);
-    // ttl less 1 % and 2 ms, less the time that the answer took.
+    // The ttl less 1 % and 2 ms, and less the time that the request took.
     check(lease.remaining <= 30_000 - 300 - 2 && lease.remaining > 20_000, `${lease.remaining} remain`);
     await lease.release();
     equal(await stack.redis("EXISTS ~sku:42"), 0);
@@ -113,11 +113,11 @@ export const contract: Suite = {
 
   async a_wait_sends_no_more_requests_than_it_may(stack) {
     const lease = await take(stack.lock("a", { ttl: 60_000 }));
-    // A lost request is sent again, and counts.
+    // A lost request is sent again, and both count.
     const network = new Network("pass", "lose the request");
     const lock = stack.client({ ...network, push: false }).lock("a", { wait: 1_000, maxRequests: 6 });
     await fails("held", lock.acquire());
-    // The last one leaves the queue.
+    // The last request leaves the queue.
     await eventually(async () => (await stack.lock("a").inspect()).waiters === 0);
     check(network.seen.length <= 6, "it sends no more than it may");
     await lease.release();
@@ -125,7 +125,7 @@ export const contract: Suite = {
 
   async a_wait_gets_the_lock_of_a_holder_that_died(stack) {
     const lock = stack.lock("a", { ttl: 2_000, wait: 20_000 });
-    // Nobody releases it.
+    // The first holder never releases.
     const died = await take(lock);
     died.handOver();
     check((await lock.acquire()).fence > died.fence, "it comes second");
@@ -135,7 +135,7 @@ export const contract: Suite = {
     const lease = await take(stack.lock("a"));
     await fails("held", stack.lock("a", { wait: 300 }).acquire());
     await lease.release();
-    // A lock that was handed to it in its last moment is handed on when it leaves the queue, in the
+    // If the lock is handed to the waiter in its last moment, leaving the queue hands it on, in the
     // background.
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0 && (await stack.redis("EXISTS {~a}:queue")) === 0);
   },
@@ -151,7 +151,7 @@ export const contract: Suite = {
       if (round % 2 === 0) await stack.redis("DEL ~a {~a}:fence");
       else await lease.release();
     }
-    // A clock that went back: the counter still leads.
+    // As if the clock had gone back: the stored fence is ahead of it.
     await stack.redis(`SET {~a}:fence ${last + 1_000_000_000}`);
     await stack.redis("DEL ~a");
     equal((await take(lock)).fence, last + 1_000_000_001);
@@ -162,7 +162,7 @@ export const contract: Suite = {
     const lease = await take(lock);
     await lease.exec([]);
     await lease.release();
-    // Given up on its way: abandoned in the background.
+    // The call is aborted while its request is under way, and abandoned in the background.
     const stop = new AbortController();
     const network = new Network("hang");
     const slow = stack.client(network).lock("b", { signal: stop.signal });
@@ -183,7 +183,7 @@ export const contract: Suite = {
     const before = deadline();
     await sleep(50);
     await lease.renew();
-    // Clocks of hosts are in whole milliseconds.
+    // The deadline may be up to 5 ms short, since hosts' clocks are in whole milliseconds.
     check(deadline() >= before + 45, "it has more than before");
     check(Number(await stack.redis("PTTL ~a")) > 5_000, "and in Redis too");
     await lease.release();
@@ -196,7 +196,7 @@ export const contract: Suite = {
       const lease = await take(lock);
       await stack.redis("SET ~a another");
       await fails("lost", call === "renew" || call === "release" ? lease[call]() : lease[call](commands));
-      // It stays lost, whatever Redis says later.
+      // The lease stays lost, whatever Redis has later.
       await stack.redis(`SET ~a ${lease.token}`);
       await fails("lost", lease.renew());
       await stack.redis("DEL ~a");
@@ -221,7 +221,8 @@ export const contract: Suite = {
     await fails("expired", lease.exec([]));
     await fails("expired", lease.commit([]));
     equal(network.seen.length, sent);
-    // Giving back is tried: Redis may keep others out for the drift yet.
+    // The release is sent all the same: Redis keeps the lock a little longer than the lease counts
+    // on.
     await lease.release().catch((error: { code: string }) => equal(error.code, "lost"));
     equal(network.seen.length, sent + 1);
   },
@@ -236,7 +237,7 @@ export const contract: Suite = {
     equal(network.seen.length, 2);
     equal(await stack.redis(`GET ${key}`), "6");
     equal(await stack.redis("EXISTS ~a"), 0);
-    // Keys of commands are declared.
+    // The scripts declare the keys of the user's commands.
     equal(network.seen[0]?.filter((word) => word === key).length, 2);
     await fails("released", lease.release());
   },
@@ -274,7 +275,7 @@ export const contract: Suite = {
       await lease.commit([]);
       equal(network.seen.length, sent + 2);
       equal((await lock.inspect()).holder, null);
-      // Without reads too.
+      // The same without anything to read.
       const [again, none] = await lock.tryAcquireAndRead([]);
       await again?.release();
       check(again !== null && none.length === 0, "it is free again");
@@ -293,7 +294,7 @@ export const contract: Suite = {
         equal(await other.tryAcquireAndRead(stock(stack)), [null, [0, `${left}`]]);
       }
       equal(await other.tryAcquireAndRead([]), [null, []]);
-      // One request each: it does not queue, and has nothing to give up.
+      // One request for each try: it does not queue, and has nothing to give up.
       equal(network.seen.length, sent + 3);
       equal((await lock.inspect()).waiters, 0);
       await lease.release();
@@ -309,14 +310,14 @@ export const contract: Suite = {
         const [lease, replies] = await tried.tryAcquireAndRead(stock(stack));
         equal(replies, [0, "7"]);
         equal(network.seen.length, 2);
-        // That of the grant that was not heard of: no other was issued.
+        // The fence of the grant whose reply was lost: no other was issued.
         equal((await lock.inspect()).fence, lease?.fence);
         lease?.handOver();
         check(await lock.forceRelease(), "it was held");
 
         const held = await take(lock);
         equal(await tried.tryAcquireAndRead(stock(stack)), [null, [0, "7"]]);
-        // What was lost may be late: it is barred.
+        // The lost try may arrive late, so its token is abandoned.
         await eventually(() => network.seen.length === 5);
         await held.release();
       }
@@ -375,13 +376,13 @@ export const contract: Suite = {
       equal(error.lock, key);
       check(error.message.includes(`lock "${key}"`), error.message);
     }
-    // What this face says itself, it says in the same words.
+    // Errors that the TypeScript side makes itself have the same words.
     const handedOver = stack.lock("b\n");
     const left = await take(handedOver);
     left.handOver();
     const over = await fails("released", left.renew());
     equal(over.message, `the lease of lock "${stack.mark}b\\u{a}" was already released`);
-    // Without a lock there is none to name.
+    // A read without a lock has no lock to name.
     const read = await fails("command_failed", stack.client().read([get(`${stack.mark}list`)]));
     equal(read.lock, undefined);
     check(read.message.startsWith('command 0, "GET", failed: WRONGTYPE'), read.message);
@@ -407,7 +408,7 @@ export const contract: Suite = {
     ]);
     const bytes = new Uint8Array([128]);
     equal(replies, ["OK", text, 0, bytes, null, "OK", "", -9_007_199_254_740_991, 2, ["x", "yy"], 1, [null, null]]);
-    // No nesting of scripts: an error, and a clear one.
+    // Scripts do not nest: that is a clear error.
     await fails("command_failed", lease.exec([["EVAL_RO", "return 1", 0]]));
     await lease.release();
   },
@@ -469,7 +470,7 @@ export const contract: Suite = {
     await resumed.renew();
     check(resumed.remaining > 5_000, "it goes on");
     equal(resumed.fence, lease.fence);
-    // Its first write is its own, not a repeat of the first lease's first.
+    // Its first write is not taken for a repeat of the first lease's first write.
     equal(await resumed.commit(commands), [2]);
     await fails("lost", lease.renew());
     equal(await stack.redis("GET ~n"), "2");
@@ -478,7 +479,7 @@ export const contract: Suite = {
   async a_renewal_gives_what_the_lock_was_acquired_for_unless_told(stack) {
     const lease = await take(stack.lock("a", { ttl: 60_000 }));
     const { fence } = lease;
-    // Whoever resumes it need not know for how long it was taken.
+    // The resuming handler need not know for how long the lock was acquired.
     const resumed = stack.lock("a").resume(lease.handOver());
     for (const renew of [() => resumed.renew(), () => resumed.exec([])]) {
       await stack.redis("PEXPIRE ~a 5000");
@@ -487,7 +488,7 @@ export const contract: Suite = {
       check(resumed.remaining > 50_000 && resumed.remaining < 60_000, `${resumed.remaining} remain`);
       equal(resumed.fence, fence);
     }
-    // Told another, it is that.
+    // If it asks for another ttl, it gets that.
     const told = stack.lock("a", { ttl: 90_000 }).resume(resumed.handOver());
     await told.renew();
     check(Number(await stack.redis("PTTL ~a")) > 80_000 && told.remaining > 80_000, "it has what was told");
@@ -501,7 +502,8 @@ export const contract: Suite = {
     check((await pttl()) > 50_000 && lease.remaining > 50_000 && lease.remaining < 60_000, "it has what was asked for");
     await lease.renew();
     check((await pttl()) > 50_000 && lease.remaining > 50_000, "that is not cut short");
-    // Whoever resumes it does not take what it asked for once for what the lock was acquired for.
+    // A resumed lease renews for what the lock was acquired for, not for what one renewal asked
+    // for.
     const resumed = stack.lock("a").resume(lease.handOver());
     await stack.redis("PEXPIRE ~a 1000");
     await resumed.renew({ ttl: 5_000 });
@@ -518,7 +520,7 @@ export const contract: Suite = {
   async a_renewal_that_is_overtaken_shortens_nothing(stack) {
     const lock = stack.lock("a", { ttl: 60_000 });
     const lease = await take(lock);
-    // As late as it may be, a renewal for 5 s does not cut what one for 60 s gave.
+    // However late it comes, a renewal for 5 s does not shorten what a renewal for 60 s gave.
     const late = stack.lock("a", { ttl: 5_000 }).resume(lease.token);
     await lease.renew();
     await late.renew();

@@ -1,12 +1,12 @@
-// What happens when time has passed: leases that are kept, that run out, and that are over. Each
-// test waits for most of its time, so all are run side by side; none changes what the others have
-// in common.
+// What happens as time passes: leases that are kept, leases that expire, and leases that have
+// ended. Each test waits most of the time, so all run side by side, and none changes what others
+// use.
 import { type ErrorCode, type Lease, LostError, RefusedError, ReleasedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
 
 /**
- * A host that is kept from working for a second or two does not miss it; side by side, longer ones
- * cost little.
+ * A host that stands still for a second or two does not miss this ttl. It costs little, since the
+ * tests run side by side.
  */
 const SHORT = { ttl: 6_000 };
 
@@ -34,7 +34,7 @@ export const deadlines: Suite = {
       stop.abort(reason);
       await told;
       check(signal.reason === reason, "it is told why");
-      // It has as long as it takes to leave all in order.
+      // The work may go on for as long as it needs to leave everything in order.
       await sleep(SHORT.ttl + 500);
       await lease.exec([["SET", { key: `${stack.mark}n` }, 1]]);
       check(lease.remaining > 0, "it is held");
@@ -51,7 +51,7 @@ export const deadlines: Suite = {
     const renewed = performance.now();
     await lease.renew();
     await eventually(() => signal.aborted);
-    // ttl less 1 % and 2 ms.
+    // The ttl less 1 % and 2 ms.
     check(performance.now() - renewed >= SHORT.ttl * 0.99 - 2, "it waits for the deadline that it has now");
     check(signal.reason instanceof LostError && signal.reason.code === "expired", `${signal.reason}`);
     equal(lease.remaining, 0);
@@ -127,7 +127,7 @@ export const deadlines: Suite = {
       await fails("busy", resumed.run(() => check(false, "it is not begun")));
     }
     equal(await stack.redis("GET ~a"), resumed.token);
-    // It may be kept again at once, and then is left to its deadline.
+    // The lease may be kept again at once. When that is stopped, it runs out at its deadline.
     const stop = resumed.keepAlive();
     stop();
     stop();

@@ -1,13 +1,13 @@
-// The promises of debounces: those of tests/it/debounce.rs, by the same names.
+// The promises of debounces. They are those of tests/it/debounce.rs, with the same names.
 import { type Debounce, type DebounceOutcome, RefusedError } from "edgelock";
 import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
 
 const SUPERSEDED: DebounceOutcome<number> = { superseded: true };
 
-/** Longer than any host takes from one call to the next. */
+/** Longer than any host needs from one call to the next. */
 const LONG = 4_000;
 
-/** Work that counts how often it was done, and comes to that. */
+/** Work that counts how often it was done, and returns that count. */
 class Work {
   count = 0;
   readonly done = async (): Promise<number> => ++this.count;
@@ -20,7 +20,7 @@ const never = (): never => {
   throw new Error("the work is done");
 };
 
-/** One more call, once it has arrived. */
+/** Makes one more call, and waits until Redis has it. */
 async function arrive(stack: Stack, wait: number, work: Work): Promise<Promise<DebounceOutcome<number>>[]> {
   const before = await known(stack);
   const call = debounce(stack, wait).run(work.done);
@@ -36,7 +36,7 @@ export const debounces: Suite = {
       equal(await ours.run(work.done), executed(times));
       equal(network.seen.length, 2 * times);
     }
-    // Hosts round what their clocks say.
+    // Hosts round their clocks.
     check(Date.now() - began >= 58, "it waits");
     const why = new Error("no work");
     equal((await thrown(ours.run(() => Promise.reject(why)))) === why, true);
@@ -63,10 +63,10 @@ export const debounces: Suite = {
     await eventually(() => network.seen.length === 1);
     controller.abort(new Error("enough"));
     equal(((await thrown(call)) as Error).message, "enough");
-    // It leaves word that it is no more.
+    // It tells Redis that it no longer waits.
     await eventually(async () => (await known(stack)) === 1);
     equal(await debounce(stack, 5).run(work.done), executed(1));
-    // The signal ends the wait, and not the work.
+    // The signal ends the wait, but not the work.
     const later = new AbortController();
     const waiting = debounce(stack, LONG).run(never, { signal: later.signal });
     waiting.catch(() => {});

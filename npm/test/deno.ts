@@ -1,4 +1,4 @@
-// In Deno, with no permission but to talk to the bridge, and, where that is given, to read some
+// A test in Deno, which may only talk to the bridge and, if that is allowed too, read some
 // variables.
 import { Client, GroupCommit } from "edgelock";
 import { check, equal, fails, runTests } from "./harness.js";

@@ -1,4 +1,5 @@
-// Runs deno.ts with as few permissions as it needs: the bridge's address, and then two variables.
+// Runs deno.ts with as few permissions as it needs: the bridge's address, and then also two
+// variables.
 import { spawnSync } from "node:child_process";
 
 const [deno = "", script = ""] = process.argv.slice(2);

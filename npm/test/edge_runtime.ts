@@ -1,5 +1,5 @@
-// Runs a handler's script in Vercel's edge runtime, which has no modules: what the script imports
-// as wasm, it is given compiled.
+// Runs a handler's script in Vercel's edge runtime. That has no modules, so the script is given its
+// wasm already compiled.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EdgeRuntime } from "edge-runtime";

@@ -1,4 +1,4 @@
-// The examples, as their hosts call them, and the neighbours that a service may come from.
+// The examples, called as their hosts call them, and other services around them.
 import { Lock as UpstashLock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
 import { handler as coupon } from "../examples/coupons.js";
@@ -20,17 +20,17 @@ function env({ bridge }: Stack): Record<string, string> {
 
 const times = <T>(count: number, make: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, i) => make(i)));
 
-/** Orders at the flash sale. */
+/** Places an order at the flash sale. */
 function place(stack: Stack, sku: string, order: string, buyer: string, quantity: number): Promise<Response> {
   const url = `http://shop/sales/${sku}/orders?order=${order}&buyer=${buyer}&quantity=${quantity}`;
   return flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context);
 }
 
-/** The ledger behind the webhook: it has a booking for each id, however often it is told. */
+/** The ledger behind the webhook. It has one booking for each id, however often it is told. */
 class Ledger {
   readonly bookings = new Map<string, unknown>();
   asked = 0;
-  /** What becomes of the first. */
+  /** What happens to the first booking. */
   first: () => Promise<unknown> = async () => undefined;
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -47,7 +47,7 @@ const notify = (stack: Stack, ledger: Ledger, cents = 700): Promise<Response> =>
   return webhook.fetch(new Request("http://shop/payments", { method: "POST", body }), { ...env(stack), LEDGER: ledger });
 };
 
-/** The post office behind the queue's consumer. */
+/** The mail service behind the queue's consumer. */
 class Mail {
   sent = 0;
   first: () => Promise<unknown> = async () => undefined;
@@ -59,7 +59,7 @@ class Mail {
   };
 }
 
-/** The queue delivers a message; what became of it. */
+/** The queue delivers a message. Returns what became of it. */
 async function deliver(stack: Stack, mail: Mail): Promise<string> {
   let outcome = "";
   const message = { body: { id: stack.mark, to: "ann@example.com" }, ack: () => void (outcome = "done"), retry: () => void (outcome = "again") };
@@ -67,7 +67,7 @@ async function deliver(stack: Stack, mail: Mail): Promise<string> {
   return outcome;
 }
 
-/** The answer to the next request that stores a result is lost. */
+/** Loses the answer to the next request that stores a result. */
 async function losingAnswer(work: () => Promise<unknown>): Promise<void> {
   const real = globalThis.fetch;
   let isLost = false;
@@ -100,7 +100,7 @@ export const examples: Suite = {
     const sku = stack.mark.slice(0, 8);
     await stack.redis(`SET sale:{${sku}}:stock 10`);
     const buy = (order: string, quantity: number) => place(stack, sku, order, order, quantity);
-    // Each order comes twice.
+    // Each order is sent twice.
     const answers = await times(24, async (i) => (await buy(`order-${i % 12}`, 1)).json() as Promise<{ order: string; quantity: number }>);
     const sold = new Map(answers.map(({ order, quantity }) => [order, quantity]));
     equal([...sold.values()].reduce((sum, quantity) => sum + quantity), 10);
@@ -121,7 +121,7 @@ export const examples: Suite = {
     await stack.redis(`SET sale:{${sku}}:stock 10`);
     const answers = await times(6, async (i) => place(stack, sku, `order-${i}`, i < 5 ? "ann" : "bob", 1));
     equal(answers.map(({ status }) => status).sort(), [200, 200, 200, 409, 409, 409]);
-    // Later too, and known by a look; and what she had she is told again.
+    // Later orders are refused too, by a look. For what she has, she gets the same answer again.
     const late = await place(stack, sku, "late", "ann", 1);
     equal([late.status, await late.json()], [409, { order: "late", quantity: 0, left: 7, refused: "limit reached" }]);
     const [had] = answers.filter(({ status }, i) => status === 200 && i < 5);
@@ -153,7 +153,7 @@ export const examples: Suite = {
     const ask = (user: string) => coupon({ campaign, user });
     equal((await ask("ann")).statusCode, 200);
     equal(await ask("ann"), { statusCode: 409, body: "you have one" });
-    // Whoever finds the lock taken tries again, or fails and asks again: nobody gets two.
+    // A user who finds the lock held tries again, or fails and asks again. Nobody gets two.
     const answers = await times(4, (i) => ask(`user-${i % 2}`));
     check(answers.every(({ statusCode }) => [200, 409, 503].includes(statusCode)), JSON.stringify(answers));
     for (const user of ["user-0", "user-1"]) await ask(user);
@@ -191,7 +191,7 @@ export const examples: Suite = {
     const dead = thrown(notify(stack, ledger));
     await eventually(() => ledger.asked === 1);
     const next = notify(stack, ledger);
-    // As Redis has it of a handler whose ttl is over.
+    // As if the handler's ttl had ended in Redis.
     await stack.redis(`DEL payment:${stack.mark}`);
     equal([(await next).status, (await notify(stack, ledger)).status], [201, 201]);
     equal([ledger.asked, ledger.bookings.size, ((await dead) as { code?: string }).code], [2, 1, "lost"]);
@@ -204,14 +204,14 @@ export const examples: Suite = {
   async a_payment_whose_answer_is_lost_is_booked_once(stack) {
     const ledger = new Ledger();
     await losingAnswer(async () => equal((await notify(stack, ledger)).status, 201));
-    // The provider did not hear it either.
+    // The provider did not get that answer either.
     equal((await notify(stack, ledger)).headers.get("idempotent-replayed"), "true");
     equal(ledger.asked, 1);
   },
 
   async an_order_that_is_delivered_twenty_times_at_once_is_confirmed_once(stack) {
     const mail = new Mail();
-    // As a queue does it.
+    // As a queue delivers it.
     const untilDone = async () => {
       while ((await deliver(stack, mail)) === "again");
     };

@@ -1,8 +1,8 @@
-// A `fetch` of the caller's own: whatever it does, the call has an error, and the module goes on.
+// A caller's own `fetch`. Whatever that does, the call fails with an error, and the module goes on.
 import { Client, type ClientSettings, EdgelockError, type FetchInit } from "edgelock";
 import { check, equal, eventually, fails, type Stack, type Suite, take, thrown, unhandled } from "./harness.js";
 
-/** Answers with these in turn, and with the last one for ever. */
+/** Gives these answers in turn, and then the last one for ever. */
 function answers(...answers: Array<() => unknown>): NonNullable<ClientSettings["fetch"]> {
   return (() => (answers.length > 1 ? answers.shift() : answers[0])?.()) as never;
 }
@@ -36,7 +36,7 @@ export const fetches: Suite = {
   async a_call_that_is_aborted_inside_of_its_own_fetch_has_its_request_aborted(stack) {
     const controller = new AbortController();
     const requests: AbortSignal[] = [];
-    // Whatever it is, it is thrown as it is.
+    // Any reason is thrown unchanged.
     const reason = { code: "held", message: "enough", isOutcomeUnknown: true };
     const fetch = (_: string, { signal }: FetchInit) => {
       requests.push(signal);
@@ -50,7 +50,7 @@ export const fetches: Suite = {
 
   async what_a_call_came_to_is_not_overtaken_by_who_gives_up_meanwhile(stack) {
     const controller = new AbortController();
-    // The second is what abandons the lock, before the call is told how the first got lost.
+    // The second request abandons the lock, before the call is told how the first was lost.
     const fetch = answers(throws, () => (controller.abort(), new Promise(() => {})));
     await fails("unavailable", stack.client({ fetch, maxAttempts: 1 }).lock("a").tryAcquire({ signal: controller.signal }));
     check(controller.signal.aborted, "it was not abandoned");
@@ -86,8 +86,7 @@ export const fetches: Suite = {
   },
 
   async a_body_is_read_by_iterator_by_reader_and_as_text(stack) {
-    // Safari's streams have no iterator, and other implementations of `fetch` have bodies of their
-    // own.
+    // Safari's streams have no iterator, and other implementations of `fetch` have other bodies.
     const parts = async (url: string, init: FetchInit) => {
       const response = await fetch(url, init);
       return { response, bytes: new Uint8Array(await response.clone().arrayBuffer()) };
@@ -113,7 +112,7 @@ export const fetches: Suite = {
   async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {
     const bridges = [1, 2, 3].map((port) => ({ url: `http://127.0.0.1:${port}`, credential: "credential" }));
     const settings = { scriptCache: true, maxAttempts: 1 };
-    // The first answer is heard in a callback, and in the same callback the script is sent.
+    // The first answer comes in a callback, and the script is sent in the same callback.
     await fails("unavailable", stack.client({ ...settings, fetch: answers(unknownScript, throws) }).lock("a").tryAcquire());
     for (const quorum of [bridges, bridges.slice(0, 1)]) {
       for (const fetch of [answers(throws), answers(unknownScript, throws), answers(unknownScript, unknownScript, throws)]) {

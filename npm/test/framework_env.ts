@@ -1,3 +1,4 @@
-// Variables as SvelteKit and Astro give them to a server's code, in modules that only they have.
+// Variables as SvelteKit and Astro give them to a server's code, by modules that only these
+// frameworks have.
 export const env = process.env;
 export const getSecret = (name: string): string | undefined => process.env[name];

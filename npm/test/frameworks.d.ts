@@ -1,4 +1,4 @@
-// What only a framework or a host has, as far as the recipes use it.
+// Types of what only a framework or a host has, as far as the recipes use it.
 declare module "$env/dynamic/private" {
   export const env: Readonly<Record<string, string | undefined>>;
 }

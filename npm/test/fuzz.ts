@@ -1,5 +1,5 @@
-// Whatever a caller passes, and whatever a bridge answers: an error of ours, which tells no secret.
-// The wasm never traps.
+// Whatever a caller passes, and whatever a bridge answers, the error is one of ours and tells no
+// secret. The wasm never traps.
 import fc from "fast-check";
 import { Client, type ClientOptions, type Command, EdgelockError, type FetchResponse, type Lease, type Lock, type LockOptions } from "edgelock";
 import { check, run, type Suite } from "./harness.js";
@@ -12,11 +12,11 @@ const CREDENTIAL = "Sesame-open-7f3a";
 const TOKEN = "BwcHBwcHBwcHBwcHBwcHBw";
 const GOOD = { url: "https://bridge.example", credential: CREDENTIAL };
 
-/** Nothing is left to do behind it: the bridge says that it executed nothing. */
+/** A bridge that says that it executed nothing, so nothing is left to do after it. */
 const closed = (): Promise<FetchResponse> => Promise.resolve(new Response(`{"error":"no"}`, { status: 401 }));
 
 /**
- * What somebody could pass by mistake: numbers at bounds, a secret in the wrong place, anything.
+ * What somebody could pass by mistake: numbers at bounds, a secret in the wrong place, or anything.
  */
 const valueWith = (secret: string) => fc.oneof(
   fc.constantFrom<unknown>(0, -0, 1, 3, 4, 10.5, 2 ** 31, 2 ** 53, -1, NaN, Infinity, true, "", "a", "10s", secret, [secret], { url: secret }, null, undefined, GOOD, [GOOD], { count: 1, within: 100 }, { user: "u", password: secret }, "\ud800", 1n, Symbol.iterator),
@@ -29,10 +29,10 @@ const value = valueWith(CREDENTIAL);
 const bag = (...names: string[]) => fc.dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, fc.string()), value, { maxKeys: 4 });
 const ofClient = bag("url", "credential", "webdis", "quorum", "shards", "restartQuarantine", "requestTimeout", "maxAttempts", "push", "scriptCache", "keyLocking", "plainHttp", "onEvent", "waitUntil");
 const ofLock = bag("ttl", "fair", "maxRequests", "maxHold", "signalList", "label", "waitForReplicas", "signal", "wait");
-// Names are shown.
+// Names are no secrets: errors show them.
 const name = fc.oneof(fc.constantFrom("a", "sku:42", "a:{1}", "{a}", "a}", "{7}:fence"), fc.string({ unit: "binary" }), valueWith("a name"));
 
-/** What `use` failed with, if it did, is ours, and has no secret. */
+/** Checks that `use` works, or fails with an error of ours without a secret. */
 async function holds(use: () => unknown): Promise<void> {
   try {
     await use();
@@ -45,7 +45,7 @@ async function holds(use: () => unknown): Promise<void> {
 
 const client = (options: object = {}) => new Client({ ...GOOD, fetch: closed, ...options } as ClientOptions);
 
-/** Each kind of lock, and what else a client makes. */
+/** Each kind of lock, and everything else that a client makes. */
 const MADE: readonly ((client: Client, name: never, other: never, options: never) => unknown)[] = [
   (client, name, _, options) => client.lock(name, options).tryAcquire(),
   (client, name, other, options) => client.reentrant(name, other, options).tryAcquire(),
@@ -80,7 +80,7 @@ const answer = fc.oneof(
   fc.string({ unit: "binary" }),
 );
 
-/** As a bridge that echoes what it is asked by. */
+/** A bridge that echoes what it is asked. */
 function answering(status: number, text: string, header: string | null): (url: string, init: { readonly body?: string }) => Promise<FetchResponse> {
   return async (_, { body = "[]" }) => {
     const words = JSON.parse(body) as string[];

@@ -1,4 +1,5 @@
-// Turns that callers of one process share: the promises of tests/it/group.rs, by the same names.
+// Shared turns: callers of one process that hold the lock together. The promises are those of
+// tests/it/group.rs, with the same names.
 import { type Command, CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply, type Section } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, thrown } from "./harness.js";
 
@@ -8,7 +9,10 @@ interface Order {
   readonly bad?: "read" | "write" | "decision" | "command";
 }
 
-/** What is left behind it, and under which fence it was sold; nothing if it was not. */
+/**
+ * What is left after the order, and the fence under which it was sold; `undefined` if it was not
+ * sold.
+ */
 type Sold = { readonly left: number; readonly fence: number } | undefined;
 
 interface Turn {
@@ -51,15 +55,13 @@ class Sale {
 const order = (number: number): Order => ({ number });
 const orders = (count: number) => Array.from({ length: count }, (_, number) => order(number));
 
-/**
- * What comes of orders that are placed at once, each with a client of its own as requests have it.
- */
+/** Places orders at once, each with a client of its own, as requests do. Returns their outcomes. */
 function place(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, placed: readonly Order[], settings = {}, options: LockOptions = {}) {
   const submit = (order: Order) => sale.submit(stack.client(settings).lock("a", options), order);
   return Promise.allSettled(placed.map(submit));
 }
 
-/** The same, of which all but the first come while its turn is under way. */
+/** The same, but all orders except the first come while the first one's turn is under way. */
 async function placeBehind(stack: Stack, sale: GroupCommit<Order, Sold, Turn>, placed: readonly Order[], network: Network, settings = {}) {
   const first = place(stack, sale, placed.slice(0, 1), { ...settings, fetch: network.fetch });
   await eventually(() => network.seen.length >= 1);
@@ -77,7 +79,9 @@ function reason(outcome: PromiseSettledResult<Sold> | undefined): EdgelockError 
   return outcome.reason;
 }
 
-/** Its items are what is to be written; each is answered by its place among them. */
+/**
+ * A section whose items are the commands to write. Each item is answered with its place among them.
+ */
 class Notes {
   readonly #list: Command[1];
 
@@ -102,13 +106,13 @@ interface Written {
 /** Its second word becomes the key of the notes. */
 const note: Command = ["RPUSH", "", 1];
 
-/** What comes of items that come at once. */
+/** The answers to items that are submitted at once. */
 async function answers(stack: Stack, notes: GroupCommit<Written, number>, items: ReadonlyArray<readonly Command[]>) {
   const submit = (writes: readonly Command[], number: number) => notes.submit(stack.lock("a"), { number, writes });
   return (await Promise.allSettled(items.map(submit))).map(said);
 }
 
-/** Has what drives show no sign of life. */
+/** Lets the drivers that `drive` starts show no sign of life. */
 function withoutBeats<T>(drive: () => T): T {
   const { setInterval } = globalThis;
   globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
@@ -143,7 +147,7 @@ export const group: Suite = {
     const first = place(stack, sale, [order(0)], { fetch: network.fetch, onEvent }, { ttl: 3_000 });
     await eventually(() => network.seen.length >= 2);
     const others = place(stack, sale, orders(20).slice(1), { onEvent });
-    // What was on its way before they came is answered then.
+    // Waits for the request that was under way before these callers came.
     const { length } = network.seen;
     await eventually(() => network.seen.length > length);
     await held.release();
@@ -159,7 +163,7 @@ export const group: Suite = {
     const client = stack.client({ fetch: gone.fetch, requestTimeout: 3_000 });
     const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 1);
-    // It waits for less than the ttl of 10 s, to which the lock is not left.
+    // It waits for less than the ttl of 10 s, so it does not wait for the lock to expire.
     equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
     check(error instanceof EdgelockError && error.code === "unavailable" && !error.isOutcomeUnknown, `${error}`);
@@ -181,7 +185,7 @@ export const group: Suite = {
     const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "read" }, order(3), { number: 4, bad: "command" }, order(5)]);
     const error = reason(outcomes[2]);
     check(error instanceof CommandFailedError && error.index === 1, `${error}`);
-    // What is no read does not get as far as a turn.
+    // A command that is no read is refused before it gets a turn.
     equal(reason(outcomes[4]).code, "invalid_argument");
     equal(left(outcomes.filter((_, at) => at !== 2 && at !== 4)), [99, 98, 97, 96]);
   },
@@ -194,7 +198,7 @@ export const group: Suite = {
     equal(left(outcomes.slice(0, 2)), [99, 98]);
     const own = reason(outcomes[2]);
     check(own instanceof CommandFailedError && own.index === 2 && own.message.startsWith("command 2"), `${own}`);
-    // It may have failed as well: only the first failure is told.
+    // Only the first failure is reported, so this one is unknown.
     check(reason(outcomes[3]).isOutcomeUnknown, "it is unknown");
     equal(await stack.redis("GET ~stock"), "96");
   },
@@ -244,7 +248,7 @@ export const group: Suite = {
       const sale = new GroupCommit(new Sale(stack));
       const placed = [order(0), { number: 1, bad: "decision" as const }, order(2), order(3)];
       const outcomes = await placeBehind(stack, sale, placed, network);
-      // The second came before the first write of its turn.
+      // The second order came before the first write of its turn.
       equal(left(outcomes.slice(0, 2)), [99, "RangeError: 1 is refused"]);
       for (const outcome of outcomes.slice(2)) check(reason(outcome).isOutcomeUnknown, "it is unknown");
       const next = await sale.submit(stack.lock("a"), order(4));
@@ -263,7 +267,7 @@ export const group: Suite = {
       const group = new GroupCommit<Order, Sold, Turn>(section);
       const error = await fails("unavailable", group.submit(stack.client({ fetch: network.fetch }).lock("a", { wait: 0 }), order(0)));
       check(!error.isOutcomeUnknown, "nothing was done");
-      // Nobody is kept out by it.
+      // What was lost keeps nobody out.
       check((await group.submit(stack.lock("a"), order(1))) !== undefined, "it is sold");
     }
   },
@@ -284,7 +288,7 @@ export const group: Suite = {
     await stack.redis("SET ~stock 0");
     const sale = new Sale(stack);
     const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => ({ answer: undefined }) };
-    // There is no replica, so nobody may be told what is written here.
+    // There is no replica, so what is written here must be reported to nobody.
     const lock = stack.lock("a", { waitForReplicas: { count: 1, within: 10 } });
     await fails("not_replicated", new GroupCommit<Order, Sold, Turn>(section).submit(lock, order(0)));
   },
@@ -303,10 +307,10 @@ export const group: Suite = {
     const held = await stack.lock("a").acquire();
     const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxItems: 1, maxWaiting: 2 }), orders(4), {}, { wait: 200 });
     const error = reason(outcomes[3]);
-    // One is in its turn, and two wait.
+    // One item is in a turn, and two wait.
     check(error instanceof HeldError && error.ahead === 2 && error.requests === 0, `${error}`);
     await held.release();
-    // Who finds nobody does not wait.
+    // An item that comes when no other is there does not wait.
     const alone = new GroupCommit(new Sale(stack), { maxWaiting: 0 });
     check((await alone.submit(stack.lock("b"), order(9))) !== undefined, "it is sold");
   },
@@ -333,7 +337,7 @@ export const group: Suite = {
     await stack.redis("DEL ~orders");
     const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxBytes: 150 }), orders(6), { onEvent });
     equal(left(outcomes), [89, 88, 87, 86, 85, 84]);
-    // The reads of one are 100 bytes, and so are the writes of one below.
+    // The reads of one item are 100 bytes, and so are the writes of one item below.
     await eventually(() => turns.length === 9);
     equal(turns.slice(3), [1, 1, 1, 1, 1, 1]);
     const note = { key: `${stack.mark}note` };
@@ -362,7 +366,7 @@ export const group: Suite = {
     const stop = new AbortController();
     const submit = (number: number, signal?: AbortSignal, own?: AbortSignal) =>
       sale.submit(stack.lock("a", { wait: 20_000, signal }), order(number), { signal: own });
-    // The first drives, and its turn goes on without it.
+    // The first drives the turn, which goes on without it.
     const hangUp = [thrown(submit(0, stop.signal)), thrown(submit(1, stop.signal)), thrown(submit(3, undefined, stop.signal))];
     const third = submit(2);
     await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
@@ -381,7 +385,7 @@ export const group: Suite = {
     const stop = new AbortController();
     let requests = 0;
     const client = stack.client({
-      // The third is the second turn's acquisition, of which a read will fail.
+      // The third request is the acquisition of the second turn, one of whose reads will fail.
       fetch: async (url, init) => {
         if (++requests === 3) stop.abort();
         return fetch(url, init);
@@ -400,7 +404,7 @@ export const group: Suite = {
     await stack.redis("SET ~stock 100");
     const sale = new Sale(stack);
     const group = new GroupCommit(sale);
-    // Nothing happens for it until the host goes on with it.
+    // Its requests stand still until the host goes on.
     let goOn = () => {};
     const stood = new Promise<void>((resolve) => (goOn = resolve));
     const network = new Network();
@@ -409,7 +413,7 @@ export const group: Suite = {
     equal((await group.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
     check(error instanceof EdgelockError && error.code === "unavailable" && !error.isOutcomeUnknown, `${error}`);
-    // What it asks for has gone on without it, and is over.
+    // Its request goes on, though the turn has ended without it.
     goOn();
     await eventually(async () => network.seen.length === 1 && (await stack.redis("EXISTS ~a")) === 0);
     equal(await stack.redis("HKEYS ~orders"), ["1"]);
@@ -423,7 +427,7 @@ export const group: Suite = {
     const client = stack.client({ fetch: gone.fetch, requestTimeout: 3_000 });
     const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
     await eventually(() => gone.seen.length === 2);
-    // It waits for less than the ttl of 10 s, to which the lock is not left.
+    // It waits for less than the ttl of 10 s, so it does not wait for the lock to expire.
     equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
     const error = await driver;
     check(error instanceof EdgelockError && error.isOutcomeUnknown, `${error}`);
@@ -456,7 +460,7 @@ export const group: Suite = {
       equal(outcomes.map(said), [0, `InvalidArgumentError: invalid argument: ${part} says at once what it says: it is not async`, 2]);
       equal(await stack.redis("LLEN ~notes"), 2);
     }
-    // What concerns all items fails them all.
+    // An error in `begin` or `end` fails all items.
     for (const part of ["begin", "end"]) {
       const group = new GroupCommit<number, number>({ ...sound, [part]: () => late(1) });
       await fails("invalid_argument", group.submit(stack.lock("a"), 0));
@@ -466,7 +470,7 @@ export const group: Suite = {
       await fails("invalid_argument", group.submit(stack.lock("a"), 0));
     }
     equal(await stack.redis("LLEN ~notes"), 2);
-    // Had one of them failed unheard, the host would end, or say so.
+    // If a promise had failed unhandled, the host would end, or say so.
     await sleep(0);
   },
 
@@ -485,7 +489,7 @@ export const group: Suite = {
     const group = new GroupCommit(new Sale(stack));
     const submit = (requestTimeout: number, number: number) => group.submit(stack.client({ requestTimeout }).lock("a"), order(number));
     const placed = Promise.all([submit(60_000, 0), submit(100, 1), submit(100, 2)]);
-    // They look every 50 ms.
+    // Waiting callers look every 50 ms.
     await sleep(500);
     await held.release();
     equal((await placed).map((sold) => sold?.left), [99, 98, 97]);

@@ -1,12 +1,12 @@
-// What calls leave behind: how much more memory a host has in use after very many of them.
+// What calls leave behind: how much more memory a host uses after very many of them.
 import { readdirSync, readFileSync } from "node:fs";
 import { check, runTests } from "./harness.js";
 
 /** A host that makes calls. */
 export interface Host {
-  /** Makes that many calls of a kind, until nothing of them is under way. */
+  /** Makes so many calls of a kind, and waits until nothing of them is under way. */
   make(kind: string, count: number): Promise<void>;
-  /** Bytes in use once all garbage is collected: by JavaScript, and by the memory of the module. */
+  /** The bytes in use after garbage collection: of JavaScript, and of the module's memory. */
   inUse(): Promise<Usage>;
 }
 
@@ -15,48 +15,46 @@ export interface Usage {
   readonly wasm: number;
 }
 
-/**
- * What the bridge has besides: bytes of memory, and descriptors, one of which is each connection to
- * it.
- */
+/** What the bridge uses: bytes of memory, and descriptors. Each connection to it is one. */
 interface InUse extends Usage {
   readonly bridge: number;
   readonly descriptors: number;
 }
 
-/** Until caches are filled and code is compiled. */
+/** Enough calls for caches to be filled and code to be compiled. */
 const WARM_UP = 2_500;
-/** Garbage is collected as often, so that what finalizers let go of does not pile up. */
+/** After so many calls garbage is collected, so that what finalizers release does not pile up. */
 const BATCH = 2_500;
 
 /**
- * How many bytes more there may be, however many calls were made: a heap is never twice the same,
- * though by less than 250 kB. That is 80 bytes for each of 5,000 calls, about what the smallest
- * takes that a call could forget, a promise or a closure with its callee.
+ * How many bytes more may be in use, however many calls were made. A heap is never twice the same,
+ * but differs by less than 250 kB. The limit is 80 bytes for each of 5,000 calls. That is about
+ * what the smallest thing takes that a call could leave behind: a promise, or a closure with its
+ * function.
  */
 const LIMIT: InUse = { javascript: 400_000, wasm: 150_000, bridge: 8_000_000, descriptors: 40 };
 
 /**
- * How often as much must be left. A busy host may have had more under way at once than before, and
- * a module's memory never shrinks. But what each call leaves is left each time.
+ * How often as much must be left for a failure. A busy host may have had more under way at once
+ * than before, and a module's memory never shrinks. But a leak leaves something each time.
  */
 const ROUNDS = 3;
 
 /**
- * What `cargo xtask heap` asks for: how many calls of each kind, and of which kinds. The bridge's
- * process is told by all.
+ * What `cargo xtask heap` asks for: how many calls of each kind, and which kinds. The bridge's
+ * process id is always given.
  */
 const { EDGELOCK_HEAP_CALLS: asked, EDGELOCK_HEAP_KIND: part = "", EDGELOCK_BRIDGE_ID: bridge = "" } = process.env;
 
-/** How often a long run says how far it is. */
+/** How often a long run reports its progress. */
 const PROGRESS_MS = 5_000;
 
-/** For each kind. */
+/** The limit for each kind. */
 const LIMIT_MS = asked === undefined ? 300_000 : 3_600_000;
 
 /**
- * Tests each kind of call, of which so many are made unless others are asked for; whether all
- * passed.
+ * Tests each kind of call with so many calls, unless another number is asked for. Returns whether
+ * all passed.
  */
 export function runAll(host: Host, kinds: ReadonlyMap<string, number>): Promise<boolean> {
   const tests = [...kinds].filter(([kind]) => kind.includes(part)).map(([kind, usual]): [name: string, test: () => Promise<void>] => {
@@ -98,7 +96,7 @@ async function make(host: Host, kind: string, calls: number): Promise<InUse> {
   return { ...(await host.inUse()), ...ofBridge() };
 }
 
-/** Nothing where the system does not show it. */
+/** Zeros if the system does not show it. */
 function ofBridge(): Omit<InUse, keyof Usage> {
   try {
     const [, resident = NaN] = readFileSync(`/proc/${bridge}/statm`, "utf8").split(" ").map(Number);

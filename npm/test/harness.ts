@@ -1,19 +1,19 @@
-// Runs suites on any host, and says what came of them as Rust's tests do.
+// Runs suites on any host, and reports as Rust's tests do.
 import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, type Lease, type Lock } from "edgelock";
 
-/** A test by its name, which is a promise. */
+/** Tests by their names, which are promises. */
 export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<void>>>;
 
-/** Where the bridge is. */
+/** The bridge of the tests. */
 export interface Bridge {
   readonly url: string;
   readonly credential: string;
   /**
-   * What clients have in its place; the bridge is before the same Redis, and says what is there.
+   * If clients use webdis instead: the bridge is before the same Redis, and tells what is stored.
    */
   readonly webdis?: { readonly url: string; readonly user: string; readonly password: string };
   /**
-   * How many may wait at once, each with a connection that listens: browsers open six to one
+   * How many may wait at once, each with a connection that listens. Browsers open six to one
    * address.
    */
   readonly waiters?: number;
@@ -24,15 +24,15 @@ const LIMIT_MS = 60_000;
 type Test = readonly [name: string, test: () => void | Promise<void>];
 
 /**
- * Runs the suites' tests against a bridge, those of `beside` at once, and then the others one after
- * the other; whether all passed.
+ * Runs the suites' tests against a bridge: those of `beside` at once, and then the others one after
+ * another. Returns whether all passed.
  */
 export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void, beside: Suite = {}): Promise<boolean> {
   const tests = (suite: Suite) => Object.entries(suite).map(([name, test]): Test => [name, () => test(new Stack(bridge))]);
   return runTests(suites.flatMap(tests), print, LIMIT_MS, tests(beside));
 }
 
-/** Runs tests one after the other, behind those that run at once; whether all passed. */
+/** Runs tests one after another, after those that run at once. Returns whether all passed. */
 export async function runTests(
   tests: readonly Test[],
   print: (line: string) => void,
@@ -58,12 +58,12 @@ export async function runTests(
 }
 
 /**
- * A client of the real bridge, and Redis past it. All tests share one Redis, so each has names of
+ * Clients of the real bridge, and Redis past it. All tests share one Redis, so each has names of
  * its own.
  */
 export class Stack {
   readonly bridge: Bridge;
-  /** Begins every name of this test. */
+  /** What every name of this test begins with. */
   readonly mark = `${crypto.randomUUID().slice(0, 8)}:`;
 
   constructor(bridge: Bridge) {
@@ -81,7 +81,7 @@ export class Stack {
     return this.client().lock(...args);
   }
 
-  /** What Redis itself says. Words that begin with a `~` are names of this test. */
+  /** What Redis itself answers. Words that begin with `~` are names of this test. */
   async redis(command: string): Promise<unknown> {
     const words = command.split(" ").map((word) => word.replace("~", this.mark));
     const headers = { authorization: `Bearer ${this.bridge.credential}` };
@@ -92,10 +92,10 @@ export class Stack {
   }
 }
 
-/** What becomes of one request. */
+/** What happens to one request. */
 export type Fate = "pass" | "lose the request" | "lose the answer" | "withhold the answer" | "hang" | "turn away";
 
-/** A network between client and bridge that does what it is told, and keeps what it saw. */
+/** A network between client and bridge that does what it is told, and keeps the requests. */
 export class Network {
   readonly #seen: string[][] = [];
   readonly #fates: Fate[];
@@ -104,7 +104,10 @@ export class Network {
     this.#fates = fates;
   }
 
-  /** Not among the settings of a client that has this network spread into them. */
+  /**
+   * Inherited, so that a client whose settings this network is spread into does not get it as a
+   * setting.
+   */
   get seen(): readonly string[][] {
     return this.#seen;
   }
@@ -126,19 +129,19 @@ export class Network {
   };
 }
 
-/** A command in either dialect. */
+/** The words of a command in either dialect. */
 function toWords(body: string | undefined): string[] | undefined {
   return body?.startsWith("[") ? (JSON.parse(body) as string[]) : body?.split("/").map(decodeURIComponent);
 }
 
-/** The lease of a lock that is free. */
+/** Acquires a lock that is free. */
 export async function take(lock: Lock): Promise<Lease> {
   const lease = await lock.tryAcquire();
   check(lease !== null, "the lock is free");
   return lease;
 }
 
-/** What `promise` failed with, which must be one of ours, with that code. */
+/** The error of `promise`, which must be one of ours with that code. */
 export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<EdgelockError & { code: C }> {
   const error = await thrown(promise);
   if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}`, { cause: error });
@@ -155,7 +158,7 @@ export async function thrown(promise: Promise<unknown> | (() => unknown)): Promi
   throw new Error("nothing was thrown");
 }
 
-/** What was rejected during `work`, and handled by nobody. */
+/** What was rejected during `work` without being handled. */
 export async function unhandled(work: () => Promise<void>): Promise<string[]> {
   const reasons: string[] = [];
   const hear = (reason: unknown) => void reasons.push(String(reason instanceof Error ? reason.stack : reason));
@@ -165,7 +168,7 @@ export async function unhandled(work: () => Promise<void>): Promise<string[]> {
   globalThis.addEventListener?.("unhandledrejection", hearEvent);
   try {
     await work();
-    // Hosts tell once the microtasks are done.
+    // Hosts report it once the microtasks are done.
     await sleep(5);
   } finally {
     process?.off?.("unhandledRejection", hear);
@@ -189,7 +192,7 @@ function plain(_: string, value: unknown): unknown {
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until that holds; the test's own limit is the limit. */
+/** Waits until that holds. The limit is that of the test. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await sleep(5);
 }

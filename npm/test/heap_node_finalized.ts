@@ -1,4 +1,4 @@
-// The same of the kinds that need finalizers, which Node has.
+// The same for the kinds that need finalizers, which Node has.
 import { FINALIZED, KINDS } from "./calls.js";
 import { runAll } from "./growth.js";
 import { node } from "./node_host.js";

@@ -1,12 +1,12 @@
-// What calls leave behind in workerd, as its inspector tells: the host's own `process.memoryUsage`
-// is of zeros. Node must have a `WebSocket`, by `--experimental-websocket` up to 20.
+// What calls leave behind in workerd, as its inspector shows: its own `process.memoryUsage` answers
+// zeros. Node needs a `WebSocket`; up to 20 that is `--experimental-websocket`.
 import { KINDS } from "./calls.js";
 import { runAll } from "./growth.js";
 import { sleep } from "./harness.js";
 import { serve } from "./serve.js";
 
 const [, , workerd = "", folder = ""] = process.argv;
-/** A question to V8. */
+/** Asks V8. */
 function ask(socket: WebSocket, method: string): Promise<Readonly<Record<string, number>>> {
   const id = ++questions;
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ const [target] = JSON.parse(await get(`${inspector}json`)) as Array<{ readonly w
 const socket = new WebSocket(target?.webSocketDebuggerUrl ?? "");
 await new Promise((open) => socket.addEventListener("open", open));
 
-/** Collects garbage. V8 does so when the Worker runs the next time. */
+/** Collects garbage. V8 does that when the Worker runs the next time. */
 async function collect(): Promise<void> {
   let isDone = false;
   const collected = ask(socket, "HeapProfiler.collectGarbage").then(() => (isDone = true));
@@ -49,7 +49,7 @@ const host = {
     await get(`${worker}${encodeURIComponent(kind)}?${count}`);
   },
   async inUse() {
-    // What finalizers let go of, between two requests, is garbage in the next turn.
+    // What finalizers release between two requests is garbage in the next turn.
     for (let times = 0; times < 3; times++) await collect();
     const { usedSize = NaN } = await ask(socket, "Runtime.getHeapUsage");
     return { javascript: usedSize, wasm: Number(await get(worker)) };

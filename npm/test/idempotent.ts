@@ -1,5 +1,5 @@
-// Handlers that are executed once for each key, and signals: what only JavaScript has of work that
-// is executed once.
+// What only JavaScript has of work that is executed once: handlers that are executed once for each
+// key, and signals.
 import { idempotent, type IdempotentOptions, type ResultError } from "edgelock";
 import { equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
 
@@ -28,7 +28,7 @@ export const handlers: Suite = {
     equal([first.status, first.headers.get("content-type"), first.headers.get("x-own"), await first.text()], [201, "text/x", "1", "é"]);
     equal([again.status, again.headers.get("content-type"), again.headers.get("idempotent-replayed"), await again.text()], [201, "text/x", "true", "é"]);
     equal([(await handle(post("other"))).status, first.headers.get("idempotent-replayed"), count()], [201, null, 2]);
-    // Without a key it is as it was.
+    // Without a key the handler is called each time.
     await handle(post(null));
     await handle(post(null));
     equal(count(), 4);
@@ -83,7 +83,7 @@ export const handlers: Suite = {
       equal([response.headers.get("x-own"), (await response.text()).length], ["1", 200]);
     }
     equal([count(), told], [2, ["result_too_large", 100, "one", "result_too_large", 100, "one"]]);
-    // Nobody need be told. Whoever is can have it otherwise.
+    // `onNotKept` may be missing. If it is there, it can make the call fail.
     equal((await counting(stack, large, { maxBytes: 100 }).handle(post("one"))).status, 200);
     const throwing = (error: ResultError) => Promise.reject(error);
     await fails("result_too_large", counting(stack, large, { maxBytes: 100, onNotKept: throwing }).handle(post("one")));

@@ -1,10 +1,10 @@
-// A bridge that answers at once, by what the real one answered to the same call before.
+// A bridge that answers at once, with what the real one answered to the same call before.
 import type { FetchInit } from "edgelock";
 
 interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
-  /** What it said, cut where the request's nonce stood. */
+  /** The body, cut where the request's nonce stood. */
   readonly parts: readonly string[];
 }
 
@@ -16,13 +16,13 @@ interface Reply {
 }
 
 export class Instant {
-  /** Of each script, in order. */
+  /** The answers to each script, in order. */
   readonly #answers: Map<string, Answer[]>;
   readonly #given = new Map<string, number>();
-  /** What a subscription said, cut where the channel stood. */
+  /** The events of each subscription, cut where the channel stood. */
   readonly #events: string[][];
 
-  /** Whether requests go to the real bridge yet. */
+  /** Whether requests still go to the real bridge. */
   isLearning = true;
   requests = 0;
 
@@ -33,12 +33,12 @@ export class Instant {
     this.isLearning = teacher === undefined;
   }
 
-  /** Another call begins, which is answered as the one before was. */
+  /** Begins another call, which gets the same answers as the one before. */
   begin(): void {
     this.#given.clear();
   }
 
-  /** How many messages were heard, besides that one listens. */
+  /** How many messages were heard, not counting the confirmation. */
   get heard(): number {
     return this.#events.length - 1;
   }
@@ -49,7 +49,7 @@ export class Instant {
     if (channel !== undefined) return this.#listen(url, init, decodeURIComponent(channel));
     const [verb = "", script = "", keys = "", ...words] = JSON.parse(init.body ?? "[]") as string[];
     const nonce = words[Number(keys)] ?? "";
-    // To hash the whole script would take longer than the call.
+    // Hashing the whole script would take longer than the call.
     const key = `${verb} ${script.length} ${script.slice(-50)}`;
     const answers = this.#answers.get(key) ?? [];
     if (this.isLearning) {
@@ -88,7 +88,7 @@ function reply(answer: Answer | undefined, nonce: string): Reply {
   return { status: answer.status, headers: { get }, body: undefined, text: async () => text };
 }
 
-/** The events of a stream as they come. */
+/** Passes the events of a stream on, and notes them. */
 async function* overhear(body: ReadableStream<Uint8Array> | null, heard: (event: string) => void): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder();
   let text = "";
@@ -100,15 +100,15 @@ async function* overhear(body: ReadableStream<Uint8Array> | null, heard: (event:
 }
 
 /**
- * Waits until all that goes on without a timer has come to rest: microtasks, of which no call needs
- * as many in a row.
+ * Waits until all that needs no timer has come to rest. That is microtasks, and no call needs that
+ * many in a row.
  */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 200; turns++) await undefined;
 }
 
 /**
- * The same events again, each once the one before was heard, and nothing more until it is aborted.
+ * Repeats the events, each after the one before was heard. Then nothing comes until it is aborted.
  */
 async function* repeat(events: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();

@@ -1,15 +1,12 @@
-// What JavaScript brings along: disposal, signals, forgotten and overlapping calls, arguments of
-// any type, and traps.
+// What only JavaScript has: disposal, signals, forgotten and overlapping calls, arguments of any
+// type, and traps.
 import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, type ReentrantOptions, ReleasedError, type UnavailableError, NotReplicatedError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown, unhandled } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
-/** Past the limit of a test: what is free before was given back. */
+/** A ttl beyond the limit of a test: if the lock is free before, it was given back. */
 const LONG = { ttl: 600_000 };
-/**
- * A test waits for its end, and a host that is kept from working for a second or two does not miss
- * it.
- */
+/** A ttl that a test waits for. A host that stands still for a second or two does not miss it. */
 const SHORT = { ttl: 3_000 };
 
 export const javascript: Suite = {
@@ -43,7 +40,7 @@ export const javascript: Suite = {
       if (look) await lease.renew();
     };
     await fails("lost", section(false));
-    // As it was thrown, not wrapped in another.
+    // The error is thrown unchanged, not wrapped in another.
     await fails("lost", section(true));
   },
 
@@ -133,7 +130,7 @@ export const javascript: Suite = {
 
   async a_client_made_at_module_level_works_later_and_says_why_it_does_not_at_once(stack) {
     const { client, outcome } = atModuleLevel();
-    // Some hosts have no random numbers there, others have all that it takes.
+    // Some hosts have no random numbers there, and others have all that is needed.
     check(["entropy_unavailable", "unavailable"].includes((await outcome).code), `${await outcome}`);
     await fails("unavailable", client.lock("a").tryAcquire());
     await (await take(stack.lock("a"))).release();
@@ -155,8 +152,8 @@ export const javascript: Suite = {
     const lock = client.lock("a");
     const before = await lock.acquire();
     const { now } = performance;
-    // No clock of any host throws, and so the module does not expect it: it is left in the middle,
-    // as by a panic.
+    // No host's clock throws, so the module does not expect it. It is left in the middle, as by a
+    // panic.
     performance.now = () => {
       throw new Error("no clock");
     };
@@ -166,7 +163,7 @@ export const javascript: Suite = {
     for (const error of errors) {
       check(error instanceof InternalError && error.cause instanceof Error && error.isOutcomeUnknown, `${error}`);
     }
-    // What lived in it went down with it, without a trap.
+    // Leases of that module are lost with it, without a trap.
     await fails("internal", before.release());
     equal(before.remaining, 0);
     before[Symbol.dispose]();
@@ -308,7 +305,7 @@ export const javascript: Suite = {
     const numbers = [error, ...events].flatMap((one) => Object.entries(one).filter(([, value]) => typeof value === "number"));
     for (const [name, value] of numbers) check(Number.isInteger(value), `${name}: ${String(value)}`);
     equal([...new Set(events.map(({ type }) => type))].sort(), ["acquired", "contended", "gave_up", "released", "renewed", "retried"]);
-    // Some eighths of a millisecond.
+    // By this clock each took some eighths of a millisecond, which are rounded up.
     for (const event of events) if ("took" in event) check(event.took >= 1, JSON.stringify(event));
   },
 
@@ -343,7 +340,7 @@ export const javascript: Suite = {
     const stop = new AbortController();
     const stubborn = async (lease: Lease) => {
       stop.abort("stop");
-      // Who looks only now is told too.
+      // Work that looks only now is told, too.
       equal(lease.signal.reason, "stop");
       throw "I cannot";
     };
@@ -362,7 +359,7 @@ export const javascript: Suite = {
     try {
       performance.now = () => at;
       lease = await lock.acquire();
-      // ttl less 1 % and 2 ms.
+      // The ttl less 1 % and 2 ms.
       equal(lease.remaining, 29_698);
       performance.now = () => at + 0.25;
       equal(lease.remaining, 29_697);
@@ -436,7 +433,7 @@ export const javascript: Suite = {
       await lock.forceRelease();
       await eventually(() => lost.signal.aborted);
       equal(lost.signal.reason.code, "lost");
-      // Nobody was told of it by a call.
+      // No call had told that the lease is lost.
       await fails("lost", async () => { await using _lost = lost; });
       const stuck = await lock.acquire();
       stuck.keepAlive({ maxHold: 300 });
@@ -472,7 +469,7 @@ export const javascript: Suite = {
       using lease = await lock.acquire();
       lease.keepAlive();
     }
-    // Once what kept it alive has ended, a moment later.
+    // The lock is released a moment later, when its keeper has ended.
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
     equal(waited.length, 1);
   },
@@ -515,7 +512,7 @@ export const javascript: Suite = {
       check(first !== null && first.remaining > 0, "it was free");
       await using second = await lock.tryAcquire();
       equal([second, network.seen.length], [null, 2]);
-      // Of no answer it does not say that the lock is held.
+      // If there is no answer, it does not say that the lock is held.
       const away = stack.client({ ...new Network("lose the answer"), maxAttempts: 1 }).lock("a");
       equal((await fails("unavailable", away.tryAcquire())).isOutcomeUnknown, true);
     }
@@ -538,7 +535,7 @@ export const javascript: Suite = {
 
   async a_signal_list_is_fed_when_the_lock_becomes_free(stack) {
     const lock = stack.lock("a", { signalList: `${stack.mark}signal` });
-    // It is there for a second.
+    // The list has its item for a second.
     await eventually(async () => {
       await (await take(lock)).release();
       return (await stack.redis("LLEN ~signal")) === 1;
@@ -588,7 +585,7 @@ export const javascript: Suite = {
       const error = await thrown(new Client({ url: url + path, credential, maxAttempts: 1 }).lock(`${stack.mark}a`).tryAcquire());
       check(error instanceof EdgelockError && /\bpath\b/.test(error.advice), `${path}: ${error} ${(error as EdgelockError).advice}`);
     }
-    // As Redis 7.0 and later versions say it.
+    // The words of Redis 7.0 and later.
     for (const [said, advice] of [
       ["NOPERM this user has no permissions to access one of the keys used as arguments", "~pattern"],
       ["NOPERM User app has no permissions to access the 'a' key", "~pattern"],
@@ -716,7 +713,7 @@ export const javascript: Suite = {
       const denoEnv = { get: (name: string) => env[name] };
       await (await take(Client.fromEnv(denoEnv, { prefix: stack.mark }).lock("a"))).release();
     }
-    // Half of a pair is not passed over: what the next one names may be another Redis.
+    // Half of a pair is an error. The next pair could be another Redis's, so it is not used.
     const half = { EDGELOCK_BRIDGE_CREDENTIAL: credential, KV_REST_API_URL: url, KV_REST_API_TOKEN: credential };
     const error = await fails("invalid_argument", () => Client.fromEnv(half));
     check(error.message.includes("EDGELOCK_BRIDGE_URL"), "it says what is missing");

@@ -1,18 +1,17 @@
-// Which words of a command are keys: what the package knows of it, compared with what Redis itself
-// says.
+// Which words of a command are keys: what the package knows, compared with what Redis itself says.
 import { type Command, GroupCommit, type Word } from "edgelock";
 import { check, equal, fails, type Stack, type Suite } from "./harness.js";
 
 /**
- * What `COMMAND` says of a command: name, arity, flags, three places and two lists, key
+ * What `COMMAND` says of a command: name, arity, flags, three places, two lists, key
  * specifications, subcommands.
  */
 type Described = readonly [string, number, readonly string[], ...rest: readonly unknown[]];
 
-/** For operators: nobody writes them under a lock. */
+/** Commands for operators, which nobody runs under a lock. */
 const UNKNOWN = ["migrate", "pfdebug", "restore-asking"];
 
-/** What can be meant in more than one way, besides what is made of each command's description. */
+/** Calls that are ambiguous, in addition to those that are made from each command's description. */
 const ODD = [
   "SORT k BY store ALPHA",
   "SORT k BY store GET store STORE d",
@@ -32,7 +31,7 @@ const ODD = [
   "PFMERGE d a b",
 ];
 
-/** A call of a command as it is described, in which each word is another. */
+/** A call of a command that fits its description. Each word is different. */
 function call([name, arity, , ...rest]: Described): string[] {
   const least = Math.abs(arity) + (arity < 0 ? 3 : 0);
   const words = name.split("|");
@@ -46,7 +45,7 @@ function call([name, arity, , ...rest]: Described): string[] {
   return words;
 }
 
-/** Names and values in turn. */
+/** An object from a list of names and values. */
 function fields(list: unknown): Record<string, unknown> {
   const words = list as readonly unknown[];
   return Object.fromEntries(words.flatMap((name, at) => (at % 2 === 0 ? [[name, words[at + 1]]] : [])));
@@ -54,7 +53,7 @@ function fields(list: unknown): Record<string, unknown> {
 
 const offline = (stack: Stack) => stack.client({ fetch: () => Promise.reject(new Error("no network")), maxAttempts: 1 }).lock("a");
 
-/** Which words the package asks to mark, until all are. */
+/** The words that the package wants marked as keys, one after another until all are. */
 async function asked(stack: Stack, words: readonly string[]): Promise<string[]> {
   const lease = offline(stack).resume("a".repeat(22));
   const marked: Word[] = [...words];
@@ -69,7 +68,7 @@ async function asked(stack: Stack, words: readonly string[]): Promise<string[]> 
 }
 
 async function keysByRedis(stack: Stack, words: readonly string[]): Promise<unknown> {
-  // It wants one word besides the name.
+  // Redis wants one word besides the name.
   if (words.length === 1) return [];
   return stack.redis(`COMMAND GETKEYS ${words.join(" ")}`).catch((error: Error) => {
     check(/no key arguments/.test(error.message), error.message);
@@ -104,7 +103,7 @@ export const keys: Suite = {
     await fails("invalid_argument", writing.submit(stack.lock("a"), 1));
     const ending = new GroupCommit({ reads: () => [], decide: () => ({ answer: 7 }), end: () => bad });
     await fails("invalid_argument", ending.submit(stack.lock("a"), 1));
-    // Of these nobody knows.
+    // Nobody knows the keys of these commands.
     await fails("unavailable", lease.exec([["SHOP.SELL", "sku:42"], ["TIME"]]));
   },
 };

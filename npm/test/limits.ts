@@ -1,5 +1,5 @@
-// Numbers and text at the limits of what can be meant: a clear error, or what the documentation
-// says, and never a module that fails.
+// Numbers and text at the limits: a clear error, or what the documentation says, and never a module
+// that fails.
 import { Client, type ClientOptions, type Command, GroupCommit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
 
@@ -8,7 +8,7 @@ const FRACTIONS: readonly number[] = [0.5, 1.5, 5e-324];
 const HUGE: readonly number[] = [Infinity, Number.MAX_VALUE, 2 ** 63, 2 ** 53, 9e15, 2 ** 32, 2 ** 31, 2 ** 31 - 1];
 
 /**
- * Half of a surrogate pair, alone, behind a character, before one, twice, and in the wrong order.
+ * Half of a surrogate pair: alone, after a character, before one, twice, and in the wrong order.
  */
 const NO_TEXT: readonly string[] = ["\ud800", "a\udfff", "\udbffa", "\ud83d\ud83d", "\ude00\ud83d"];
 
@@ -17,7 +17,7 @@ const refuses = async (call: () => unknown): Promise<void> => {
   check(!error.isOutcomeUnknown, "nothing was sent");
 };
 
-/** Waits for a lock that is given back as soon as somebody stands in its queue. */
+/** Waits for a lock that is released as soon as somebody stands in its queue. */
 async function waits(stack: Stack, push: boolean, options: LockOptions): Promise<void> {
   const held = await stack.lock("a").acquire();
   const waiting = stack.client({ push }).lock("a", options).acquire();

@@ -1,4 +1,4 @@
-// The memory of the wasm module, which the package does not show: it is taken where the package
+// The memory of the wasm module. The package does not show it, so it is taken where the package
 // gets it from.
 const memories: WebAssembly.Memory[] = [];
 const { Instance } = WebAssembly;
@@ -11,5 +11,5 @@ WebAssembly.Instance = class extends Instance {
   }
 };
 
-/** How many bytes it has; it never gets smaller. */
+/** How many bytes it has. It never gets smaller. */
 export const wasmBytes = (): number => memories.reduce((bytes, { buffer }) => bytes + buffer.byteLength, 0);

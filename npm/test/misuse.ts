@@ -1,10 +1,10 @@
-// What a wrong use is told: the exact message, which says what was wrong and what to write instead.
+// The exact messages for wrong uses. They say what was wrong, and what to write instead.
 import { Client, type ClientOptions, EdgelockError, type FetchResponse, GroupCommit, type Lease, type LockOptions } from "edgelock";
 import { check, equal, type Stack, type Suite, thrown } from "./harness.js";
 
 const GOOD = { url: "https://bridge.example", credential: "a-credential-of-a-bridge" };
 const TOKEN = "a".repeat(22);
-/** Of the lock called a, which all that is made offline is. */
+/** The lock called a, which all offline calls are about. */
 const A = `(lock "a")`;
 const noTtl = (ms: string) => `a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not ${ms} ms ${A}`;
 const noWindow = (ms: string) => `the window of a throttle is 1 ms to 366 days, in whole milliseconds, not ${ms} ms ${A}`;
@@ -17,7 +17,7 @@ const UNSET = "undefined: is its variable set?";
 
 type Use = readonly [use: () => unknown, told: string];
 
-/** A call that a bridge answers like that, or that never gets to one. */
+/** A call that is refused before it reaches a bridge, or that a bridge answers in this way. */
 const offline = (settings: object = {}) => new Client({ ...GOOD, ...settings } as ClientOptions);
 const lock = (options: object = {}, name: unknown = "a") => offline().lock(name as string, options as LockOptions).tryAcquire();
 const made = (options: unknown) => new Client(options as ClientOptions).lock("a").tryAcquire();
@@ -139,7 +139,7 @@ const CALLS: readonly Use[] = [
   [() => new GroupCommit({ reads: () => [], decide: () => ({ answer: 7 }) }).submit({} as never, 7), "a group commit is submitted to with a lock"],
 ];
 
-/** Of what answers in a bridge's place. */
+/** The error of a call that is answered by something other than a bridge. */
 const answered = (status: number, body: string, headers: Record<string, string> = {}) => {
   const answer = async (): Promise<FetchResponse> => new Response(body, { status, headers });
   return new Client({ ...GOOD, fetch: answer, maxAttempts: 1 }).lock("a").tryAcquire();

@@ -1,4 +1,4 @@
-// The promises of several names at once: those of tests/it/multi.rs, by the same names.
+// The promises of several names at once. They are those of tests/it/multi.rs, with the same names.
 import { Client, type Command, GroupCommit, HeldError, type LockAllOptions, type Lock } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 

@@ -14,7 +14,7 @@ export const node: Host = {
     await make(count);
   },
   async inUse() {
-    // What is let go of in one turn is garbage in the next.
+    // What is released in one turn is garbage in the next.
     for (let times = 0; times < 3; times++) {
       gc?.();
       await sleep(5);

@@ -1,11 +1,12 @@
-// The promises of work that is executed once: those of tests/it/once.rs, by the same names.
+// The promises of work that is executed once. They are those of tests/it/once.rs, with the same
+// names.
 import { FingerprintMismatchError, HeldError, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
 import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
 
 const LONG = 40_000;
 const DAY = 24 * 60 * 60 * 1_000;
 
-/** Work that counts how often it was done, and comes to that. */
+/** Work that counts how often it was done, and returns that count. */
 class Work {
   count = 0;
   readonly done = async (): Promise<number> => ++this.count;
@@ -18,7 +19,7 @@ const never = (): never => {
 const kept = (stack: Stack): Promise<unknown> => stack.redis(`GET {${stack.mark}a}:result`);
 const isHeld = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a")) === 1;
 
-/** Work that is under way until `end` is called. */
+/** Starts work that goes on until `end` is called. */
 function begin(stack: Stack): { readonly end: (error?: Error) => void; readonly first: Promise<OnceOutcome<number>> } {
   let end!: (error?: Error) => void;
   const ended = new Promise<number>((resolve, reject) => (end = (error) => (error ? reject(error) : resolve(7))));
@@ -76,7 +77,7 @@ export const onces: Suite = {
     const { end, first } = begin(stack);
     await eventually(() => isHeld(stack));
     const events: string[] = [];
-    // A slow host may have to send a request again, and says that too.
+    // A slow host may have to send a request again, and says that, too.
     const onEvent = ({ type }: LockEvent) => void (type === "retried" || events.push(type));
     const waiters = [true, false].map((push) => stack.client({ push, onEvent }).once("a", { wait: LONG }).run(never));
     await eventually(() => events.length === 2);
@@ -151,7 +152,7 @@ export const onces: Suite = {
     equal([error.bytes, error.most, error.lock], [65_537, 65_536, `${stack.mark}a`]);
     equal([await isHeld(stack), await kept(stack)], [false, null]);
     await fails("result_too_large", stack.client().once("a", { maxBytes: 4 }).run(text(5)));
-    // In bytes.
+    // The limit is in bytes.
     await fails("result_too_large", stack.client().once("a", { maxBytes: 3 }).run(() => "ü"));
     equal(await stack.client().once("a", { maxBytes: 4 }).run(() => "ü"), { value: "ü", replayed: false });
     const large = stack.client().once("b", { maxBytes: 262_144 });

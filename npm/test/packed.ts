@@ -1,11 +1,11 @@
-// What npm packs, looked at as registries and type checkers do.
+// What npm packs, checked as registries and type checkers do.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { check, equal, runTests } from "./harness.js";
 
-/** As publint and attw say it; their own types ask for a newer resolution of modules than ours. */
+/** A message of publint or attw. Their own types need a newer resolution of modules than ours. */
 interface Message {
   readonly code: string;
 }
@@ -19,8 +19,8 @@ const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" })
   .sort();
 
 /**
- * The oldest that the declarations promise to be understood by, and the newest. The one between
- * makes the package, and builds its tests.
+ * The oldest TypeScript that the declarations promise to work with, and the newest. A version
+ * between them builds the package and its tests.
  */
 const COMPILERS = ["typescript-5.2", "typescript-7"] as const;
 const tsc = (compiler: string) => join("node_modules", compiler, "bin/tsc");
@@ -30,7 +30,7 @@ function compile(compiler: string, options: readonly string[]): void {
   execFileSync("node", [tsc(compiler), ...strict, ...options], { stdio: "inherit" });
 }
 
-/** In a folder of its own. */
+/** Works in a new folder. */
 function beside(work: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "packed-"));
   try {
@@ -121,7 +121,7 @@ const tests = {
     check(!declarations.includes("$"), "none has a name that the bundler made");
     const declared = [...declarations.matchAll(/^export declare (?:(?:abstract )?class|function) (\w+)/gm)].map(([, name]) => name);
     equal(declared.sort(), Object.keys(await import(join(installed, "index.js"))).sort());
-    // What linters say of a class that an interface adds to.
+    // Linters complain about a class that an interface adds to.
     for (const name of declared) check(!declarations.includes(`interface ${name} `), `${name} is one thing`);
   },
 

@@ -1,4 +1,4 @@
-// The promises of read/write locks: those of tests/it/read_write.rs, by the same names.
+// The promises of read/write locks. They are those of tests/it/read_write.rs, with the same names.
 import { Client, type Command, GroupCommit, HeldError, type Lease, type Lock, type ReadWriteOptions } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 
@@ -179,7 +179,7 @@ export const readWrites: Suite = {
     const client = stack.client({ onEvent: ({ type }) => void (renewals += type === "renewed" ? 1 : 0) });
     const done = await writer(client, { ttl: 2_000 }).run(async (lease) => {
       await lease.downgrade();
-      // One every third of it.
+      // One renewal every third of the ttl.
       await eventually(() => renewals >= 4);
       equal(await readers(stack), 1);
       return lease.remaining > 0;
@@ -200,7 +200,7 @@ export const readWrites: Suite = {
     const read = await writes.inspect();
     equal(read.holders.map(({ token, label }) => [token, label]), [[brief.token, null], [long.token, "long"]]);
     equal([read.isRead, read.fence], [true, brief.fence]);
-    // Whoever has a token can release its hold.
+    // A token can release its hold, so it must not be shown.
     check(!JSON.stringify(read).includes(long.token), "no token shows by itself");
     await releaseAll(long, brief);
   },

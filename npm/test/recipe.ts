@@ -1,15 +1,15 @@
-// What each recipe promises, however its host calls it.
+// What each recipe promises, whichever way its host calls it.
 import { shop } from "../examples/recipes/shop.js";
 import { check, equal, eventually, type Stack, type Suite, take } from "./harness.js";
 
-/** Asks a recipe to ship an order, as its host does. The signal is the client's, who hangs up. */
+/** Asks a recipe to ship an order, as its host does. The signal aborts when the client hangs up. */
 export type Call = (order: string, signal: AbortSignal) => Promise<Response>;
 
-/** Longer than any test takes. */
+/** A ttl that is longer than any test. */
 const LONG = { ttl: 60_000 };
 const NEVER = new AbortController().signal;
 
-/** What is to be done before an order of a test is shipped. */
+/** What must be done before an order of a test is shipped. */
 export const clerks = new Map<string, (signal: AbortSignal) => Promise<void>>();
 const example = shop.ship;
 shop.ship = async (order, signal) => {
@@ -37,7 +37,7 @@ export function recipe(name: string, call: Call): Suite {
   return Object.fromEntries(tests);
 }
 
-/** Of a host that tells when a client hangs up. */
+/** The test of a recipe whose host tells when a client hangs up. */
 export function hangsUp(name: string, call: Call): Suite {
   const run = (stack: Stack) => stops_when_its_client_hangs_up(stack, `${stack.mark}${name}`, call);
   return { [`${name}_stops_when_its_client_hangs_up`]: run };
@@ -58,8 +58,8 @@ async function ships_for_one_at_a_time(stack: Stack, order: string, call: Call):
 }
 
 /**
- * On a slow machine a wait can be over before its turn comes. The client is told to come again, and
- * does.
+ * Ships an order, however often that takes. On a slow machine a wait may end before its turn; the
+ * client is told to come again, and does.
  */
 async function untilShipped(order: string, call: Call): Promise<Response> {
   for (;;) {

@@ -1,4 +1,4 @@
-// The recipes in Node: as their frameworks call them, or served by these.
+// The recipes in Node: called as their frameworks call them, or served.
 import { serve } from "@hono/node-server";
 import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from "aws-lambda";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import { type Call, clerks, hangsUp, recipe } from "./recipe.js";
 
 const post = (order: string, signal: AbortSignal) => new Request(`https://shop.example/orders/${order}`, { method: "POST", body: "{}", signal });
 
-/** Called in the way of their frameworks. */
+/** Recipes that are called in the way of their frameworks. */
 const called: Record<string, Call> = {
   next_node: (id, signal) => nextNode.POST(post(id, signal), { params: Promise.resolve({ id }) }),
   sveltekit: (id, signal) => sveltekit.POST({ params: { id }, request: post(id, signal) }),
@@ -27,7 +27,7 @@ const called: Record<string, Call> = {
   netlify: (id, signal) => netlify(post(id, signal), { params: { id } }),
 };
 
-/** What Lambda tells of a request to a function's URL. */
+/** What Lambda passes for a request to a function's URL. */
 function event(id: string): LambdaFunctionURLEvent {
   const http = { method: "POST", path: `/orders/${id}`, protocol: "HTTP/1.1", sourceIp: "192.0.2.1", userAgent: "test" };
   return {
@@ -53,14 +53,14 @@ function event(id: string): LambdaFunctionURLEvent {
   };
 }
 
-/** Has Lambda run the function; its limit is so many milliseconds away. */
+/** Lets Lambda run the function, with so many milliseconds left. */
 async function invoke(id: string, remaining = 60_000): Promise<Response> {
   const context = { getRemainingTimeInMillis: () => remaining } as Parameters<typeof lambda>[1];
   const result = (await lambda(event(id), context, () => {})) as Exclude<LambdaFunctionURLResult, string>;
   return new Response(result.body ?? null, { status: result.statusCode ?? 200, headers: result.headers as Record<string, string> });
 }
 
-/** Served on ports of the system's choice. */
+/** Recipes that are served, on ports that the system picks. */
 async function served(): Promise<Record<string, Call>> {
   const honos = await new Promise<AddressInfo>((listening) => void serve({ fetch: hono.fetch, port: 0, hostname: "127.0.0.1" }, listening));
   const expresses = await new Promise<AddressInfo>((listening) => {
@@ -121,6 +121,6 @@ const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = 
 const hosts = Object.entries({ ...called, ...(await served()) });
 const promises = [...hosts, ["lambda", (id: string) => invoke(id)] as const].map(([name, call]) => recipe(name, call));
 const stops = hosts.map(([name, call]) => hangsUp(name, call));
-// Most of them wait for another holder.
+// Most of these tests wait for another holder.
 const waiting: Suite = Object.assign({}, ...promises);
 run({ url, credential }, [...stops, others], console.log, waiting).then((passed) => process.exit(passed ? 0 : 1));

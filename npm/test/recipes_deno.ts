@@ -1,5 +1,5 @@
-// The recipe for Deno Deploy in Deno, served as it serves itself, but on a port of the system's
-// choice.
+// The recipe for Deno Deploy in Deno. It serves as it does there, but on a port that the system
+// picks.
 import { run } from "./harness.js";
 import { hangsUp, recipe } from "./recipe.js";
 

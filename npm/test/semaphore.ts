@@ -1,4 +1,4 @@
-// The promises of semaphores: those of tests/it/semaphore.rs, by the same names.
+// The promises of semaphores. They are those of tests/it/semaphore.rs, with the same names.
 import { type Client, type Command, GroupCommit, HeldError, type Lease, type Lock, type SemaphoreOptions } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 
@@ -54,7 +54,7 @@ export const semaphores: Suite = {
 
   async a_permit_that_ran_out_goes_to_who_waits(stack) {
     const brief = semaphore(stack.client(), 2, { ttl: 2_000 });
-    // Nobody releases them.
+    // The first two never release.
     (await take(brief)).handOver();
     (await take(brief)).handOver();
     await releaseAll(await brief.acquire(), await brief.acquire());
@@ -130,7 +130,7 @@ export const semaphores: Suite = {
     let renewals = 0;
     const client = stack.client({ onEvent: ({ type }) => void (renewals += type === "renewed" ? 1 : 0) });
     const done = await semaphore(client, 2, { ttl: 2_000 }).run(async (lease) => {
-      // One every third of it.
+      // One renewal every third of the ttl.
       await eventually(() => renewals >= 4);
       equal(await permits(stack), 1);
       return lease.remaining > 0;
@@ -158,7 +158,7 @@ export const semaphores: Suite = {
     const held = await three.inspect();
     equal(held.holders.map(({ token, label }) => [token, label]), [[other.token, null], [one.token, "worker 7"]]);
     equal([held.holder?.token, held.free, held.fence], [other.token, 1, other.fence]);
-    // Whoever has a token can release its permit.
+    // A token can release its permit, so it must not be shown.
     check(!JSON.stringify(held).includes(one.token), "no token shows by itself");
     await releaseAll(one, other);
     const lock = await stack.lock("b").inspect();

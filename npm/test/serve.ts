@@ -9,7 +9,8 @@ interface Listening {
 }
 
 /**
- * Serves the Worker of a folder until this process ends: where it is, and where its inspector is.
+ * Serves the Worker of a folder until this process ends. Returns its address, and that of its
+ * inspector.
  */
 export async function serve(workerd: string, folder: string): Promise<{ readonly worker: string; readonly inspector: string }> {
   const served = spawn(workerd, ["serve", "config.capnp", "--inspector-addr=127.0.0.1:0", "--control-fd=3"], {

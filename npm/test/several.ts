@@ -1,14 +1,14 @@
-// Locks over several bridges, in Node: by their majority, and one by name.
+// Locks over several bridges, in Node: by a majority, and each at one bridge by its name.
 import { type BridgeOptions, Client, type ClientSettings, type Command, type FetchInit, type FetchResponse, type Lock, QuarantinedError } from "edgelock";
 import { check, equal, eventually, fails, runTests, take } from "./harness.js";
 
 const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly credential: string }>;
-/** Accepts no connections. */
+/** A bridge that accepts no connections. */
 const dead = { url: "http://127.0.0.1:1", credential: "credential" };
 
 const mark = (): string => `${crypto.randomUUID().slice(0, 8)}:`;
 
-/** Servers that are younger than its ttl have no say yet, so it waits. */
+/** A lock that waits, since it does not count servers that have been up for less than its ttl. */
 function lockOver(quorum: readonly BridgeOptions[], prefix = mark()): Lock {
   return new Client({ quorum, prefix }).lock("a", { ttl: 3_000, wait: 20_000 });
 }

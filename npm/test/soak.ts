@@ -1,17 +1,17 @@
-// Turns over the real bridge, many at once: what stays in Redis, and, as growth.ts measures it, in
-// the host and in the bridge.
+// Turns over the real bridge, many at once. What stays in Redis is checked here; growth.ts measures
+// what stays in the host and in the bridge.
 import { Client, HeldError, LostError, TimedOutError } from "edgelock";
 import { type Bridge, check, sleep } from "./harness.js";
 
-/** The name that the mix has among the kinds of calls. */
+/** The name of the mix among the kinds of calls. */
 export const MIX = "a mix of turns, over the real bridge";
 
 const LANES = 16;
-/** How many names a lane leaves held, one after the other. */
+/** How many names a lane leaves held, one after another. */
 const FORGOTTEN = 8;
 /**
- * Of a lane, with those of the lock, its neighbour, the reentrant and the read/write lock, and the
- * work that is done once.
+ * All names of a lane: also those of the lock, its neighbour, the reentrant and the read/write
+ * lock, and the work that is done once.
  */
 const NAMES = FORGOTTEN + 5;
 
@@ -33,7 +33,7 @@ export function mix(bridge: Bridge): (count: number) => Promise<void> {
       }
     }));
     check(late <= count / 4, `${late} of ${count} turns were late`);
-    // What goes on behind the last ones.
+    // Waits for what goes on after the last turns.
     await sleep(50);
     await leavesFencesAlone(bridge, mark);
   };
@@ -66,17 +66,17 @@ function turns(client: Client, mark: string, lane: string): readonly Turn[] {
     async () => (await client.lockAll([name("a"), name("b")]).acquire()).release(),
     () => once.run(() => lane),
     () => throttle.tryPass(),
-    // All lanes want it.
+    // All lanes want this lock.
     async () => (await shared.acquire()).release(),
     async () => (await shared.acquire({ signal: AbortSignal.timeout(5) })).release(),
-    // Nobody releases it.
+    // Nobody releases this lock.
     async () => (await client.lock(name(`c${forgotten++ % FORGOTTEN}`), { ttl: 500 }).acquire()).handOver(),
   ];
 }
 
 /**
- * Another may have it, the caller may give up, and a busy host may stand still for longer than a
- * ttl.
+ * Whether a turn failed because it was late: another may have had the lock, the caller may have
+ * given up, or a busy host may have stood still for longer than a ttl.
  */
 async function isLate(turn: Turn): Promise<boolean> {
   try {
@@ -89,7 +89,10 @@ async function isLate(turn: Turn): Promise<boolean> {
   }
 }
 
-/** Of each name its fence stays, for a week; all else has at most the time that a receipt has. */
+/**
+ * Checks what is left: the fence of each name, for a week, and other keys for no longer than a
+ * receipt lives.
+ */
 async function leavesFencesAlone(bridge: Bridge, mark: string): Promise<void> {
   const script = `local fences, others = 0, {} for _, key in ipairs(redis.call('KEYS', '*' .. ARGV[1] .. '*')) do
     if string.find(key, ':fence$') then fences = fences + 1 elseif redis.call('PTTL', key) > 60000 then others[#others + 1] = key end
@@ -98,7 +101,7 @@ async function leavesFencesAlone(bridge: Bridge, mark: string): Promise<void> {
   const response = await fetch(bridge.url, { method: "POST", headers, body: JSON.stringify(["EVAL", script, 0, mark]) });
   const { result } = (await response.json()) as { result: [number, string[]] };
   const [fences, others] = result;
-  // Those that all lanes share are two.
+  // Two names are shared by all lanes.
   check(fences <= LANES * NAMES + 2, `${fences} fences are left in Redis`);
   check(others.length === 0, `these are left in Redis: ${others.join(", ")}`);
 }

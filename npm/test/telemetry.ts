@@ -1,4 +1,4 @@
-// The recipe for OpenTelemetry, with its own SDK, in Node.
+// The recipe for OpenTelemetry, with its real SDK, in Node.
 import { context, metrics, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
@@ -10,14 +10,14 @@ trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new Sim
 const reader = new PeriodicExportingMetricReader({ exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE) });
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
 
-/** The spans of a test's locks, once there are so many. */
+/** The spans of this test's locks, as soon as there are so many. */
 async function spansOf({ mark }: Stack, count: number): Promise<ReadableSpan[]> {
   const own = () => spans.getFinishedSpans().filter(({ attributes }) => String(attributes["edgelock.lock"]).startsWith(mark));
   await eventually(() => own().length >= count);
   return own();
 }
 
-/** How often something was counted, or measured, by the attributes of each. */
+/** How often something was counted or measured, by its attributes. */
 async function metric(name: string): Promise<Record<string, number>> {
   const { resourceMetrics } = await reader.collect();
   const found = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === name);

@@ -1,8 +1,8 @@
-// The promises of throttles: those of tests/it/throttle.rs, by the same names.
+// The promises of throttles. They are those of tests/it/throttle.rs, with the same names.
 import type { Throttle, ThrottleOutcome } from "edgelock";
 import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
 
-/** Longer than any test waits for it to be given back. */
+/** A window that no test sits out. */
 const WINDOW = 600_000;
 const PASSED: ThrottleOutcome = { passed: true };
 
@@ -21,7 +21,7 @@ export const throttles: Suite = {
     for (let count = 0; count < 3; count++) isThrottled(await ours.tryPass());
     equal(network.seen.length, 4);
     isThrottled(await throttle(stack).tryPass());
-    // That of who passed counts.
+    // The window of the call that passed counts, not that of the call that asks.
     equal((await stack.client().throttle("a", 1).tryPass()).passed, false);
     equal(await stack.client().throttle("b", WINDOW).tryPass(), PASSED);
   },

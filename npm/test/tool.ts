@@ -1,4 +1,4 @@
-// The installed command-line tool as a process, and what may stand between it and the bridge.
+// The installed command-line tool as a process, and what may be between it and the bridge.
 import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +8,7 @@ const [program = ""] = process.argv.slice(2);
 
 /** How a process ended, and what it wrote. */
 export interface Ended {
-  /** Its exit code; 128 and the number of a signal that ended it. */
+  /** Its exit code, or 128 plus the number of the signal that ended it. */
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -23,13 +23,16 @@ export class Tool {
   err = "";
   readonly #child;
 
-  /** Without a terminal, whoever runs the tests: `setsid`, as services have it. */
+  /**
+   * Starts it without a terminal, even if the tests have one: in a session of its own, as services
+   * are.
+   */
   constructor(args: readonly string[], variables: Variables = {}, file = program) {
     const env = { ...process.env, ...variables };
     this.#child = spawn(file, args, { env, detached: true, stdio: "pipe" });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => (this.out += text));
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.err += text));
-    // A test that failed leaves nothing behind. Once it has ended, its id may be another's.
+    // A test that failed leaves no process behind. After the end, the id may be another process's.
     const clean = () => this.#killAll();
     process.on("exit", clean);
     this.#child.once("close", () => process.off("exit", clean));
@@ -37,7 +40,7 @@ export class Tool {
       this.#child.once("error", reject);
       this.#child.once("close", (code, signal) => {
         const { out, err } = this;
-        // Whatever it was asked for.
+        // Whatever it was asked, it must not have written these.
         const secrets = [process.env["EDGELOCK_BRIDGE_CREDENTIAL"], variables["EDGELOCK_BRIDGE_CREDENTIAL"], process.env["EDGELOCK_WEBDIS_PASSWORD"]];
         const told = secrets.find((secret) => secret && (out + err).includes(secret));
         if (told === undefined) resolve({ code: code ?? (signal === "SIGINT" ? 130 : signal === "SIGTERM" ? 143 : 137), out, err });
@@ -46,11 +49,11 @@ export class Tool {
     });
   }
 
-  /** On a terminal, which `script` makes. */
+  /** Starts it on a terminal, which `script` makes. */
   static onTerminal(args: readonly string[], isInBackground = false): Tool {
     const tool = [program, ...args].map((arg) => `'${arg}'`).join(" ");
-    // `script` runs it in a shell. One that stayed, as Debian's `sh` does, would end by the keys of
-    // the terminal as well.
+    // `script` runs it in a shell. A shell that stayed, as Debian's `sh` does, would also end by
+    // the keys of the terminal.
     const command = isInBackground ? `set -m; ${tool} & wait` : `exec ${tool}`;
     return new Tool(["--quiet", "--return", "--command", command, "/dev/null"], {}, "script");
   }
@@ -63,7 +66,7 @@ export class Tool {
     try {
       process.kill(-this.#child.pid!, "SIGKILL");
     } catch {
-      // They have ended.
+      // All have ended.
     }
   }
 
@@ -71,7 +74,7 @@ export class Tool {
     this.#child.stdin.write(text);
   }
 
-  /** Waits until it has written this; throws if it ends before. */
+  /** Waits until it has written this. Throws if it ends before. */
   async wrote(text: string): Promise<void> {
     let ended: Ended | undefined;
     this.ended.then((how) => (ended = how), () => {});
@@ -83,14 +86,14 @@ export class Tool {
 /** Runs the tool to its end. */
 export const edgelock = (args: readonly string[], variables: Variables = {}): Promise<Ended> => new Tool(args, variables).ended;
 
-/** Something between the tool and the bridge, until it is closed. */
+/** A server between the tool and the bridge, until it is closed. */
 export interface Between {
   readonly url: string;
   readonly close: () => void;
 }
 
 /**
- * Passes requests on to the bridge. `meddle` may answer in its place, and change the headers of an
+ * Passes requests on to the bridge. `meddle` may answer them instead, and change the headers of an
  * answer.
  */
 export async function between(bridge: string, meddle: (request: IncomingMessage, response: ServerResponse, headers: Headers) => boolean = () => false): Promise<Between> {

@@ -1,15 +1,15 @@
-// A Worker whose requests share turns: `POST /<order>` with where the bridge is, `GET /` for how
-// many have come.
+// A Worker whose requests share turns. `POST /<order>` says where the bridge is, and `GET /` says
+// how many have come.
 import { Client, EdgelockError, GroupCommit, type Reply } from "edgelock";
 
-/** What the other side of the test says with each order. */
+/** What the test sends with each order. */
 export interface Asked {
   readonly url: string;
   readonly credential: string;
   readonly prefix: string;
-  /** Whether a turn may go on when its request is gone. */
+  /** Whether a turn may go on after its request is gone. */
   readonly background: boolean;
-  /** Whether an order is taken out when its caller hangs up before its turn begins. */
+  /** Whether an order is withdrawn when its caller hangs up before its turn begins. */
   readonly heeds: boolean;
 }
 
@@ -37,8 +37,8 @@ export default {
     if (request.method === "GET") return new Response(`${arrived}`);
     const { url, credential, prefix, background, heeds } = (await request.json()) as Asked;
     const waitUntil = background ? { waitUntil: (promise: Promise<unknown>) => context.waitUntil(promise) } : {};
-    // Who is gone is found out by it, and nobody else. Where turns go on, nobody is to be found out
-    // by it.
+    // This time-out is how a driver that is gone is noticed. Where turns go on, nobody may be taken
+    // for gone.
     const requestTimeout = background ? 600_000 : 3_000;
     const client = new Client({ url, credential, prefix, push: false, requestTimeout, ...waitUntil });
     const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix }, heeds ? { signal: request.signal } : {});

@@ -1,5 +1,5 @@
-// Turns that requests to a Worker share, in workerd, where each goes on only by what is its own,
-// and is gone when its caller hangs up.
+// Shared turns of requests to a Worker, in workerd. Each request can go on only by events of its
+// own, and is gone when its caller hangs up.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { check, equal, eventually, runTests, Stack } from "./harness.js";
@@ -10,13 +10,13 @@ const [, , workerd = "", folder = ""] = process.argv;
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
 const { worker } = await serve(workerd, folder);
 
-/** The bridge, and what holds requests to it up. */
+/** Stands before the bridge, and holds requests up. */
 class Gate {
   seen = 0;
   answered = 0;
-  /** The bridge's answer to this one does not come back. */
+  /** The number of the request whose answer does not come back. */
   withheld = Infinity;
-  /** Those from this one on do not arrive until it is opened. */
+  /** Requests from this number on do not arrive until the gate is opened. */
   #closedAt = Infinity;
   #opened: Array<() => void> = [];
   readonly #server = createServer((request, response) => void this.#pass(request, response));
@@ -30,7 +30,7 @@ class Gate {
     this.#closedAt = request;
   }
 
-  /** Lets all pass, up to that one. */
+  /** Lets all requests pass, up to that number. */
   open(closedAt = Infinity): void {
     this.#closedAt = closedAt;
     for (const go of this.#opened.splice(0)) go();
@@ -55,7 +55,7 @@ class Gate {
   }
 }
 
-/** A sale that the Worker holds, of a stock of 1,000. */
+/** A sale by the Worker, with a stock of 1,000. */
 class Sale {
   readonly stack = new Stack({ url, credential });
   readonly gate = new Gate();
@@ -67,7 +67,7 @@ class Sale {
     return this;
   }
 
-  /** Places an order, and waits until the Worker has it. What comes of it. */
+  /** Places an order, and waits until the Worker has it. Returns its outcome. */
   async place(order: number, background: boolean, signal?: AbortSignal, heeds = false): Promise<{ readonly told: Promise<Told> }> {
     const before = await arrived();
     const asked: Asked = { url: this.#url, credential, prefix: this.stack.mark, background, heeds };
@@ -78,8 +78,8 @@ class Sale {
   }
 
   /**
-   * Places orders one after the other, of which the first drives the first turn and the second the
-   * next, with all others in it.
+   * Places orders one after another. The first drives the first turn. The second drives the next,
+   * in which all others are.
    */
   async placeAll(count: number, background: boolean, signals: ReadonlyMap<number, AbortSignal> = new Map(), heeds = false): Promise<Array<Promise<Told>>> {
     const told: Array<Promise<Told>> = [];
@@ -87,7 +87,10 @@ class Sale {
     return told;
   }
 
-  /** No order is decided twice, and none of those that are known to be sold is missing. */
+  /**
+   * Checks that no order was decided twice, and that all orders that are known to be sold are
+   * there.
+   */
   async check(sold: number): Promise<void> {
     const [stock, orders] = [Number(await this.stack.redis("GET ~stock")), Number(await this.stack.redis("HLEN ~orders"))];
     equal(stock + orders, 1_000);
@@ -97,8 +100,8 @@ class Sale {
 }
 
 /**
- * What the Worker answers. To hang up is to reset the connection, as of one that is merely closed
- * workerd goes on with the request.
+ * The Worker's answer. To hang up means to reset the connection: if it is merely closed, workerd
+ * goes on with the request.
  */
 async function post(url: string, body: string, hangUp?: AbortSignal): Promise<Told> {
   const sent = request(url, { method: "POST", agent: false });
@@ -141,8 +144,8 @@ async function callers_that_hang_up_while_they_wait_cost_the_others_nothing(): P
 }
 
 /**
- * The first nine that wait are gone. Whoever drove calls the first of those, and then others, until
- * somebody comes.
+ * The first nine that wait are gone. The driver calls the first of them, and then others, until one
+ * comes.
  */
 async function whoever_waits_behind_callers_that_hung_up_is_called_to_drive(): Promise<void> {
   const sale = await new Sale().open();
@@ -152,7 +155,7 @@ async function whoever_waits_behind_callers_that_hung_up_is_called_to_drive(): P
   const told = await sale.placeAll(14, true, signals);
   stop.abort();
   sale.gate.open();
-  // Their own looks are further apart than they wait.
+  // They look for themselves less often than they wait here.
   const answers = await Promise.all([told[0]!, ...told.slice(10)]);
   check(answers.every((told) => "left" in told), JSON.stringify(answers));
   await sale.check(5);
@@ -165,7 +168,7 @@ async function an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_plac
   const signals = new Map(Array.from({ length: 5 }, (_, at) => [at + 2, stop.signal]));
   const told = await sale.placeAll(10, true, signals, true);
   stop.abort();
-  // What comes behind that, workerd tells behind it.
+  // workerd reports what happened before these requests before it answers them.
   for (let requests = 0; requests < 20; requests++) await arrived();
   sale.gate.open();
   const answers = await Promise.all(told.filter((_, order) => !signals.has(order)));
@@ -175,8 +178,8 @@ async function an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_plac
 }
 
 /**
- * Has the caller that drives the second turn, of 9, hang up while that turn's first or second
- * request is on its way, and stays there.
+ * The caller that drives the second turn, of 9, hangs up while the first or second request of that
+ * turn is held up.
  */
 async function hangUp(request: 3 | 4, background: boolean): Promise<{ readonly sale: Sale; readonly others: Promise<Told[]> }> {
   const sale = await new Sale().open();
@@ -202,14 +205,14 @@ async function a_driver_that_hangs_up_goes_on_in_the_background(): Promise<void>
 
 async function a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next(): Promise<void> {
   const { sale, others } = await hangUp(3, false);
-  // By the next driver.
+  // The next driver sends that request.
   await eventually(() => sale.gate.seen > 3);
   sale.gate.open();
   equal(lefts(await others), [998, 997, 996, 995, 994, 993, 992, 991]);
   await sale.check(9);
 }
 
-/** The lock is not left to its ttl, which is as long as the others wait. */
+/** The next driver does not wait for the ttl, which is as long as the others wait. */
 async function a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next(): Promise<void> {
   const sale = await new Sale().open();
   sale.gate.closeAt(2);

@@ -1,9 +1,9 @@
-// What a wait promises to callers in JavaScript: when what they were told is true, and which
-// numbers they may choose.
+// What a wait promises to callers in JavaScript: that what they are told is true at that moment,
+// and which numbers they may choose.
 import { Client, type FetchInit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, Network, type Suite, take, thrown } from "./harness.js";
 
-/** What gives up an acquisition is the only script that has this. */
+/** Whether an acquisition was given up: only that script contains this word. */
 const gaveUp = ({ seen }: Network): boolean => seen.some((words) => words[1]?.includes("GONE_MS"));
 
 export const waiting: Suite = {
@@ -59,7 +59,7 @@ export const waiting: Suite = {
       await fails("invalid_argument", () => client.lock("a", { waitForReplicas: { count: 1, within: odd } }));
       await fails("invalid_argument", () => new Client({ quorum, restartQuarantine: odd }));
     }
-    // What elsewhere is for ever, and here would be no time at all.
+    // Values that mean "for ever" elsewhere, and would mean no time at all here.
     await fails("invalid_argument", () => stack.client({ requestTimeout: 0 }));
     await fails("invalid_argument", () => client.lock("a", { ttl: Infinity }));
     equal(typeof new Client({ quorum, restartQuarantine: Infinity }).lock("a").name, "string");

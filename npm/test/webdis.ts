@@ -26,7 +26,8 @@ const dialect: Suite = {
     const holder = await take(stack.lock("a"));
     const network = new Network();
     const waiter = stack.client(network).lock("a", { wait: 40_000 }).acquire();
-    // Asked, and asked again since the lock may have been freed before it listened.
+    // It asked, and asked again when its subscription was confirmed, since the lock may have been
+    // freed before.
     await eventually(() => network.seen.length === 2);
     await holder.release();
     const lease = await waiter;
