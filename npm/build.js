@@ -1,5 +1,5 @@
-// Makes the package in npm/dist of the face in npm/ts, and of what wasm-bindgen and wasm-opt left
-// in npm/build.
+// Makes the package in npm/dist from the TypeScript in npm/ts, and from what wasm-bindgen and
+// wasm-opt wrote to npm/build.
 import { build } from "esbuild";
 import { generateDtsBundle } from "dts-bundle-generator";
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const dist = (name) => path(`dist/${name}`);
 const glue = (name) => path(`build/${name}`);
 
-// As each instance of the module has a memory of its own, it has a glue of its own: what an
+// Each instance of the module has a memory of its own, so it has bindings of its own. What an
 // instance that failed left to the garbage collector must not reach into another.
 async function wrapGlue() {
   const bundled = await build({
@@ -52,8 +52,8 @@ async function bundle() {
     outExtension: { ".js": ".cjs" },
     metafile: true,
   });
-  // In Node both kinds of modules share one copy, so that an error is an instance of its class for
-  // all.
+  // In Node both kinds of modules share one copy, so that an error is an instance of the same class
+  // for both.
   const [{ exports }] = Object.values(
     (await build({ ...options, entryPoints: { index: entries.index }, format: "esm", write: false, metafile: true })).metafile.outputs,
   ).filter((output) => output.entryPoint);
@@ -64,13 +64,13 @@ async function bundle() {
   await writeFile(dist("node.js"), `import edgelock from "./node.cjs";\nexport const { ${exports.sort().join(", ")} } = edgelock;\n`);
 }
 
-// The command-line tool uses the package as others do. It is no module of it, so it is in nobody's
-// bundle.
+// The command-line tool uses the package as others do. It is no part of the package's module, so it
+// is in nobody's bundle.
 async function bundleTool() {
   await build({ entryPoints: [path("ts/cli/main.ts")], outfile: dist("cli.js"), bundle: true, target: "node20", platform: "node", format: "esm", external: ["edgelock"] });
 }
 
-// What was generated is in the package already, and says nothing to a reader.
+// Generated sources are in the package already, and tell a reader nothing.
 async function shortenMaps() {
   for (const name of (await readdir(path("dist"))).filter((name) => name.endsWith(".map"))) {
     const map = JSON.parse(await readFile(dist(name), "utf8"));
@@ -79,7 +79,7 @@ async function shortenMaps() {
   }
 }
 
-// One text for both kinds of modules.
+// The same text for both kinds of modules.
 async function declare() {
   const [types] = generateDtsBundle(
     [{ filePath: path("ts/public.ts"), output: { noBanner: true, sortNodes: false, exportReferencedTypes: false } }],
@@ -89,8 +89,8 @@ async function declare() {
   await Promise.all(["index.d.ts", "index.d.cts"].map((name) => writeFile(dist(name), text)));
 }
 
-// What is called as a global of the DOM is, the bundler calls `Lock$1`, and exports it as `Lock`.
-// Editors would show that name.
+// If a type is called like a global of the DOM, the bundler calls it `Lock$1`, and exports it as
+// `Lock`. Editors would show that name.
 function withOwnNames(types) {
   const [text, renamed = ""] = types.split(/^export \{\n([^}]*)\};\s*(?:export \{\};\s*)?$/m);
   const names = [...renamed.matchAll(/(\w+)\$1 as \1,/g)].map(([, name]) => name);

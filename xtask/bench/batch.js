@@ -5,8 +5,8 @@ export const TTL_MS = 10_000;
 
 let names = 0;
 
-// Acquires `size` locks one after another, then releases them; the milliseconds of both parts, and
-// the requests of all. Each acquisition has a name of its own, so that a batch of them can be timed
+// Acquires `size` locks one after another, and then releases them. Returns the milliseconds of both
+// parts, and the requests of all. Each acquisition has a name of its own, so that they can be timed
 // without the releases.
 export async function batch(turn, size) {
   const releases = [];

@@ -1,4 +1,4 @@
-// What is compared: the same work against the same bridge, by hand, by edgelock, by @upstash/lock.
+// The cases: the same work with the same bridge, by hand, by edgelock, and by @upstash/lock.
 import { Lock } from "@upstash/lock";
 import { batch, TTL_MS } from "./batch.js";
 import { connect } from "./js/edgelock.js";
@@ -24,7 +24,7 @@ function randomToken() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").slice(0, 22);
 }
 
-// A case is made once, and gives a function that acquires and returns the one that releases.
+// Makes the cases. Each is a function that acquires, and returns the function that releases.
 export async function prepare(redis, url, token) {
   const edgelock = connect(url, token);
   const [acquire, release] = await recordBodies(edgelock);

@@ -9,7 +9,7 @@ import { connect, semaphore } from "./tcp.js";
 
 const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token, REDIS_ADDRESS } = process.env;
 const HOLD_MS = 5;
-// A wait that goes on this long after the others were counted is cut short.
+// A wait that goes on so long after the others were counted is cut short.
 const PATIENCE_MS = 30_000;
 
 const client = (push) => new Client({ url, credential: token, push });
@@ -17,10 +17,10 @@ const [listening, polling] = [client(true), client(false)];
 const options = { ttl: TTL_MS, wait: 60_000, maxRequests: 1_000 };
 
 const redis = REDIS_ADDRESS && (await connect(REDIS_ADDRESS));
-// Of a read/write lock's turns, one in so many writes.
+// One in so many turns of a read/write lock writes.
 const WRITES_IN = 10;
 
-// Each gives, for a name and a waiter, a function that acquires it and returns the one that
+// For a name and a waiter, each kind gives a function that acquires, and returns the function that
 // releases.
 const kinds = {
   push: edgelock((name) => listening.lock(name, options)),
@@ -37,7 +37,7 @@ const kinds = {
       return () => lease.release();
     };
   },
-  // As each Worker would have it, every waiter has a client of its own: a shared one gathers the
+  // Every waiter has a client of its own, as each Worker would. A shared client gathers the
   // commands of all in one request.
   peer: (name, { delay }) => {
     const redis = new Redis({ url, token });
@@ -61,8 +61,8 @@ function edgelock(make) {
   };
 }
 
-// Timers are late by up to a millisecond, which is a fifth of a hold: the last one is waited for
-// awake.
+// Timers are late by up to a millisecond, which is a fifth of a hold. So the last millisecond is
+// waited for awake.
 async function hold() {
   const until = performance.now() + HOLD_MS;
   await new Promise((resolve) => setTimeout(resolve, HOLD_MS - 1));
@@ -72,8 +72,8 @@ async function hold() {
 
 let runs = 0;
 
-// Turns and requests count within the window, waits if they begin in it; everyone goes on until the
-// last of those is over.
+// Turns and requests count within the window, and waits count if they begin in it. Everyone goes on
+// until the last of those waits is over.
 async function contend({ kind, waiters, names, rampMs, windowMs, ...of }) {
   const run = runs++;
   const start = performance.now() + rampMs;
@@ -97,8 +97,8 @@ async function contend({ kind, waiters, names, rampMs, windowMs, ...of }) {
       figures.held_ms += held;
       await release();
       figures.all_turns++;
-      // As each request of a server does, a turn begins when what has arrived meanwhile was dealt
-      // with.
+      // A turn begins when everything that arrived meanwhile was handled, as each request of a
+      // server does.
       await new Promise(setImmediate);
     }
   };
@@ -106,7 +106,7 @@ async function contend({ kind, waiters, names, rampMs, windowMs, ...of }) {
   return figures;
 }
 
-// Milliseconds of bare requests that Redis answers without any work, one after another.
+// The milliseconds of bare requests, one after another, for which Redis does no work.
 async function ping({ count }) {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const round_trips_ms = [];
@@ -118,7 +118,7 @@ async function ping({ count }) {
   return { round_trips_ms };
 }
 
-// Turns of one client alone, each on one of many names at random; milliseconds of all of them.
+// The milliseconds of turns of a single client, each on one of many names at random.
 async function roam({ names, turns }) {
   const start = performance.now();
   for (let i = 0; i < turns; i++) {

@@ -1,4 +1,4 @@
-// A turn of each kind that nobody waits for: of the npm package, and of its peers.
+// A turn of each kind that nobody waits for, of the npm package and of its peers.
 import { Redis } from "@upstash/redis";
 import { Client } from "edgelock";
 import { batch, TTL_MS } from "./batch.js";
@@ -17,14 +17,14 @@ const lease = (lock) => async (name) => {
   const lease = await lock(name).tryAcquire();
   return () => lease.release();
 };
-// Work has no release of its own.
+// Work is released by itself.
 const work = (once) => async (name) => {
   await once(name).run(() => name);
   return () => {};
 };
 await client.once("repeated").run(() => "done before");
 
-// Under each kind its peers, by "kind / peer".
+// Each kind, followed by its peers as "kind / peer".
 const cases = {
   lock: lease((name) => client.lock(name, ttl)),
   "lock / @upstash/lock": upstash(new Redis({ url, token })),

@@ -1,13 +1,13 @@
-// Tells of the requests that a script sends: each `fetch`, and each command that a client of Redis
+// Counts the requests that a script sends: each `fetch`, and each command that a client of Redis
 // sends by TCP.
 let listener = () => {};
 
-/** Calls `next` for each request from now on, in place of the one before. */
+/** Calls `next` for each request from now on, in place of the earlier listener. */
 export function onRequest(next) {
   listener = next;
 }
 
-/** One was sent. */
+/** A request was sent. */
 export function sent() {
   listener();
 }

@@ -1,4 +1,4 @@
-// What the scripts for Node have in common: a server that says where it listens.
+// A server for the scripts in Node, which says where it listens.
 import { createServer } from "node:http";
 
 // Answers each request with the text that `answer` gives for its target.

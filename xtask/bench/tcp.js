@@ -1,13 +1,13 @@
-// Peers that reach Redis by TCP, as their users call them: each acquires, and returns what
-// releases.
+// Peers that reach Redis by TCP, as their users call them. Each acquires, and returns the function
+// that releases.
 import Redis from "ioredis";
 import Redlock from "redlock-5";
 import { MultiSemaphore, Semaphore } from "redis-semaphore";
 import { TTL_MS } from "./batch.js";
 import { sent } from "./requests.js";
 
-// One connection to the Redis at `address`, whose commands count as requests. Resolves when it can
-// be used.
+// A connection to the Redis at `address`, whose commands count as requests. Resolves when it is
+// ready.
 export async function connect(address) {
   const [host, port] = address.split(":");
   const redis = new Redis({ host, port: Number(port), lazyConnect: true });
@@ -29,7 +29,7 @@ export function semaphore(redis, name, permits, delay) {
   return turn(new Semaphore(redis, name, permits, options(delay)));
 }
 
-// One permit, of the kind of semaphore that can give several at once.
+// One permit of the kind of semaphore that can give several at once.
 export function multiSemaphore(redis, name, permits, delay) {
   return turn(new MultiSemaphore(redis, name, permits, 1, options(delay)));
 }

@@ -1,4 +1,4 @@
-// npm @upstash/ratelimit: its scripts begin with a line that only Upstash knows, and it calls them
+// npm @upstash/ratelimit. Its scripts begin with a line that only Upstash knows, and it calls them
 // by SHA-1.
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ const limiters = {
 
 for (const [name, limiter] of Object.entries(limiters)) {
   test(`${name} lets three through`, async () => {
-    // No cache within the process: each answer is Redis' own.
+    // Without the cache in the process, each answer is Redis's own.
     const ratelimit = new Ratelimit({ redis, limiter, prefix: `limit:${name}`, ephemeralCache: false });
     const passed = [];
     for (let i = 0; i < 5; i += 1) {

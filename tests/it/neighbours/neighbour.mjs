@@ -1,5 +1,5 @@
-// Serves one client's lock to a test: a line of words asks, a line of JSON answers; null where the
-// client does not say.
+// Serves one library's lock to a test. A line of words asks, and a line of JSON answers: null if
+// the library does not say.
 import { createInterface } from "node:readline";
 
 export async function serve(client) {

@@ -1,5 +1,5 @@
-// npm redis-semaphore's Mutex, or RedlockMutex: `mutex:` before each name, no extend, and a release
-// that says nothing.
+// npm redis-semaphore's Mutex, or RedlockMutex. It puts `mutex:` before each name, cannot extend,
+// and does not tell whether it released.
 import Redis from "ioredis";
 import { Mutex, RedlockMutex } from "redis-semaphore";
 import { serve } from "./neighbour.mjs";

@@ -1,5 +1,5 @@
-// npm redis-semaphore's four semaphores: `semaphore:` before each name. Of a MultiSemaphore one
-// permit is asked for.
+// npm redis-semaphore's four semaphores. They put `semaphore:` before each name. A MultiSemaphore
+// is asked for one permit.
 import Redis from "ioredis";
 import * as library from "redis-semaphore";
 import { serve } from "./neighbour.mjs";

@@ -8,7 +8,7 @@ const redlock = new Redlock(servers, { retryCount: 0 });
 let lock;
 
 serve({
-  // `name` may be several, with commas between them.
+  // `name` may be several names, separated by commas.
   acquire: (name, ttl) => unless("LockError", redlock.lock(name.split(","), Number(ttl)).then((held) => (lock = held))),
   extend: (ttl) => unless("LockError", lock.extend(Number(ttl))),
   release: () => unless("LockError", lock.unlock()),

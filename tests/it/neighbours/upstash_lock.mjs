@@ -11,7 +11,7 @@ serve({
     lock = new Lock({ id, lease: Number(ttl), redis, retry: { attempts: 1, delay: 1 } });
     return lock.acquire();
   },
-  // By so much, not for so long.
+  // It extends by so much, not to so much.
   extend: (ttl) => lock.extend(Number(ttl)),
   release: () => lock.release(),
 });

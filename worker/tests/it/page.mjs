@@ -26,7 +26,7 @@ async function useThePage() {
   const wrong = [];
   page.on("pageerror", (error) => wrong.push(String(error)));
   page.on("console", (message) => {
-    // The browser says of each refusal that it is one.
+    // The browser reports each refusal as an error.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) wrong.push(message.text());
   });
   page.on("request", (request) => {
@@ -98,7 +98,7 @@ async function sendTheCrowd(page) {
   });
 }
 
-/** The plot as it is drawn, and as it is told. */
+/** The plot as it is drawn, and as it is described. */
 function plot(page) {
   return page.$eval("#plot", (drawn) => [drawn.innerHTML, drawn.getAttribute("aria-label")]);
 }
@@ -123,7 +123,7 @@ async function runsNoScriptButItsOwn(page) {
   assert.equal(ran, false);
 }
 
-/** Waits until an element's text begins so. */
+/** Waits until an element's text begins with `text`. */
 async function shows(page, selector, text) {
   let shown;
   await eventually(() => `${selector} shows “${shown}”, and not “${text}”`, async () => {

@@ -1,4 +1,4 @@
-// The same of its peer.
+// The same for its peer.
 import { Redis } from "@upstash/redis";
 import { upstash } from "../peer.js";
 

@@ -1,17 +1,17 @@
-// The same script, with all orders of the moment in one request: what shared turns of a lock are
-// measured against.
+// The same script, with all orders of the moment in one request. Shared turns of a lock are
+// compared with this.
 import { execute } from "./order.js";
 import { shop } from "./shop.js";
 
 const MOST = 256;
 /**
- * A request that only waits for another's promise is taken for hung unless it has a timer of its
- * own.
+ * workerd takes a request that only waits for another's promise for hung, unless it has a timer of
+ * its own.
  */
 const LONGEST_MS = 30_000;
 const LATE = [503, { code: "unavailable" }];
 
-/** For each sale the orders that wait, and whether a request is under way. */
+/** For each sale, the orders that wait, and whether a request is under way. */
 const sales = new Map();
 
 export default shop(async (env, sku, order) => {
@@ -25,8 +25,8 @@ export default shop(async (env, sku, order) => {
     await word;
     clearTimeout(timer);
   }
-  // Woken without an answer, it is the first who waits: it sends, since I/O belongs to the request
-  // that begins it.
+  // An order that is woken without an answer is the first that waits. It sends, since I/O belongs
+  // to the request that begins it.
   if (place.answer === undefined && sale.waiting[0] === place) await send(env, sku, sale);
   return place.answer ?? LATE;
 });

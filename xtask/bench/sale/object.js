@@ -1,10 +1,9 @@
-// The flash sale as a Durable Object. `OBJECT_URL` is where the Workers reach the process that has
-// it.
+// The flash sale as a Durable Object. The Workers reach its process at `OBJECT_URL`.
 import { DurableObject } from "cloudflare:workers";
 import { refusal, shop } from "./shop.js";
 
 /**
- * One sale. Its orders come one after the other, and its writes are stored before an answer leaves.
+ * One sale. Its orders come one after another, and its writes are stored before an answer is sent.
  */
 export class Sale extends DurableObject {
   async fetch(request) {

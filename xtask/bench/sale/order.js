@@ -1,8 +1,8 @@
 // An order as one Lua script: no lock, and no section of the user's own.
 import { keys } from "./shop.js";
 
-// ARGV: for each order its id, its buyer and its quantity. The reply: for each its status and what
-// remains.
+// ARGV has the id, the buyer and the quantity of each order. The reply has the status of each, and
+// what remains.
 const SCRIPT = `
 local terms = redis.call('HMGET', KEYS[1], 'remaining', 'limit_per_buyer', 'ends_at_ms')
 local time = redis.call('TIME')
@@ -26,7 +26,7 @@ end
 if remaining ~= before then redis.call('HSET', KEYS[1], 'remaining', remaining) end
 return replies`;
 
-/** Has these orders of one sale executed in one request; what each comes to. */
+/** Executes these orders of one sale in one request. Returns the outcome of each. */
 export async function execute(env, sku, orders) {
   const words = orders.flatMap((order) => [order.order_id, order.buyer, String(order.quantity)]);
   const response = await fetch(env.EDGELOCK_BRIDGE_URL, {

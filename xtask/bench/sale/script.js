@@ -1,4 +1,4 @@
-// The flash sale whose order is one Lua script, and a request of its own.
+// The flash sale with one Lua script, and one request, for each order.
 import { execute } from "./order.js";
 import { shop } from "./shop.js";
 

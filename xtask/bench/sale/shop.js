@@ -1,7 +1,7 @@
-// The route of an order, the same for every shop that is compared, and what an order comes to.
+// The route of an order, which is the same for every shop, and the outcomes of an order.
 const ROUTE = /^\/sales\/([\w-]+)\/orders$/;
 
-/** A Worker whose orders go through `sell(env, sku, order)`, which comes to `[status, body]`. */
+/** A Worker whose orders are sold by `sell(env, sku, order)`, which returns `[status, body]`. */
 export function shop(sell) {
   return {
     async fetch(request, env) {
@@ -15,12 +15,12 @@ export function shop(sell) {
   };
 }
 
-/** The keys of a sale, laid out as the project's own Worker has them. */
+/** The keys of a sale, as in the project's own Worker. */
 export function keys(sku) {
   return [`sale:{${sku}}`, `sale:{${sku}}:orders`, `sale:{${sku}}:buyers`];
 }
 
-/** `undefined` where the order can be sold, else why not. */
+/** `undefined` if the order can be sold, or else why it cannot. */
 export function refusal(sale, known, bought, order) {
   if (known) return [200, { again: true }];
   if (!sale) return [404, { code: "no_such_sale" }];
