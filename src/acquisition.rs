@@ -44,12 +44,12 @@ struct Standing {
     /// Whether no further caller may ask with the token.
     is_over: bool,
     /// The place in the queue of the first caller that waited.
-    place: Option<Place>,
+    place: Option<QueuePlace>,
 }
 
 /// A place in the queue as it is stored, and its waiter.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct QueuePlace {
     pub(crate) ttl: Duration,
     pub(crate) label: String,
     pub(crate) fair: bool,
@@ -127,7 +127,7 @@ impl Caller {
 
     /// The place in the queue: that of an earlier caller if there is one, else `own`. The first
     /// grant would leave a second place behind.
-    pub(crate) fn stand(&self, own: Place) -> Place {
+    pub(crate) fn stand(&self, own: QueuePlace) -> QueuePlace {
         let mut standing = locked(&self.shared.standing);
         if let Some(place) = &standing.place {
             return place.clone();

@@ -17,7 +17,7 @@ use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::Runtime;
 use crate::threads::SendOutsideWasm;
 use crate::transport::Transport;
-use flights::{Answer, Ended, Flights, Heard, locked};
+use flights::{Answer, Ended, Flights, Received, locked};
 
 /// The host on which operations are driven.
 pub(crate) struct Host<T, R> {
@@ -67,7 +67,7 @@ fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
         host,
     };
     Driven {
-        told: Told {
+        told: Running {
             operation,
             outcome: None,
         },
@@ -84,8 +84,8 @@ async fn sending<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail) -> Answ
     host.transport.send(mail.request()).await
 }
 
-async fn listening<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail, heard: Heard) -> Ended {
-    let mut hear = |piece: &[u8]| locked(&heard).extend_from_slice(piece);
+async fn listening<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail, to: Received) -> Ended {
+    let mut hear = |piece: &[u8]| locked(&to).extend_from_slice(piece);
     host.transport.listen(mail.request(), &mut hear).await
 }
 
@@ -103,13 +103,13 @@ where
     S: Flight<()>,
     L: Flight<Ended>,
 {
-    told: Told<O>,
+    told: Running<O>,
     driver: Driver<T, R, A, S, L>,
 }
 
 /// An operation and its outcome. A driver need not know the operation's type, so its code exists
 /// once for all.
-struct Told<O: Operation> {
+struct Running<O: Operation> {
     operation: O,
     outcome: Option<O::Outcome>,
 }
@@ -121,7 +121,7 @@ trait Tell {
     fn cancel(&mut self, cx: &mut Cx<'_>);
 }
 
-impl<O: Operation> Tell for Told<O> {
+impl<O: Operation> Tell for Running<O> {
     fn tell(&mut self, cx: &mut Cx<'_>, input: Input) -> bool {
         self.outcome = self.operation.on(cx, input);
         self.outcome.is_some()
@@ -181,7 +181,7 @@ where
     host: Arc<Host<T, R>>,
     send: fn(Arc<Host<T, R>>, Mail) -> A,
     sleep: fn(Arc<Host<T, R>>, Duration) -> S,
-    listen: fn(Arc<Host<T, R>>, Mail, Heard) -> L,
+    listen: fn(Arc<Host<T, R>>, Mail, Received) -> L,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -260,9 +260,9 @@ where
                 self.flights.wake(id, timer);
             }
             Wish::Listen(id, mail) => {
-                let heard = Heard::default();
-                let ended = (self.listen)(host, mail, heard.clone());
-                self.flights.listen(id, heard, ended);
+                let received = Received::default();
+                let ended = (self.listen)(host, mail, received.clone());
+                self.flights.listen(id, received, ended);
             }
             Wish::Stop(id) => drop(self.flights.split_off(&[id])),
             Wish::Detach(operation, ids) => self.detach(operation, &ids, waker),
@@ -284,7 +284,7 @@ where
             sleep: self.sleep,
             listen: self.listen,
         };
-        let told = Told {
+        let told = Running {
             operation,
             outcome: None,
         };

@@ -26,7 +26,7 @@ use gather::Bound;
 use habits::Habits;
 use lines::Lines;
 use look::Looks;
-use reads::Asked;
+use reads::Pending;
 use section::Peek;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
@@ -85,7 +85,7 @@ pub struct GroupCommit<S: Section> {
 
 struct Shared<S: Section> {
     section: S,
-    turns: Arc<Lines<Asked<S::Item>, S::Answer>>,
+    turns: Arc<Lines<Pending<S::Item>, S::Answer>>,
     looks: Arc<Looks<S::Item, S::Answer>>,
     habits: Habits,
 }
@@ -186,7 +186,7 @@ impl<S: Section> GroupCommit<S> {
         // Invalid reads of one item must not fail the others.
         lock.check_reads(&reads)?;
         let bytes = reads::bytes(&reads);
-        let item = Arc::new(Asked::new(item, reads));
+        let item = Arc::new(Pending::new(item, reads));
         let Some(peek) = self.peek.filter(|_| !lock.waits_for_replicas()) else {
             return self.take_turn(lock, item, bytes).await;
         };
@@ -213,7 +213,7 @@ impl<S: Section> GroupCommit<S> {
     async fn take_turn<T: Transport, R: Runtime>(
         &self,
         lock: &Lock<T, R>,
-        item: Arc<Asked<S::Item>>,
+        item: Arc<Pending<S::Item>>,
         bytes: usize,
     ) -> Result<S::Answer, Error> {
         let (shared, bound) = (&self.shared, self.bound);
@@ -232,7 +232,7 @@ impl<S: Section> GroupCommit<S> {
         &self,
         peek: Peek<S>,
         lock: &Lock<T, R>,
-        item: Arc<Asked<S::Item>>,
+        item: Arc<Pending<S::Item>>,
         bytes: usize,
     ) -> Result<Option<S::Answer>, Error> {
         let (shared, bound) = (&self.shared, self.bound);

@@ -71,7 +71,7 @@ pub(crate) enum Input {
     /// A timer has ended.
     Woken(Id),
     /// A piece of a streamed response came.
-    Heard(Id, Vec<u8>),
+    Received(Id, Vec<u8>),
     /// A streamed response has ended, with this status.
     Ended(Id, Result<u16, TransportError>),
 }

@@ -19,8 +19,8 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 
-use self::listener::Ear;
 pub(crate) use self::listener::Listener;
+use self::listener::Subscriber;
 use crate::budget::Budget;
 use crate::dial::of_one;
 use crate::link::{Link, Message, Unanswered};
@@ -46,14 +46,14 @@ pub(crate) enum NotListening {
 }
 
 enum Request {
-    Join(Topic, Ear),
+    Join(Topic, Subscriber),
     Leave(Topic, u64),
 }
 
 /// What the hub knows of a topic.
 #[derive(Default)]
 struct Subscribed {
-    ears: Vec<Ear>,
+    subscribers: Vec<Subscriber>,
     /// What Redis said last.
     is_confirmed: bool,
     /// Redis was asked for a change, and has not answered yet.
@@ -103,13 +103,13 @@ impl Hub {
             backlog: Arc::default(),
             requests: self.requests.clone(),
         };
-        let ear = Ear {
+        let subscriber = Subscriber {
             id: listener.id,
             messages,
             backlog: Arc::clone(&listener.backlog),
             waits: Some(waits),
         };
-        let _ = (self.requests).send(Request::Join(listener.topic.clone(), ear));
+        let _ = (self.requests).send(Request::Join(listener.topic.clone(), subscriber));
         match joined.await {
             Ok(Ok(())) => Ok(listener),
             Ok(Err(refused)) => Err(NotListening::Refused(refused)),
@@ -132,15 +132,15 @@ impl Switchboard {
         requests: UnboundedReceiver<Request>,
     ) {
         self.serve(messages, requests).await;
-        let streams = self.ears().count();
+        let streams = self.subscribers().count();
         if streams > 0 {
             tracing::warn!(
                 streams,
                 "the connection for messages was lost, and all streams ended"
             );
             let comment = Bytes::from_static(b": the connection to redis was lost\n\n");
-            for ear in self.ears() {
-                ear.hear(&comment);
+            for subscriber in self.subscribers() {
+                subscriber.hear(&comment);
             }
         }
     }
@@ -171,14 +171,16 @@ impl Switchboard {
 
     fn asked(&mut self, request: Request) {
         let topic = match request {
-            Request::Join(topic, ear) => {
+            Request::Join(topic, subscriber) => {
                 let subscribed = self.topics.entry(topic.clone()).or_default();
-                subscribed.ears.push(ear);
+                subscribed.subscribers.push(subscriber);
                 topic
             }
             Request::Leave(topic, id) => {
                 if let Some(subscribed) = self.topics.get_mut(&topic) {
-                    subscribed.ears.retain(|ear| ear.id != id);
+                    subscribed
+                        .subscribers
+                        .retain(|subscriber| subscriber.id != id);
                 }
                 topic
             }
@@ -191,15 +193,15 @@ impl Switchboard {
         let Some(subscribed) = self.topics.get_mut(&topic) else {
             return;
         };
-        let is_wanted = !subscribed.ears.is_empty();
+        let is_wanted = !subscribed.subscribers.is_empty();
         if subscribed.is_changing {
             return;
         }
         if subscribed.is_confirmed && is_wanted {
             for waits in subscribed
-                .ears
+                .subscribers
                 .iter_mut()
-                .filter_map(|ear| ear.waits.take())
+                .filter_map(|subscriber| subscriber.waits.take())
             {
                 let _ = waits.send(Ok(()));
             }
@@ -222,8 +224,10 @@ impl Switchboard {
         }
     }
 
-    fn ears(&self) -> impl Iterator<Item = &Ear> {
-        self.topics.values().flat_map(|subscribed| &subscribed.ears)
+    fn subscribers(&self) -> impl Iterator<Item = &Subscriber> {
+        self.topics
+            .values()
+            .flat_map(|subscribed| &subscribed.subscribers)
     }
 
     fn ping(&mut self) {
@@ -249,9 +253,9 @@ impl Switchboard {
             // the bridge.
             Done::Pinged(Ok(_)) => {
                 let comment = Bytes::from_static(b": ping\n\n");
-                for ear in self.ears() {
-                    if ear.backlog.load(Ordering::Relaxed) == 0 {
-                        ear.hear(&comment);
+                for subscriber in self.subscribers() {
+                    if subscriber.backlog.load(Ordering::Relaxed) == 0 {
+                        subscriber.hear(&comment);
                     }
                 }
             }
@@ -263,7 +267,11 @@ impl Switchboard {
     /// An acl may forbid the bridge's user a channel.
     fn refused(&mut self, topic: &Topic, refused: &ServerError) {
         if let Some(subscribed) = self.topics.remove(topic) {
-            for waits in subscribed.ears.into_iter().filter_map(|ear| ear.waits) {
+            for waits in subscribed
+                .subscribers
+                .into_iter()
+                .filter_map(|subscriber| subscriber.waits)
+            {
                 let _ = waits.send(Err(refused.clone()));
             }
         }
@@ -277,17 +285,19 @@ impl Switchboard {
         let Some(subscribed) = self.topics.get_mut(&topic) else {
             return;
         };
-        let before = subscribed.ears.len();
+        let before = subscribed.subscribers.len();
         if before == 0 {
             return;
         }
         // A message that was too large to be read has no payload.
         let event = topic.heard(message).map(|event| self.budget.carry(event));
         match event {
-            Some(Ok(event)) => subscribed.ears.retain(|ear| ear.hear(&event)),
-            _ => subscribed.ears.clear(),
+            Some(Ok(event)) => subscribed
+                .subscribers
+                .retain(|subscriber| subscriber.hear(&event)),
+            _ => subscribed.subscribers.clear(),
         }
-        let let_go = before - subscribed.ears.len();
+        let let_go = before - subscribed.subscribers.len();
         if let_go > 0 {
             static SAID: Rarely = Rarely::new();
             if let Some(left_out) = SAID.due() {

@@ -23,7 +23,7 @@ use crate::places::{Place, Places};
 use crate::rarely::Rarely;
 use crate::reply::until_complete;
 use crate::server::Bridge;
-use crate::silence::{Patience, Silence};
+use crate::silence::{IdleLimits, Silence};
 
 /// The head of a request, in bytes.
 const HEAD: usize = 32 * 1024;
@@ -47,7 +47,7 @@ const OWN: usize = 64;
 /// Where clients come in.
 pub(crate) struct Door {
     pub(crate) places: Arc<Places>,
-    pub(crate) patience: Patience,
+    pub(crate) limits: IdleLimits,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) async fn serve(
     let connections = GracefulShutdown::new();
     let crowd = Door {
         places: Places::new(CROWD.0, CROWD.1),
-        patience: Patience {
+        limits: IdleLimits {
             idle: CROWD_IDLE,
             head: CROWD_IDLE,
         },
@@ -105,7 +105,7 @@ impl Door {
         bridge: &Arc<Bridge>,
         connections: &GracefulShutdown,
     ) {
-        let (silence, patience, bridge) = (Silence::new(), self.patience, Arc::clone(bridge));
+        let (silence, limits, bridge) = (Silence::new(), self.limits, Arc::clone(bridge));
         let stream = TokioIo::new(silence.clone().of(stream));
         let requests = silence.clone();
         let service = service_fn(move |request: Request<Incoming>| {
@@ -131,7 +131,7 @@ impl Door {
                 biased;
                 // Clients may break off at any time.
                 _ = served => {}
-                () = silence.outlasts(patience) => {}
+                () = silence.outlasts(limits) => {}
             }
             drop(place);
         });

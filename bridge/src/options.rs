@@ -11,7 +11,7 @@ use crate::dial::Server;
 use crate::listen::{Door, most_connections};
 use crate::places::Places;
 use crate::server::Settings;
-use crate::silence::Patience;
+use crate::silence::IdleLimits;
 use crate::spawn;
 
 // No `Debug`, and no parsed types for options that may hold a secret: clap shows a value that it
@@ -237,7 +237,7 @@ impl Options {
         let most_of_one = self.max_connections_per_address;
         Ok(Door {
             places: Places::new(most, most_of_one.unwrap_or_else(|| most.div_ceil(2))),
-            patience: Patience {
+            limits: IdleLimits {
                 idle: Duration::from_millis(self.idle_timeout),
                 head: Duration::from_millis(self.head_timeout),
             },

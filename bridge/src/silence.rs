@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 const JOINED: usize = 1024;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct IdleLimits {
     /// Between an answer and the next request, or before the first.
     pub(crate) idle: Duration,
     /// From the first byte of a request to the end of its head.
@@ -43,7 +43,7 @@ struct State {
 pub(crate) struct UnderWay(Silence);
 
 /// Notes when bytes are read and written.
-pub(crate) struct Heard<S> {
+pub(crate) struct Observed<S> {
     inner: S,
     silence: Silence,
 }
@@ -58,9 +58,9 @@ impl Silence {
         })))
     }
 
-    pub(crate) fn of<S>(self, inner: S) -> Heard<S> {
+    pub(crate) fn of<S>(self, inner: S) -> Observed<S> {
         let silence = self;
-        Heard { inner, silence }
+        Observed { inner, silence }
     }
 
     /// The head of a request is complete.
@@ -72,12 +72,12 @@ impl Silence {
     }
 
     /// Returns once the connection was silent for too long.
-    pub(crate) async fn outlasts(&self, patience: Patience) {
-        let often = patience.idle.min(patience.head);
+    pub(crate) async fn outlasts(&self, limits: IdleLimits) {
+        let often = limits.idle.min(limits.head);
         loop {
             let now = Instant::now();
             let look = now + often;
-            let look = match self.state().ends(patience) {
+            let look = match self.state().ends(limits) {
                 Some(end) if end <= now => return,
                 Some(end) => look.min(end),
                 None => look,
@@ -108,13 +108,13 @@ impl Silence {
 
 impl State {
     /// When it will have been silent for too long, unless something happens.
-    fn ends(&self, patience: Patience) -> Option<Instant> {
+    fn ends(&self, limits: IdleLimits) -> Option<Instant> {
         if self.under_way > 0 || self.is_unread {
             return None;
         }
         Some(match self.head_since {
-            Some(since) => since + patience.head,
-            None => self.idle_since + patience.idle,
+            Some(since) => since + limits.head,
+            None => self.idle_since + limits.idle,
         })
     }
 }
@@ -127,13 +127,13 @@ impl Drop for UnderWay {
     }
 }
 
-impl<S> Heard<S> {
+impl<S> Observed<S> {
     fn note(&self, written: &Poll<io::Result<usize>>) {
         self.silence.written(written.is_pending());
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Observed<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -148,7 +148,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Observed<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const LIMITS: IdleLimits = IdleLimits {
         idle: Duration::from_secs(60),
         head: Duration::from_secs(10),
     };
@@ -221,7 +221,7 @@ mod tests {
     /// How long the connection may stay silent from now on.
     async fn lasts(silence: &Silence) -> u64 {
         let begun = Instant::now();
-        silence.outlasts(PATIENCE).await;
+        silence.outlasts(LIMITS).await;
         begun.elapsed().as_secs()
     }
 
@@ -248,7 +248,7 @@ mod tests {
         let mut server = silence.clone().of(server);
         let hour = Duration::from_secs(3600);
         let waits = async |silence: &Silence| {
-            let lasts = tokio::time::timeout(hour, silence.outlasts(PATIENCE));
+            let lasts = tokio::time::timeout(hour, silence.outlasts(LIMITS));
             lasts.await.is_err()
         };
         let under_way = silence.begun();

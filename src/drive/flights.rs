@@ -12,7 +12,7 @@ pub(super) type Answer = Result<Response, TransportError>;
 pub(super) type Ended = Result<u16, TransportError>;
 
 /// Bytes that the transport received, and of which the operation was not told yet.
-pub(super) type Heard = Arc<Mutex<Vec<u8>>>;
+pub(super) type Received = Arc<Mutex<Vec<u8>>>;
 
 pub(super) struct Flights<A, S, L> {
     answers: Vec<(Id, Pin<Box<A>>)>,
@@ -21,7 +21,7 @@ pub(super) struct Flights<A, S, L> {
 }
 
 struct Stream<L> {
-    heard: Heard,
+    received: Received,
     /// Set at the end of the stream. It is reported once the bytes before it are.
     has_ended: Option<Ended>,
     ended: Pin<Box<L>>,
@@ -51,9 +51,9 @@ where
         self.timers.push((id, Box::pin(timer)));
     }
 
-    pub(super) fn listen(&mut self, id: Id, heard: Heard, ended: L) {
+    pub(super) fn listen(&mut self, id: Id, received: Received, ended: L) {
         let stream = Stream {
-            heard,
+            received,
             has_ended: None,
             ended: Box::pin(ended),
         };
@@ -70,11 +70,11 @@ where
         if let Some((id, ())) = land(&mut self.timers, |timer| timer.as_mut().poll(cx)) {
             return Some(Input::Woken(id));
         }
-        let heard = self.streams.iter_mut().find_map(|(id, stream)| {
+        let received = self.streams.iter_mut().find_map(|(id, stream)| {
             let piece = stream.hear(cx);
-            (!piece.is_empty()).then_some(Input::Heard(*id, piece))
+            (!piece.is_empty()).then_some(Input::Received(*id, piece))
         });
-        heard.or_else(|| {
+        received.or_else(|| {
             let ended = land(&mut self.streams, Stream::end)?;
             Some(Input::Ended(ended.0, ended.1))
         })
@@ -96,7 +96,7 @@ impl<L: Future<Output = Ended>> Stream<L> {
         {
             self.has_ended = Some(ended);
         }
-        std::mem::take(&mut *locked(&self.heard))
+        std::mem::take(&mut *locked(&self.received))
     }
 
     fn end(&mut self) -> Poll<Ended> {
@@ -132,6 +132,6 @@ fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
 }
 
 /// No change is left half done under this mutex.
-pub(super) fn locked(heard: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn locked(received: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    received.lock().unwrap_or_else(PoisonError::into_inner)
 }

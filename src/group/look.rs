@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::gather::Bound;
 use super::habits::Habits;
 use super::lines::{Pace, held};
-use super::reads::{Asked, Reads};
+use super::reads::{Pending, Reads};
 use super::section::{Peek, Section};
 use super::slot::Slot;
 use crate::error::Error;
@@ -40,7 +40,7 @@ struct Gathering<I, A> {
 }
 
 struct Waiting<I, A> {
-    item: Arc<Asked<I>>,
+    item: Arc<Pending<I>>,
     bytes: usize,
     slot: Arc<Slot<Option<A>>>,
 }
@@ -79,7 +79,7 @@ impl<I, A> Looks<I, A> {
     pub(super) async fn submit<T: Transport, R: Runtime>(
         self: &Arc<Self>,
         lock: &Lock<T, R>,
-        item: Arc<Asked<I>>,
+        item: Arc<Pending<I>>,
         bytes: usize,
         bound: Bound,
         begin: impl Fn(Look<I, A>, Lock<T, R>) -> Task,
@@ -180,7 +180,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
     fn new(
         looks: &'a Arc<Looks<I, A>>,
         lock: &'a Lock<T, R>,
-        item: Arc<Asked<I>>,
+        item: Arc<Pending<I>>,
         bytes: usize,
         bound: Bound,
     ) -> Result<Self, Error> {

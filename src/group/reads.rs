@@ -6,7 +6,7 @@ use crate::command::{Command, Reply};
 use crate::error::Error;
 
 /// An item, with what decides who answers it.
-pub(super) struct Asked<I> {
+pub(super) struct Pending<I> {
     pub(super) item: I,
     pub(super) reads: Vec<Command>,
     fate: AtomicU8,
@@ -17,7 +17,7 @@ const OPEN: u8 = 0;
 const DECIDED: u8 = 1;
 const SETTLED: u8 = 2;
 
-impl<I> Asked<I> {
+impl<I> Pending<I> {
     pub(super) const fn new(item: I, reads: Vec<Command>) -> Self {
         Self {
             item,
@@ -53,7 +53,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn of<'a, I: 'a>(items: impl Iterator<Item = &'a Asked<I>>) -> Self {
+    pub(super) fn of<'a, I: 'a>(items: impl Iterator<Item = &'a Pending<I>>) -> Self {
         let mut all = Self {
             commands: Vec::new(),
             places: Vec::new(),
@@ -119,9 +119,9 @@ pub(super) fn bytes(commands: &[Command]) -> usize {
 mod tests {
     use super::*;
 
-    fn asked(keys: &[&str]) -> Asked<()> {
+    fn asked(keys: &[&str]) -> Pending<()> {
         let reads = keys.iter().map(|key| Command::new("GET").key(key));
-        Asked::new((), reads.collect())
+        Pending::new((), reads.collect())
     }
 
     #[test]

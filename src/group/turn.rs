@@ -6,7 +6,7 @@ use super::driver::Driver;
 use super::gather::Bound;
 use super::habits::Habits;
 use super::lines::Pace;
-use super::reads::{Asked, Reads, bytes};
+use super::reads::{Pending, Reads, bytes};
 use super::section::{Decision, Section};
 use crate::command::{Command, Reply};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use crate::select::select;
 use crate::transport::Transport;
 
 /// A turn of items that `S` decides.
-pub(super) type Turn<S> = Driver<Asked<<S as Section>::Item>, <S as Section>::Answer>;
+pub(super) type Turn<S> = Driver<Pending<<S as Section>::Item>, <S as Section>::Answer>;
 
 /// Drives `turn` to its end.
 pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
@@ -117,7 +117,7 @@ impl<A> Decided<A> {
 fn decide<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
-    items: &[Arc<Asked<S::Item>>],
+    items: &[Arc<Pending<S::Item>>],
     lease: &Lease<T, R>,
     reads: &Reads,
     replies: &[Reply],
@@ -176,7 +176,7 @@ fn decide<S: Section, T: Transport, R: Runtime>(
 /// - If the driver's wait is over, only the driver gets it: the others have waits of their own.
 /// - If one read failed, only the items with that read get it, also those that came later. The
 ///   others are decided next.
-fn fail<I, A>(turn: &Driver<Asked<I>, A>, reads: &mut Reads, error: &Error) {
+fn fail<I, A>(turn: &Driver<Pending<I>, A>, reads: &mut Reads, error: &Error) {
     if let Error::Held { .. } = error {
         turn.put_back_others();
     }

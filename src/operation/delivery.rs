@@ -2,11 +2,11 @@
 //! commands.
 //!
 //! ```text
-//! New ── Started ──▶ Asked ── Answered ──▶ settled
-//!                    ▲  │ ▲                   ▲
-//!                    │  │ └ script unknown    │ too late
-//!                    │  ▼ lost                │
-//!                  Pausing ─── Woken ─────────┘
+//! New ── Started ──▶ InFlight ── Answered ──▶ settled
+//!                    ▲  │ ▲                      ▲
+//!                    │  │ └ script unknown       │ too late
+//!                    │  ▼ lost                   │
+//!                  Pausing ─── Woken ────────────┘
 //! ```
 
 use std::sync::Arc;
@@ -43,14 +43,14 @@ pub(super) struct Delivery {
 
 enum Phase {
     New,
-    Asked(Asked),
+    InFlight(InFlight),
     /// Pauses before it is sent again, after it got lost with this error.
     Pausing(Id, Error),
     Completed,
 }
 
 /// A request under way.
-struct Asked {
+struct InFlight {
     id: Id,
     nonce: String,
     /// It names a script by its digest, which Redis may not know.
@@ -90,7 +90,7 @@ impl Delivery {
     /// What it waits for.
     pub(super) const fn waits_for(&self) -> Option<Id> {
         match &self.phase {
-            Phase::Asked(Asked { id, .. }) | Phase::Pausing(id, _) => Some(*id),
+            Phase::InFlight(InFlight { id, .. }) | Phase::Pausing(id, _) => Some(*id),
             Phase::New | Phase::Completed => None,
         }
     }
@@ -123,7 +123,7 @@ impl Delivery {
                 Err(error) => return self.came_to(cx, Err(error)),
             },
         };
-        self.phase = Phase::Asked(Asked {
+        self.phase = Phase::InFlight(InFlight {
             id: cx.send(&self.topology, self.endpoint, post),
             nonce,
             names_script,
@@ -136,7 +136,7 @@ impl Delivery {
     fn answered(
         &mut self,
         cx: &mut Cx<'_>,
-        asked: Asked,
+        asked: InFlight,
         response: Result<Response, TransportError>,
     ) -> Option<Completed<ScriptReply>> {
         let reply = response
@@ -239,7 +239,7 @@ impl Operation for Delivery {
                 self.begun_at = cx.now;
                 self.ask(cx)
             }
-            (Phase::Asked(asked), Input::Answered(id, response)) if asked.id == id => {
+            (Phase::InFlight(asked), Input::Answered(id, response)) if asked.id == id => {
                 self.answered(cx, asked, response)
             }
             // The host may have stood still meanwhile. A request that is too late must not leave.

@@ -201,9 +201,10 @@ impl Input {
     const fn id(&self) -> Option<Id> {
         match self {
             Self::Started => None,
-            Self::Answered(id, _) | Self::Woken(id) | Self::Heard(id, _) | Self::Ended(id, _) => {
-                Some(*id)
-            }
+            Self::Answered(id, _)
+            | Self::Woken(id)
+            | Self::Received(id, _)
+            | Self::Ended(id, _) => Some(*id),
         }
     }
 }

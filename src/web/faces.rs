@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::held::{Held, Writes};
-use super::steps::{Place, Steps, Told};
+use super::steps::{JsHost, JsOutcome, Steps};
 use super::{Fetch, Host};
 use crate::acquisition::Acquisition;
 use crate::client::Client;
@@ -24,7 +24,7 @@ impl Client<Fetch, Host> {
     pub fn read_steps(
         &self,
         reads: &[Command],
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let place = self.host();
         let checked = self.check();
@@ -39,7 +39,7 @@ impl Lock<Fetch, Host> {
         &self,
         waits: bool,
         reads: &[Command],
-        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
+        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let acquire = self.acquiring(waits.then(|| self.patience()), reads);
         Steps::new(self.host(), acquire, holding(self.host(), told))
@@ -50,7 +50,7 @@ impl Lock<Fetch, Host> {
         &self,
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command> + 'static,
-        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
+        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let acquire = self.acquiring_as(acquisition);
         Steps::new(self.host(), acquire, holding(self.host(), told)).inquiring(reads)
@@ -60,7 +60,7 @@ impl Lock<Fetch, Host> {
     pub fn try_acquire_steps(
         &self,
         reads: &[Command],
-        told: impl FnOnce(Result<(Option<Held>, Vec<Reply>), Error>) -> Told + 'static,
+        told: impl FnOnce(Result<(Option<Held>, Vec<Reply>), Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let place = self.host().clone();
         Steps::new(self.host(), self.trying(reads), |tried| {
@@ -77,7 +77,7 @@ impl Lock<Fetch, Host> {
     /// As [`Lock::inspect`].
     pub fn inspect_steps(
         &self,
-        told: impl FnOnce(Result<Inspection, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<Inspection, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let told = |settled: Result<_, Error>| told(settled.and_then(outcome));
         Steps::new(self.host(), self.inspecting(), told)
@@ -86,7 +86,7 @@ impl Lock<Fetch, Host> {
     /// As [`Lock::force_release`].
     pub fn force_release_steps(
         &self,
-        told: impl FnOnce(Result<bool, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<bool, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let told = |settled: Result<_, Error>| told(settled.and_then(outcome));
         Steps::new(self.host(), self.forcing(), told)
@@ -107,7 +107,7 @@ impl Once<Fetch, Host> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(
         &self,
-        told: impl FnOnce(Result<Result<Held, String>, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<Result<Held, String>, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let place = self.lock().host().clone();
         Steps::new(self.lock().host(), self.beginning(), |begun| {
@@ -126,7 +126,7 @@ impl Once<Fetch, Host> {
         &self,
         held: &Held,
         result: &str,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> JsOutcome + 'static,
     ) -> Result<Steps, Error> {
         let store = self.storing(result)?;
         Ok(held.write(Writes::Commit(vec![store]), told))
@@ -137,7 +137,7 @@ impl Throttle<Fetch, Host> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(
         &self,
-        told: impl FnOnce(Result<Option<Duration>, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<Option<Duration>, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         Steps::new(self.paced().host(), self.passing(), |passed| {
             told(passed.flatten().map(|passage| match passage {
@@ -150,7 +150,10 @@ impl Throttle<Fetch, Host> {
 
 impl Debounce<Fetch, Host> {
     /// What comes before the work: whether it is to be done.
-    pub fn settle_steps(&self, told: impl FnOnce(Result<bool, Error>) -> Told + 'static) -> Steps {
+    pub fn settle_steps(
+        &self,
+        told: impl FnOnce(Result<bool, Error>) -> JsOutcome + 'static,
+    ) -> Steps {
         Steps::new(self.paced().host(), self.settling(), |settled| {
             told(settled.flatten())
         })
@@ -163,9 +166,9 @@ fn outcome<O>(settled: Completed<O>) -> Result<O, Error> {
 
 /// Reports an acquisition by its lease.
 fn holding(
-    place: &Place,
-    told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> Told + 'static,
-) -> impl FnOnce(Result<Result<Granted, Error>, Error>) -> Told + 'static {
+    place: &JsHost,
+    told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> JsOutcome + 'static,
+) -> impl FnOnce(Result<Result<Granted, Error>, Error>) -> JsOutcome + 'static {
     let place = place.clone();
     |granted| told(granted.flatten().map(|granted| Held::by(place, granted)))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wasm_bindgen::prelude::*;
 
-use super::steps::{Place, Steps, Told};
+use super::steps::{JsHost, JsOutcome, Steps};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::operation::{BeginKeeping, EndKeeping, Granted, Hold, Keep, Why, Write};
@@ -15,7 +15,7 @@ use crate::token::Token;
 /// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped. JavaScript may lose one
 /// while its holder still counts on the ttl, and the garbage collector must not end it.
 pub struct Held {
-    pub(super) place: Place,
+    pub(super) place: JsHost,
     pub(super) hold: Arc<Hold>,
 }
 
@@ -34,7 +34,7 @@ pub enum Writes {
 }
 
 impl Held {
-    pub(super) fn by(place: Place, granted: Granted) -> (Self, Vec<Reply>) {
+    pub(super) fn by(place: JsHost, granted: Granted) -> (Self, Vec<Reply>) {
         let (hold, replies) = granted.into_hold();
         let hold = hold.into();
         (Self { place, hold }, replies)
@@ -59,7 +59,7 @@ impl Held {
     pub fn write(
         &self,
         writes: Writes,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<Vec<Reply>, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let hold = self.hold.clone();
         let write = match writes {
@@ -90,7 +90,7 @@ impl Held {
     pub fn begin_keeping(
         &self,
         max_hold: Option<Duration>,
-        told: impl FnOnce(Result<f64, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<f64, Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let begin = BeginKeeping::new(self.hold.clone(), max_hold);
         let ms = |until: Instant| until.since(ORIGIN).as_secs_f64() * 1000.0;
@@ -117,7 +117,7 @@ impl Held {
     pub fn end_keeping(
         &self,
         why: usize,
-        told: impl FnOnce(Result<(), Error>) -> Told + 'static,
+        told: impl FnOnce(Result<(), Error>) -> JsOutcome + 'static,
     ) -> Steps {
         let hold = self.hold.clone();
         let end = match why.checked_sub(1).and_then(|at| STOPPED.get(at)) {

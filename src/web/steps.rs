@@ -17,15 +17,15 @@ use crate::operation::{Cx, Id, Input, Operation, Wish};
 use crate::runtime::Runtime;
 
 /// What a driver is told at the end: what its caller gets, or is thrown.
-pub type Told = Result<JsValue, JsValue>;
+pub type JsOutcome = Result<JsValue, JsValue>;
 
-pub(super) type Place = Arc<drive::Host<Fetch, Host>>;
+pub(super) type JsHost = Arc<drive::Host<Fetch, Host>>;
 
 /// An operation, as far as it has come.
 #[wasm_bindgen]
 pub struct Steps {
-    operation: Box<dyn Operation<Outcome = Told>>,
-    place: Place,
+    operation: Box<dyn Operation<Outcome = JsOutcome>>,
+    place: JsHost,
     reads: Box<dyn FnMut() -> Vec<Command>>,
     /// The last id that was given out.
     ids: u32,
@@ -104,7 +104,7 @@ impl Steps {
 
     /// A piece of a response that goes on.
     pub fn heard(&mut self, driver: &Driver, id: u32, piece: Vec<u8>) {
-        self.tell(driver, Input::Heard(Id::of(id), piece));
+        self.tell(driver, Input::Received(Id::of(id), piece));
     }
 
     /// It has ended, as `exchange.js` says it.
@@ -121,9 +121,9 @@ impl Steps {
 
 impl Steps {
     pub(super) fn new<O: Operation + 'static>(
-        place: &Place,
+        place: &JsHost,
         operation: Result<O, Error>,
-        told: impl FnOnce(Result<O::Outcome, Error>) -> Told + 'static,
+        told: impl FnOnce(Result<O::Outcome, Error>) -> JsOutcome + 'static,
     ) -> Self {
         Self::of(place, 0, Box::new(Telling(operation, Some(told))))
     }
@@ -134,7 +134,7 @@ impl Steps {
         self
     }
 
-    fn of(place: &Place, ids: u32, operation: Box<dyn Operation<Outcome = Told>>) -> Self {
+    fn of(place: &JsHost, ids: u32, operation: Box<dyn Operation<Outcome = JsOutcome>>) -> Self {
         Self {
             operation,
             place: place.clone(),
@@ -155,7 +155,7 @@ impl Steps {
     fn with<P>(
         &mut self,
         driver: &Driver,
-        tell: impl FnOnce(&mut dyn Operation<Outcome = Told>, &mut Cx<'_>) -> P,
+        tell: impl FnOnce(&mut dyn Operation<Outcome = JsOutcome>, &mut Cx<'_>) -> P,
     ) -> P {
         let mut wishes = Vec::new();
         let runtime = &self.place.runtime;
@@ -208,11 +208,11 @@ struct Telling<O, F>(Result<O, Error>, Option<F>);
 impl<O, F> Operation for Telling<O, F>
 where
     O: Operation,
-    F: FnOnce(Result<O::Outcome, Error>) -> Told,
+    F: FnOnce(Result<O::Outcome, Error>) -> JsOutcome,
 {
-    type Outcome = Told;
+    type Outcome = JsOutcome;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Told> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<JsOutcome> {
         let outcome = match &mut self.0 {
             Ok(operation) => Ok(operation.on(cx, input)?),
             Err(error) => Err(error.clone()),

@@ -21,7 +21,7 @@ use xtask::stack::{Worker, WorkerConfig};
 use self::havoc::{Course, Parts};
 use self::store::{Over, Store};
 use self::way::Way;
-use crate::demo::ledger::{Books, Ledger};
+use crate::demo::ledger::{Ledger, RedisProbe};
 use crate::demo::load::{Figures, Load};
 use crate::demo::{self, orders};
 use crate::{interrupt, limits, process};
@@ -137,8 +137,8 @@ impl Sale {
         println!("  faults                {told}");
         let (mut ledger, mut figures) = (Ledger::default(), Figures::default());
         for (sku, of_sale) in sales {
-            let mut books = Books::at(&parts.store.server(&sku).url())?;
-            ledger.add(&books.ledger(&sku, &of_sale.sold)?);
+            let mut probe = RedisProbe::at(&parts.store.server(&sku).url())?;
+            ledger.add(&probe.ledger(&sku, &of_sale.sold)?);
             figures.add_all(of_sale);
         }
         println!("{ledger}");

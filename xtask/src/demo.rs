@@ -20,7 +20,7 @@ use xtask::setup::{self, Needs};
 use xtask::stack::{self, Bridge, Worker, WorkerConfig};
 use xtask::worker_build;
 
-use self::ledger::Books;
+use self::ledger::RedisProbe;
 use self::load::{Figures, Load};
 use crate::bench::delay::LongWay;
 use crate::{interrupt, limits};
@@ -75,7 +75,7 @@ struct Demo {
     config: WorkerConfig,
     round_trip: Duration,
     _bridge: Bridge,
-    books: Books,
+    probe: RedisProbe,
 }
 
 impl Demo {
@@ -87,13 +87,13 @@ impl Demo {
             .built_in(&parts.worker)
             .bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
-        let books = Books::open(bridge.redis_socket())?;
+        let probe = RedisProbe::open(bridge.redis_socket())?;
         Ok(Self {
             workers,
             config,
             round_trip,
             _bridge: bridge,
-            books,
+            probe,
         })
     }
 
@@ -121,7 +121,7 @@ impl Demo {
     /// Requests to the bridge for an order, if nobody else wants the lock.
     async fn quiet_sale(&mut self) -> Result<f64> {
         let load = self.open("quiet").await?;
-        let before = self.books.scripts()?;
+        let before = self.probe.scripts()?;
         let figures = load
             .send(orders::fresh("quiet", QUIET_ORDERS), 1, |_| Ok(()))
             .await?;
@@ -130,7 +130,7 @@ impl Demo {
             "orders without competition failed: {:?}",
             figures.others
         );
-        Ok((self.books.scripts()? - before) as f64 / QUIET_ORDERS as f64)
+        Ok((self.probe.scripts()? - before) as f64 / QUIET_ORDERS as f64)
     }
 
     /// Runs a sale and prints its figures. Returns whether its ledger is right.
@@ -140,7 +140,7 @@ impl Demo {
             "  page                  {}",
             page(&self.workers[0].url(), sku)
         );
-        let before = self.books.scripts()?;
+        let before = self.probe.scripts()?;
         let style =
             ProgressStyle::with_template("  {bar:40} {pos}/{len} orders  {elapsed}  {msg}")?;
         let bar = ProgressBar::new(ORDERS as u64).with_style(style);
@@ -149,7 +149,7 @@ impl Demo {
             bar.set_position(figures.answered);
             bar.set_message(format!("{} units sold", figures.units));
             match &mut violence {
-                Some(violence) => violence.go_on(figures, &mut self.workers[1], &mut self.books),
+                Some(violence) => violence.go_on(figures, &mut self.workers[1], &mut self.probe),
                 None => Ok(()),
             }
         });
@@ -159,8 +159,8 @@ impl Demo {
         if let Some(violence) = violence {
             violence.report()?;
         }
-        let requests = self.books.scripts()? - before;
-        let ledger = self.books.ledger(sku, &figures.sold)?;
+        let requests = self.probe.scripts()? - before;
+        let ledger = self.probe.ledger(sku, &figures.sold)?;
         println!("{ledger}");
         print_figures(&figures, took);
         print_requests(requests, figures.answered as f64);
@@ -176,10 +176,10 @@ impl Demo {
             "\nThe same crowd, with a lock that each order takes for itself: taken and given back, and nothing else, for {} s",
             one_by_one::WINDOW.as_secs()
         );
-        let before = self.books.scripts()?;
+        let before = self.probe.scripts()?;
         let workers = self.workers.each_ref().map(Worker::url);
         let turns = one_by_one::turns(&workers, self.config.locks_token(), AT_ONCE).await?;
-        let requests = self.books.scripts()? - before;
+        let requests = self.probe.scripts()? - before;
         let per_second = turns as f64 / one_by_one::WINDOW.as_secs_f64();
         println!(
             "  orders per second     {per_second:>8.0}, so {ORDERS} would take {:.0} s",
@@ -227,13 +227,18 @@ struct Violence {
 }
 
 impl Violence {
-    fn go_on(&mut self, figures: &Figures, worker: &mut Worker, books: &mut Books) -> Result<()> {
+    fn go_on(
+        &mut self,
+        figures: &Figures,
+        worker: &mut Worker,
+        probe: &mut RedisProbe,
+    ) -> Result<()> {
         if figures.units >= STOCK / 4 && !self.killed {
             worker.kill();
             self.killed = true;
         }
         if figures.units >= STOCK / 2 && self.cut == 0 {
-            self.cut = books.cut_connections()?;
+            self.cut = probe.cut_connections()?;
         }
         if figures.answered >= ORDERS as u64 / 2 && !self.restarted {
             worker.restart()?;

@@ -27,7 +27,7 @@ pub(crate) struct Listener {
 }
 
 /// The hub's end of a listener.
-pub(super) struct Ear {
+pub(super) struct Subscriber {
     pub(super) id: u64,
     pub(super) messages: UnboundedSender<Bytes>,
     pub(super) backlog: Arc<AtomicUsize>,
@@ -55,7 +55,7 @@ impl Drop for Listener {
     }
 }
 
-impl Ear {
+impl Subscriber {
     /// Whether it still listens, and reads.
     pub(super) fn hear(&self, event: &Bytes) -> bool {
         if self.backlog.load(Ordering::Relaxed) > BACKLOG {

@@ -29,12 +29,12 @@ local function hand_over()
       remove_waiter(waiter)
     else
       place, first = place + 1, first or waiter
-      local manner, channel = string.match(waiter, '^%S+ %d+ (%S+) %d+ %S* (.*)$')
+      local fair, channel = string.match(waiter, '^%S+ %d+ (%S+) %d+ %S* (.*)$')
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
         return give(first, liveness_left(first))
       end
-      if manner == 'f' or manner == 'fa' then return end
+      if fair == 'f' or fair == 'fa' then return end
     end
   end
 end

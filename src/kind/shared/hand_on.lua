@@ -26,7 +26,7 @@ local function hand_on()
   for _ = 1, 100 do
     local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
     if not waiter then return end
-    local _, _, manner, want, _, _, channel = parts(waiter)
+    local _, _, fair, want, _, _, channel = parts(waiter)
     if liveness_left(waiter) <= 0 then
       remove_waiter(waiter)
     elseif is_full(want) then
@@ -38,7 +38,7 @@ local function hand_on()
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then give(waiter, math.huge) else give(first, liveness_left(first)) end
         place, first = 0, nil
-      elseif manner == 'f' and want ~= 'r' then
+      elseif fair == 'f' and want ~= 'r' then
         return
       end
     end

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::schedule;
 use super::{Claim, Cx, Granted};
-use crate::acquisition::Place;
+use crate::acquisition::QueuePlace;
 use crate::command::Command;
 use crate::error::Error;
 use crate::event::EventKind;
@@ -57,7 +57,7 @@ impl Candidate {
         reads: Option<&[Command]>,
     ) -> Self {
         let own = own_place(&claim, &patience);
-        let Place {
+        let QueuePlace {
             ttl,
             label,
             fair,
@@ -207,7 +207,7 @@ pub(super) struct Grant {
 }
 
 /// The place in the queue that `claim` would have.
-fn own_place(claim: &Claim, patience: &AcquireOptions) -> Place {
+fn own_place(claim: &Claim, patience: &AcquireOptions) -> QueuePlace {
     let stands = patience.wait.is_some() && patience.max_requests >= REQUESTS_OF_A_WAIT;
     let channel = (stands && claim.topology.may_push())
         .then(|| claim.kind.channel(&claim.name, claim.waits_as()))
@@ -225,7 +225,7 @@ fn own_place(claim: &Claim, patience: &AcquireOptions) -> Place {
             channel.as_deref(),
         )
     });
-    Place {
+    QueuePlace {
         ttl: claim.ttl,
         label: claim.label.clone(),
         fair: patience.fair,

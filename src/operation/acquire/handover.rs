@@ -9,7 +9,7 @@ use crate::operation::deadline;
 use crate::script::{self, Handover};
 
 /// What a message means beside the last answer.
-pub(super) enum Told {
+pub(super) enum Meaning {
     Granted(Grant),
     /// The answer is newer.
     Superseded,
@@ -23,12 +23,12 @@ pub(super) enum Told {
 /// Fences say which of the two came first, since a clock can be set back. The deadline is computed
 /// from this waiter's own request, by Redis's clock. It never starts at the arrival of a message,
 /// which may have been on its way for long. If Redis's clock jumped, the arrival bounds it.
-pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Told {
+pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Meaning {
     let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
-        return Told::News;
+        return Meaning::News;
     };
     if fence <= found.contended.redis_us {
-        return Told::Superseded;
+        return Meaning::Superseded;
     }
     let since_answer = redis_us.saturating_sub(found.contended.redis_us);
     let ttl = who.claim.ttl;
@@ -37,9 +37,9 @@ pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str)
     let until = reckoned.min(deadline(cx.now, ttl));
     // A lease that is half over is worth a request, which gives it the full ttl.
     if !who.accepts_handover || until.since(cx.now) < ttl / 2 {
-        return Told::News;
+        return Meaning::News;
     }
-    Told::Granted(Grant {
+    Meaning::Granted(Grant {
         deadline: until,
         fence,
         replies: Vec::new(),

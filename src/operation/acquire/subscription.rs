@@ -26,7 +26,7 @@ enum State {
 }
 
 /// What came on the stream.
-pub(super) enum Heard {
+pub(super) enum Wakeup {
     /// From now on no message is missed.
     Confirmed,
     Message(String),
@@ -85,7 +85,7 @@ impl Subscription {
     }
 
     /// What `input` says, if it is about this subscription.
-    pub(super) fn on(&mut self, input: &Input) -> Option<Heard> {
+    pub(super) fn on(&mut self, input: &Input) -> Option<Wakeup> {
         let State::Open {
             id,
             stream,
@@ -95,12 +95,12 @@ impl Subscription {
             return None;
         };
         match input {
-            Input::Heard(of, piece) if of == id => {
+            Input::Received(of, piece) if of == id => {
                 let push = last_of(stream, piece)?;
                 *is_confirmed = true;
                 Some(match push {
-                    Push::Listening => Heard::Confirmed,
-                    Push::Message(message) => Heard::Message(message),
+                    Push::Listening => Wakeup::Confirmed,
+                    Push::Message(message) => Wakeup::Message(message),
                 })
             }
             Input::Ended(of, ended) if of == id => {
@@ -114,7 +114,7 @@ impl Subscription {
                     self.topology.endpoint(endpoint).found_no_pubsub();
                 }
                 self.state = State::Closed;
-                Some(Heard::Closed)
+                Some(Wakeup::Closed)
             }
             _ => None,
         }

@@ -15,9 +15,9 @@ use std::time::Duration;
 use super::super::schedule::{self, Schedule};
 use super::asking::{AskOutcome, Asking};
 use super::candidate::Candidate;
-use super::handover::{self, Told};
+use super::handover::{self, Meaning};
 use super::question::HeldBy;
-use super::subscription::{Heard, Subscription};
+use super::subscription::{Subscription, Wakeup};
 use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::event::EventKind;
@@ -90,9 +90,9 @@ impl Waiting {
                 mut is_confirmed,
             } => {
                 match heard {
-                    Some(Heard::Message(text)) => message = Some(text),
-                    Some(Heard::Confirmed) => is_confirmed = true,
-                    Some(Heard::Closed) | None => {}
+                    Some(Wakeup::Message(text)) => message = Some(text),
+                    Some(Wakeup::Confirmed) => is_confirmed = true,
+                    Some(Wakeup::Closed) | None => {}
                 }
                 let Some(asked) = asking.on(who, cx, input) else {
                     self.step = Step::Asking {
@@ -212,11 +212,11 @@ impl Waiting {
             self.told(who, cx, &message)
         });
         let again = match told {
-            Some(Told::Granted(grant)) => {
+            Some(Meaning::Granted(grant)) => {
                 return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
             }
-            Some(Told::News) => true,
-            Some(Told::Superseded) | None => is_confirmed && self.is_first(who),
+            Some(Meaning::News) => true,
+            Some(Meaning::Superseded) | None => is_confirmed && self.is_first(who),
         };
         match last {
             // Also one who hears of its turn: the last request leaves at the end of the wait.
@@ -241,7 +241,7 @@ impl Waiting {
     }
 
     /// What a message is worth beside the last answer.
-    fn told(&self, who: &Candidate, cx: &Cx<'_>, message: &str) -> Option<Told> {
+    fn told(&self, who: &Candidate, cx: &Cx<'_>, message: &str) -> Option<Meaning> {
         let found = self.found.as_ref()?;
         Some(handover::judge(who, cx, found, message))
     }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use xtask::stack::{Bridge, Worker, WorkerConfig};
 
-use crate::demo::ledger::Books;
+use crate::demo::ledger::RedisProbe;
 use crate::demo::load::Load;
 use crate::demo::{orders, sale};
 
@@ -16,8 +16,8 @@ pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
     let worker = Worker::start(&config)?;
     let load = Load::new([worker.url(), worker.url()])?;
     load.open("bench", config.admin_token(), &sale()?).await?;
-    let mut books = Books::open(bridge.redis_socket())?;
-    let before = books.scripts()?;
+    let mut probe = RedisProbe::open(bridge.redis_socket())?;
+    let before = probe.scripts()?;
     let figures = load
         .send(orders::fresh("bench", SECTIONS), 1, |_| Ok(()))
         .await?;
@@ -26,7 +26,7 @@ pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
         "orders failed: {:?}",
         figures.others
     );
-    let scripts = books
+    let scripts = probe
         .scripts()?
         .checked_sub(before)
         .context("scripts are only ever added")?;

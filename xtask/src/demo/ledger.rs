@@ -12,7 +12,7 @@ use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo};
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// A connection to Redis that does not go through the bridge.
-pub(crate) struct Books {
+pub(crate) struct RedisProbe {
     redis: Connection,
 }
 
@@ -38,7 +38,7 @@ struct Entry {
     remaining: u64,
 }
 
-impl Books {
+impl RedisProbe {
     pub(crate) fn open(socket: &Path) -> Result<Self> {
         let address = ConnectionAddr::Unix(socket.into()).into_connection_info()?;
         Self::of(&Client::open(address)?)

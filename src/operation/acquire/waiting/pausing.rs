@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::super::candidate::Candidate;
-use super::super::handover::Told;
-use super::super::subscription::Heard;
+use super::super::handover::Meaning;
+use super::super::subscription::Wakeup;
 use super::super::{Cx, Input, Taken};
 use super::{Outcome, Step, Waiting};
 use crate::operation::Id;
@@ -76,20 +76,20 @@ impl Waiting {
         cx: &mut Cx<'_>,
         pause: Pause,
         input: &Input,
-        heard: Option<Heard>,
+        heard: Option<Wakeup>,
     ) -> Outcome {
         let is_over = matches!(input, Input::Woken(id) if pause.timer == Some(*id));
         match heard {
-            Some(Heard::Message(message)) => {
+            Some(Wakeup::Message(message)) => {
                 self.look_again(who, cx);
-                if let Some(Told::Granted(grant)) = self.told(who, cx, &message) {
+                if let Some(Meaning::Granted(grant)) = self.told(who, cx, &message) {
                     return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
                 }
                 self.ask(who, cx, &pause)
             }
             // The lock may have been freed before anybody could be told. If others are ahead, the
             // first one takes it, and hands it on.
-            Some(Heard::Confirmed) if pause.due.is_none() && self.is_first(who) => {
+            Some(Wakeup::Confirmed) if pause.due.is_none() && self.is_first(who) => {
                 self.ask(who, cx, &pause)
             }
             None if is_over && pause.wake_at == pause.ask_at => self.ask(who, cx, &pause),

@@ -167,18 +167,18 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         keys.push(format!("{{{name}}}:result"));
     }
     let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
-    let manner = rng.pick(&["b", "f", "br", "fr"]);
+    let fairness = rng.pick(&["b", "f", "br", "fr"]);
     let args = match script {
         Script::Acquire if is_once => {
             let mark = rng.pick(&["", "once:x", "once:y"]);
             vec![who, ttl, ttl, "", "b", mark, ""]
         }
-        Script::Acquire | Script::All => vec![who, ttl, liveness, waiter, manner, "label", ""],
-        Script::Reenter => vec![who, ttl, "", "", manner, "", ""],
-        Script::Share => vec![who, ttl, liveness, waiter, manner, "label", "2"],
+        Script::Acquire | Script::All => vec![who, ttl, liveness, waiter, fairness, "label", ""],
+        Script::Reenter => vec![who, ttl, "", "", fairness, "", ""],
+        Script::Share => vec![who, ttl, liveness, waiter, fairness, "label", "2"],
         Script::ReadWrite => {
             let wants = rng.pick(&["r", "r", ""]);
-            vec![who, ttl, liveness, waiter, manner, "label", wants]
+            vec![who, ttl, liveness, waiter, fairness, "label", wants]
         }
         Script::Downgrade => vec![who, session, "0", rng.pick(&["0", number]), ttl, "told"],
         Script::Renew => {
