@@ -24,6 +24,9 @@ pub(super) type SmallLock = edgelock::Lock<Desk, Desk>;
 /// Shorter than any lease, so that there is time for another attempt.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
+/// How often a client of a single server sends a request.
+pub(super) const ATTEMPTS: u32 = 2;
+
 /// The runtime and transport of one client.
 pub(super) struct Desk(SendWrapper<Rc<Stage>>, usize);
 
@@ -39,7 +42,7 @@ pub(super) fn client(stage: &Rc<Stage>, number: usize) -> SmallClient {
         _ => Client::quorum(bridges, desk(), desk()).expect("a quorum"),
     };
     // With several servers, a vote at another one replaces a second attempt.
-    let attempts = if stage.plan.servers > 1 { 1 } else { 2 };
+    let attempts = if stage.plan.servers > 1 { 1 } else { ATTEMPTS };
     client.request_timeout(TIMEOUT).max_attempts(attempts)
 }
 

@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// The script that it is; `None` if the server does not know it.
-    fn script(&self, words: &[String]) -> Option<Script> {
+    pub(super) fn script(&self, words: &[String]) -> Option<Script> {
         if let Some(script) = self.scripts.borrow().get(&words[1]) {
             return Some(*script);
         }

@@ -41,6 +41,8 @@ pub(super) struct Stage {
     streams: RefCell<BTreeMap<u64, Stream>>,
     /// With several servers: the tokens that were given back, each with its server.
     given_back: RefCell<BTreeSet<String>>,
+    /// How many requests that give a token up were lost.
+    lost_abandons: Cell<u32>,
 }
 
 /// The servers' clocks at the beginning, in microseconds. The servers have been up for long.
@@ -147,6 +149,7 @@ impl Stage {
             sent: Cell::new(0),
             streams: RefCell::default(),
             given_back: RefCell::default(),
+            lost_abandons: Cell::default(),
         });
         if let Some(permits) = plan.permits {
             stage.check.permit(plan.lock, permits);
@@ -198,7 +201,7 @@ impl Stage {
                 message.feed(&mut hasher);
             }
         }
-        self.given_back.borrow().hash(&mut hasher);
+        (&*self.given_back.borrow(), self.lost_abandons.get()).hash(&mut hasher);
         self.check.feed(&mut hasher);
         self.books.feed(&mut hasher);
         hasher.finish()

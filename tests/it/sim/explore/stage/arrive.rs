@@ -9,6 +9,7 @@ use crate::bridge::Dialect;
 use crate::explore::server;
 use crate::explore::step::Fault;
 use crate::host::Heard;
+use crate::script::Script;
 use crate::world::MS;
 
 impl Stage {
@@ -191,6 +192,7 @@ impl Stage {
 
     fn lose(&self, message: Message) {
         let seat = &self.seats[message.client];
+        self.note_lost(&message);
         match message.what {
             What::Reply { answer, .. } => {
                 self.spend(Fault::LostReply);
@@ -208,6 +210,14 @@ impl Stage {
                 self.spend(Fault::LostRequest);
                 self.tell(|| format!("{}'s request is lost", seat.name));
             }
+        }
+    }
+
+    fn note_lost(&self, message: &Message) {
+        if let What::Request { words, .. } = &message.what
+            && self.servers[message.server].script(words) == Some(Script::Abandon)
+        {
+            self.lost_abandons.set(self.lost_abandons.get() + 1);
         }
     }
 
@@ -254,6 +264,7 @@ impl Stage {
             .extract_if(.., is_there)
             .collect();
         for message in lost {
+            self.note_lost(&message);
             let (What::Request { answer, .. } | What::Reply { answer, .. }) = message.what else {
                 continue;
             };

@@ -9,6 +9,7 @@
 
 use super::{Delay, Message, Stage, Stand, Step, What};
 use crate::check::{Invariant, holders};
+use crate::explore::desk::ATTEMPTS;
 use crate::explore::step::Fault;
 use crate::world::{MS, Time};
 
@@ -147,8 +148,9 @@ impl Stage {
         let has_had = |fault| self.faults.get().has_had(fault, &self.plan.faults);
         // A request that is refused is not given up, so a second copy of it may take the lock for a
         // ttl. So may a request that arrives after the data is lost that told which tokens have
-        // ended.
-        let can_be_late = has_had(Fault::Twice) || has_had(Fault::Empty);
+        // ended, and one whose token could not be given up since all attempts were lost.
+        let is_given_up = self.lost_abandons.get() < ATTEMPTS;
+        let can_be_late = has_had(Fault::Twice) || has_had(Fault::Empty) || !is_given_up;
         let is_alone = is_quiet && !may_have_it && !can_be_late;
         let is_held = |name: &&str| !holders(name, &self.db(0)).is_empty();
         if is_alone
