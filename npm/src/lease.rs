@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use edgelock::web::{Held, Steps, Told, Writes};
+use edgelock::web::{Held, JsOutcome, Steps, Writes};
 use edgelock::{Error, Reply};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -137,14 +137,14 @@ fn perhaps(ms: Option<f64>) -> Result<Option<Duration>, JsValue> {
     duration.map_err(|error| failure(&error))
 }
 
-pub(crate) fn told(outcome: Result<JsValue, Error>) -> Told {
+pub(crate) fn told(outcome: Result<JsValue, Error>) -> JsOutcome {
     outcome.map_err(|error| failure(&error))
 }
 
-fn all(outcome: Result<Vec<Reply>, Error>) -> Told {
+fn all(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
     told(outcome.map(|read| replies(&read).into()))
 }
 
-fn nothing(outcome: Result<Vec<Reply>, Error>) -> Told {
+fn nothing(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
     told(outcome.map(|_| JsValue::UNDEFINED))
 }

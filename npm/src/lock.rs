@@ -1,6 +1,6 @@
 //! A name that can be locked.
 
-use edgelock::web::{self, Held, Steps, Told};
+use edgelock::web::{self, Held, JsOutcome, Steps};
 use edgelock::{Error, Reply, Token};
 use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
@@ -164,6 +164,6 @@ impl Lock {
     }
 }
 
-fn with_replies(taken: Result<(Held, Vec<Reply>), Error>) -> Told {
+fn with_replies(taken: Result<(Held, Vec<Reply>), Error>) -> JsOutcome {
     told(taken.map(|(lease, read)| Array::of2(&Lease::held(lease), &replies(&read)).into()))
 }
