@@ -42,8 +42,8 @@ const tests: Record<string, () => Promise<void>> = {
   async servers_that_were_started_lately_have_no_say_and_nobody_is_said_to_hold_the_lock() {
     const restartQuarantine = 366 * 86_400_000;
     const lock = new Client({ quorum: bridges, prefix: mark(), restartQuarantine }).lock("a", { wait: 86_400_000 });
-    for (const asked of [lock.tryAcquire(), lock.acquire()]) {
-      const error = await asked.then(() => undefined, (error: unknown) => error);
+    for (const ask of [() => lock.tryAcquire(), () => lock.acquire()]) {
+      const error = await ask().then(() => undefined, (error: unknown) => error);
       check(error instanceof QuarantinedError && error.retryAfter > restartQuarantine / 2 && !error.isOutcomeUnknown, String(error));
     }
     const { holder, quarantineRemaining: left } = await lock.inspect();
