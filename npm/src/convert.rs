@@ -47,8 +47,8 @@ impl Plain {
     }
 }
 
-/// An error as plain data, with what was thrown, if that is the reason. `npm/ts/errors.ts` makes an
-/// `EdgelockError` of it.
+/// An error as plain data, with what was thrown, if that is the reason. `npm/ts/make-error.ts`
+/// makes an `EdgelockError` of it.
 pub(crate) fn failure(error: &Error) -> JsValue {
     let plain = Plain::default()
         .with("code", error.code())

@@ -1,6 +1,6 @@
 // What TypeScript checks for some callers, for all callers: wasm would make something of whatever
 // it gets.
-import { invalidArgument } from "./errors.js";
+import { invalidArgument } from "./make-error.js";
 import { quoted } from "./quoted.js";
 
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */

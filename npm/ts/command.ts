@@ -1,6 +1,6 @@
 // A Redis command as a plain array.
 import { given, isWellFormed } from "./check.js";
-import { invalidArgument } from "./errors.js";
+import { invalidArgument } from "./make-error.js";
 import { unmarkedKey } from "./keys.js";
 import { quoted } from "./quoted.js";
 import type { RawCommands } from "./raw.js";

@@ -1,5 +1,6 @@
 // Where hosts keep their variables, and the names under which they give a bridge.
-import { type InvalidArgumentError, invalidArgument } from "./errors.js";
+import type { InvalidArgumentError } from "./errors.js";
+import { invalidArgument } from "./make-error.js";
 
 const NAMES = [
   ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"],

@@ -1,5 +1,6 @@
 // What happens to a lock, for logs and metrics.
-import { type AnyEdgelockError, toError } from "./errors.js";
+import type { AnyEdgelockError } from "./errors.js";
+import { toError } from "./make-error.js";
 import type { RawEvent } from "./raw.js";
 
 /**
@@ -90,4 +91,11 @@ export type LockEvent = { readonly lock: string } & (
 export function toEvent(event: RawEvent): LockEvent {
   const { error, lock } = event;
   return (error ? { ...event, error: toError(lock === "" ? error : { ...error, lock }) } : event) as LockEvent;
+}
+
+/**
+ * Calls it later, and ignores what it throws: a listener must not run inside of what it is told of.
+ */
+export function hear<Event>(event: Event, onEvent: (event: Event) => void): void {
+  void Promise.resolve(event).then(onEvent).catch(() => {});
 }

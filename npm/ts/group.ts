@@ -2,10 +2,11 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import { callable, count, type Names, options as known } from "./check.js";
 import { bytesOf, checkSize, type Command, isSame, toRaw } from "./command.js";
-import { CommandFailedError, EdgelockError, HeldError, indexed, invalidArgument, unavailable } from "./errors.js";
+import { CommandFailedError, EdgelockError, HeldError } from "./errors.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
 import { Lock } from "./lock.js";
+import { indexed, invalidArgument, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 
 /** What becomes of an item. */

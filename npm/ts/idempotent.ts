@@ -1,7 +1,8 @@
 // A handler of requests that is executed once for each key, however often they are sent.
 import { callable, type Names, options as known } from "./check.js";
 import type { Client } from "./client.js";
-import { FingerprintMismatchError, HeldError, invalidArgument, ResultError } from "./errors.js";
+import { FingerprintMismatchError, HeldError, ResultError } from "./errors.js";
+import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
 
 /** A handler as in Workers, Deno and Bun: it gets a request, and whatever its host adds. */

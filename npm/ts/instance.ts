@@ -3,7 +3,9 @@
 import { instantiate } from "edgelock-glue";
 import { onAbort, type Signals, throwIfAborted } from "./abort.js";
 import { drive, type Driver, type Host } from "./driver.js";
-import { EdgelockError, type Failure, InternalError, toError } from "./errors.js";
+import { EdgelockError, InternalError } from "./errors.js";
+import type { Failure } from "./failure.js";
+import { toError } from "./make-error.js";
 import type { Raw, RawSteps } from "./raw.js";
 
 /**

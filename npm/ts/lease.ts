@@ -1,45 +1,18 @@
 // A lock that is held, until a deadline.
 import { type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
-import { abortSignal, LONGEST_TIMER, milliseconds, type Names, options as known } from "./check.js";
+import { abortSignal, milliseconds, type Names, options as known } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { drive, type Host, inBackground } from "./driver.js";
-import { busy, BusyError, CommandFailedError, EdgelockError, expired, LostError, released, unavailable, type NotReplicatedError } from "./errors.js";
+import { Ending } from "./ending.js";
+import { BusyError, CommandFailedError, EdgelockError, LostError, type NotReplicatedError } from "./errors.js";
 import type { Instance } from "./instance.js";
+import type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
+import { busy, expired, released, unavailable } from "./make-error.js";
 import type { RawLease, RawSteps, Reply } from "./raw.js";
 
 // If the host does not know these symbols, compilers agree on the registered ones.
 const DISPOSE = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
-
-/** For how long a lease is renewed. */
-export interface RenewOptions extends CallOptions {
-  /**
-   * Milliseconds from now: 4 ms to 366 days, whole ones. Default: the ttl that the lease was
-   * acquired with. Over several bridges it may not be longer than both the lock's ttl and the
-   * client's `restartQuarantine`.
-   */
-  readonly ttl?: number | undefined;
-}
-
-/** How a lease is kept. */
-export interface RunOptions {
-  /**
-   * For how many milliseconds at most. `Infinity` means no limit. Default 15 minutes, or the ttl if
-   * that is longer.
-   */
-  readonly maxHold?: number | undefined;
-  /**
-   * Tells the work to stop: the lease's own signal is aborted with the same reason. The lease is
-   * kept meanwhile.
-   */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** How a lease is kept beside work that is not in one function. */
-export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
-  /** Stops the renewals when it is aborted. Nothing is released then. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
 const KEEP: Names<RunOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
@@ -55,14 +28,6 @@ interface Kept {
   readonly stop: () => void;
   /** Settled when it has ended in the module too, a moment after it was stopped. */
   ended: Promise<void> | undefined;
-}
-
-/**
- * Stops what {@link Lease.keepAlive} began; `using` does so at the end of its block. Calling it
- * again does nothing.
- */
-export interface StopKeeping extends Disposable {
-  (): void;
 }
 
 /**
@@ -91,15 +56,12 @@ export class Lease implements Disposable, AsyncDisposable {
   readonly #host: Host;
   /** A resumed lease has no known deadline until it was renewed. */
   #hasDeadline: boolean;
-  /** Why it is over. An error costs a stack trace, so it is made only when it is needed. */
-  #over: ((lock: string) => EdgelockError) | undefined;
+  readonly #ending: Ending;
   /** Given back or handed over: the module no longer has it. */
   #isGone = false;
   /** The token of a lease that the module no longer has. */
   #lastToken: string | undefined;
   #wasToldLost = false;
-  #controller: AbortController | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   /** How many releases and commits are under way. */
   #endings = 0;
   /** How many calls of the module are under way. */
@@ -117,6 +79,8 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#raw = raw;
     this.#host = host;
     this.#hasDeadline = !isResumed;
+    const left = () => (this.#hasDeadline && this.#endings === 0 ? this.#left : undefined);
+    this.#ending = new Ending(key, left, () => this.#kept?.stop());
   }
 
   /** @internal */
@@ -171,7 +135,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * `signal` of {@link Lock.run}. The lease is still held then, and the reason is that signal's.
    */
   get signal(): AbortSignal {
-    return this.#control().signal;
+    return this.#ending.signal;
   }
 
   /**
@@ -187,7 +151,7 @@ export class Lease implements Disposable, AsyncDisposable {
     const ms = milliseconds(ttl, "ttl");
     await this.#call(() => this.#drive(() => this.#raw.renew(ms), abortSignal(signal, "signal")));
     this.#hasDeadline = true;
-    this.#watch();
+    this.#ending.watch();
   }
 
   /**
@@ -201,7 +165,7 @@ export class Lease implements Disposable, AsyncDisposable {
     const signal = signalOf(options, "a call");
     await this.#call(() => this.#drive(() => this.#raw.downgrade(), signal));
     this.#hasDeadline = true;
-    this.#watch();
+    this.#ending.watch();
   }
 
   /**
@@ -214,7 +178,7 @@ export class Lease implements Disposable, AsyncDisposable {
     const signal = signalOf(options, "a call");
     const replies = await this.#call(() => this.#drive(() => this.#raw.exec(raw), signal));
     this.#hasDeadline = true;
-    this.#watch();
+    this.#ending.watch();
     return replies;
   }
 
@@ -265,7 +229,7 @@ export class Lease implements Disposable, AsyncDisposable {
       hasBegun = true;
       // A resumed lease was renewed for it.
       this.#hasDeadline = true;
-      this.#watch();
+      this.#ending.watch();
       try {
         outcome = { value: await this.#stoppable(work, signal) };
       } catch (error) {
@@ -275,7 +239,7 @@ export class Lease implements Disposable, AsyncDisposable {
       this.#endings++;
     };
     let failure: { readonly error: unknown } | undefined;
-    if (this.#kept?.isOn) throw this.#over ? this.#gone() : busy(this.#key);
+    if (this.#kept?.isOn) throw this.#ending.hasCome ? this.#gone() : busy(this.#key);
     const kept: Kept = { isOn: true, stop: () => {}, ended: this.#kept?.ended };
     this.#kept = kept;
     try {
@@ -288,7 +252,7 @@ export class Lease implements Disposable, AsyncDisposable {
       kept.isOn = false;
     }
     const why = failure?.error;
-    this.#end(why instanceof EdgelockError ? () => why : released);
+    this.#ending.come(why instanceof EdgelockError ? () => why : released);
     // If the release got lost, it goes on in the background.
     this.giveBack();
     // If the work failed, its error is thrown, whatever the state of the lock.
@@ -313,7 +277,7 @@ export class Lease implements Disposable, AsyncDisposable {
     const { signal, ...limit } = known(options, KEEP, KEPT);
     const maxHold = milliseconds(limit.maxHold, "maxHold");
     throwIfAborted([abortSignal(signal, "signal")]);
-    if (this.#isGone || this.#over) throw this.#gone();
+    if (this.#isGone || this.#ending.hasCome) throw this.#gone();
     if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#key);
     if (this.#hasDeadline && this.#left === 0) throw expired(this.#key);
     const stopper = new AbortController();
@@ -324,7 +288,7 @@ export class Lease implements Disposable, AsyncDisposable {
       stopper.abort();
       // A resumed lease was renewed for it.
       this.#hasDeadline ||= this.remaining > 0;
-      this.#watch();
+      this.#ending.watch();
     };
     const quiet = onAbort([signal], stop);
     const before = this.#kept?.ended;
@@ -338,7 +302,7 @@ export class Lease implements Disposable, AsyncDisposable {
       // If it was stopped, there is nothing to report. If a release or a commit came first, the
       // lease ends as that one does.
       if (stopper.signal.aborted || error instanceof BusyError) return stop();
-      this.#end(error instanceof EdgelockError ? () => error : released);
+      this.#ending.come(error instanceof EdgelockError ? () => error : released);
     });
     return Object.assign(stop, { [DISPOSE]: stop }) as unknown as StopKeeping;
   }
@@ -350,7 +314,7 @@ export class Lease implements Disposable, AsyncDisposable {
   async #stoppable<T>(work: (lease: this) => T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
     if (signal === undefined) return work(this);
     if (signal.aborted) throw signal.reason;
-    const tell = () => this.#control().abort(signal.reason);
+    const tell = () => this.#ending.stopWork(signal.reason);
     signal.addEventListener("abort", tell, { once: true });
     try {
       const value = await work(this);
@@ -407,7 +371,7 @@ export class Lease implements Disposable, AsyncDisposable {
     try {
       await this.release();
     } catch (error) {
-      const lost = [error, this.#over?.(this.#key)].find((why) => why instanceof LostError);
+      const lost = [error, this.#ending.error].find((why) => why instanceof LostError);
       if (lost && !wasToldLost) throw lost;
       // In any other case the block ran under the lock. If its release got lost, it goes on
       // afterwards.
@@ -417,7 +381,7 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /** What remains, to the fraction of a millisecond: the signal is not to fire before. */
   get #left(): number {
-    if (this.#over || this.#instance.hasFailed) return 0;
+    if (this.#ending.hasCome || this.#instance.hasFailed) return 0;
     return this.#instance.call(() => this.#raw.remaining);
   }
 
@@ -428,7 +392,7 @@ export class Lease implements Disposable, AsyncDisposable {
     } catch (error) {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
-        this.#end(() => error);
+        this.#ending.come(() => error);
         if (error.code === "lost" && !error.isOutcomeUnknown) this.#free();
       }
       throw error;
@@ -491,12 +455,12 @@ export class Lease implements Disposable, AsyncDisposable {
       return value;
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
-      else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#end(() => error);
-      else if (signal?.aborted && error === signal.reason) this.#end(() => unavailable("the call that ended the lease was aborted", true, this.#key, error));
+      else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#ending.come(() => error);
+      else if (signal?.aborted && error === signal.reason) this.#ending.come(() => unavailable("the call that ended the lease was aborted", true, this.#key, error));
       throw error;
     } finally {
       this.#endings--;
-      this.#watch();
+      this.#ending.watch();
     }
   }
 
@@ -505,50 +469,21 @@ export class Lease implements Disposable, AsyncDisposable {
    * executed.
    */
   #gone(): EdgelockError {
-    const why = this.#over?.(this.#key);
+    const why = this.#ending.error;
     return why === undefined || why.isOutcomeUnknown ? released(this.#key) : why;
   }
 
   /** It is over for good. */
   #free(): void {
-    if (this.#isGone || this.#instance.hasFailed) return this.#end(released);
+    if (this.#isGone || this.#instance.hasFailed) return this.#ending.come(released);
     this.#lastToken = this.token;
     this.#leave();
   }
 
   #leave(): void {
     this.#isGone = true;
-    this.#end(released);
+    this.#ending.come(released);
     if (this.#calls === 0) this.#forget();
-  }
-
-  #end(why: (lock: string) => EdgelockError): void {
-    this.#over ??= why;
-    this.#kept?.stop();
-    clearTimeout(this.#timer);
-    this.#controller?.abort(this.#over(this.#key));
-  }
-
-  /** What aborts the signal. It is made when somebody wants it. */
-  #control(): AbortController {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#over) this.#controller.abort(this.#over(this.#key));
-      else this.#watch();
-    }
-    return this.#controller;
-  }
-
-  /** Fires the signal at the deadline, wherever that has moved by then. */
-  #watch(): void {
-    clearTimeout(this.#timer);
-    if (this.#controller === undefined || this.#over || !this.#hasDeadline || this.#endings > 0) return;
-    const left = this.#left;
-    if (left === 0) return this.#end(expired);
-    const timer: unknown = setTimeout(() => this.#watch(), Math.min(Math.ceil(left), LONGEST_TIMER));
-    this.#timer = timer as ReturnType<typeof setTimeout>;
-    // In Node a timer alone would keep the process alive.
-    if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
   }
 }
 

@@ -1,6 +1,6 @@
 // The items of all names, and the callers that wait for each name.
 import { onAbort, throwIfAborted } from "./abort.js";
-import { heldBehind, unavailable } from "./errors.js";
+import { heldBehind, unavailable } from "./make-error.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
 import { LONGEST_TIMER } from "./check.js";
 import { Acquisition, type Home, type Lock } from "./lock.js";

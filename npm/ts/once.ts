@@ -1,10 +1,10 @@
 // Work that is executed once for a key, and whose result is kept for later calls.
 import { type CallOptions, signalOf } from "./abort.js";
 import type { Host } from "./driver.js";
-import { resultUnreadable } from "./errors.js";
+import { resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
-import type { LockOptions } from "./lock.js";
+import type { LockOptions } from "./lock-options.js";
 import type { RawOnce } from "./raw.js";
 
 /** How work is executed once. Durations are milliseconds. */

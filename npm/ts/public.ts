@@ -1,19 +1,18 @@
 // The contents page of the package.
 export type { CallOptions } from "./abort.js";
-export {
-  type BridgeOptions,
-  Client,
-  type ClientOptions,
-  type ClientSettings,
-  type FetchInit,
-  type FetchResponse,
-  type QuorumOptions,
-  type ReadOptions,
-  ReadWrite,
-  type ShardOptions,
-  type UpstashOptions,
-  type WebdisOptions,
-} from "./client.js";
+export { Client } from "./client.js";
+export type {
+  BridgeOptions,
+  ClientOptions,
+  ClientSettings,
+  FetchInit,
+  FetchResponse,
+  QuorumOptions,
+  ReadOptions,
+  ShardOptions,
+  UpstashOptions,
+  WebdisOptions,
+} from "./client-options.js";
 export type { Command, Word } from "./command.js";
 export { Debounce, type DebounceOptions, type DebounceOutcome } from "./debounce.js";
 export {
@@ -22,7 +21,6 @@ export {
   BusyError,
   CommandFailedError,
   EdgelockError,
-  type ErrorCode,
   HeldError,
   InternalError,
   InvalidArgumentError,
@@ -38,11 +36,15 @@ export {
   NotReplicatedError,
   WrongTypeError,
 } from "./errors.js";
+export type { ErrorCode } from "./failure.js";
 export type { LockEvent } from "./event.js";
 export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
-export { type KeepAliveOptions, type RunOptions, Lease, type RenewOptions, type StopKeeping } from "./lease.js";
-export { Lock, type LockAllOptions, type LockOptions, type ReadWriteOptions, type ReentrantOptions, type SemaphoreOptions } from "./lock.js";
+export { Lease } from "./lease.js";
+export type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
+export { Lock } from "./lock.js";
+export type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.js";
 export { Once, type OnceOptions, type OnceOutcome } from "./once.js";
 export type { Holder, Inspection, Reply } from "./raw.js";
+export { ReadWrite } from "./read-write.js";
 export { Throttle, type ThrottleOutcome } from "./throttle.js";

@@ -1,6 +1,6 @@
 // The classes of npm/src, as the TypeScript calls them.
 import type { Driver } from "./driver.js";
-import type { Failure } from "./errors.js";
+import type { Failure } from "./failure.js";
 
 /** Commands as arrays of words, of which those that are keys are arrays of one. */
 export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]>>;
@@ -181,6 +181,6 @@ export interface RawLease {
 }
 
 export interface Raw {
-  readonly Client: new (roads: readonly RawBridgeConfig[], isQuorum: boolean, settings: RawSettings) => RawClient;
+  readonly Client: new (bridges: readonly RawBridgeConfig[], isQuorum: boolean, settings: RawSettings) => RawClient;
   readonly Acquisition: new () => RawAcquisition;
 }

@@ -1,0 +1,53 @@
+// What the caller of a failed call can do about it.
+import type { ErrorCode, Failure } from "./failure.js";
+
+const COME_AGAIN = "Try again later.";
+const MAY_HAVE_RUN =
+  "It may have been done: a lock that was taken frees itself after its ttl, and of writes, read what they change before you write again.";
+const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without a path unless it wants one, and what lies between.";
+
+const ADVICE: Readonly<Record<ErrorCode, string>> = {
+  invalid_argument: "Correct what the message names; the same call fails again.",
+  entropy_unavailable: "Acquire inside a request handler; a client may be made outside.",
+  held: "Come back after `retryAfter` milliseconds, or wait longer.",
+  quarantined: "Come back after `retryAfter` milliseconds.",
+  not_replicated: "Come back once the replicas have caught up, or ask for fewer.",
+  fingerprint_mismatch: "Use another key for another request; the same call fails again.",
+  result_too_large: "Keep less, as the id of what was made, or raise `maxBytes`.",
+  result_unreadable: "Let the work return what JSON can hold, with neither a BigInt nor a circle. If another program or version stored what is kept, use another key.",
+  lost: "Stop, and undo what was not written through the lease: another may hold the lock.",
+  expired: "Stop, and undo what was not written through the lease: another may hold the lock. If it was just acquired, its ttl is too short: 10_000 is 10 s.",
+  max_hold_exceeded: "Stop, and do less under one lease, or raise `maxHold`.",
+  released: "Use a lease only until it is given back; acquire again.",
+  busy: "Await one write of a lease before the next.",
+  command_failed: "Look at the command with this `index`; the others were executed.",
+  wrong_type: "Lock another name, or ask for the kind that is stored under this one; data belongs under `{name}:…`.",
+  unauthorized: "Check the credential, and that it may run scripts.",
+  refused: "Fix it on the bridge or Redis; asking again does not help.",
+  unavailable: "Try again later; if that does not help, see that the bridge and its Redis run, and that the address is right.",
+  timed_out: COME_AGAIN,
+  redirected: "Use the address that the bridge redirects to.",
+  not_json: LOOK_AT_THE_ADDRESS,
+  truncated: COME_AGAIN,
+  too_large: "Read less at once; or, if nothing was read, check that the address is that of a bridge.",
+  unexpected_reply: LOOK_AT_THE_ADDRESS,
+  internal: "Please report it, with its `cause`.",
+};
+
+/** What Redis or a bridge says, of which more is known than by its code. */
+const KNOWN: ReadonlyArray<readonly [code: ErrorCode, said: RegExp, advice: string]> = [
+  ["invalid_argument", /the environment/, "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Deno needs --allow-env."],
+  ["unauthorized", /NOPERM.* keys?\b/, "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."],
+  ["unauthorized", /NOPERM.* command/, "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."],
+  ["held", /never expires/, "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, `forceRelease()` it."],
+  ["refused", /status 404/, LOOK_AT_THE_ADDRESS],
+  ["unavailable", /NOAUTH|password/, "Give the bridge the password of its Redis; its log says more."],
+  ["refused", /unknown command|body must be/, "Look at the path of the address, which the bridge takes for a command: most bridges want none."],
+];
+
+/** The advice for this failure. */
+export function adviceOn({ code, message, isOutcomeUnknown }: Failure): string {
+  const known = KNOWN.find(([of, said]) => of === code && said.test(message));
+  const advice = known ? known[2] : ADVICE[code as ErrorCode];
+  return isOutcomeUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
+}

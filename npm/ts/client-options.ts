@@ -1,0 +1,140 @@
+// How a client is made: its settings, and its bridge or bridges.
+import type { CallOptions } from "./abort.js";
+import type { LockEvent } from "./event.js";
+
+/** What a `fetch` of the caller's own is called with. */
+export interface FetchInit {
+  readonly method: "POST";
+  readonly redirect: "manual";
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** What edgelock reads of its response. */
+export interface FetchResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: unknown;
+  text(): Promise<string>;
+}
+
+/**
+ * The settings of a client that have a default. Durations are milliseconds. A limit of `Infinity`
+ * means none.
+ */
+export interface ClientSettings {
+  /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
+  readonly prefix?: string | undefined;
+  /**
+   * How long a request may wait for its reply; more than 0. Default 2,000.
+   *
+   * It also bounds how long a call that does not wait for the lock obeys a bridge's `Retry-After`,
+   * all pauses together.
+   */
+  readonly requestTimeout?: number | undefined;
+  /**
+   * How often an operation is sent if its requests get lost. Default 3; 0 counts as 1. Sending
+   * again is safe.
+   */
+  readonly maxAttempts?: number | undefined;
+  /**
+   * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with
+   * webdis, and with a bridge that says that it pushes, as edgelock-bridge does. With other bridges
+   * they poll, since a subscription can make such a bridge unusable for all its clients.
+   */
+  readonly push?: boolean | undefined;
+  /**
+   * Whether scripts are sent as `EVALSHA`, and as `EVAL` only if Redis does not know them. Default
+   * off.
+   */
+  readonly scriptCache?: boolean | undefined;
+  /**
+   * Whether Upstash locks only the keys of a script. Default on for its own hosts, off for all
+   * others.
+   */
+  readonly keyLocking?: boolean | undefined;
+  /**
+   * Allows plain `http:` to other hosts than this machine. An eavesdropper there learns the
+   * credential.
+   */
+  readonly plainHttp?: boolean | undefined;
+  /** Sends the requests in place of the host's `fetch`: for a service binding, or in a test. */
+  readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
+  /**
+   * Gets the clean-up that goes on after the response, so that the host lets it finish. In a
+   * Worker: `(promise) => context.waitUntil(promise)`.
+   */
+  readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
+  /**
+   * Gets everything that happens to the locks of this client, for logs and metrics. It gets no
+   * tokens.
+   */
+  readonly onEvent?: ((event: LockEvent) => void) | undefined;
+}
+
+/** A bridge that speaks Upstash's dialect. */
+export interface UpstashOptions {
+  /** Its address: `https:`, or `http:` on the local machine. */
+  readonly url: string;
+  /** Its credential. */
+  readonly credential: string;
+  readonly webdis?: undefined;
+}
+
+/** A webdis. */
+export interface WebdisOptions {
+  /** Its address: `https:`, or `http:` on the local machine. */
+  readonly url: string;
+  /**
+   * A user whom its `acl` allows `EVAL`, and `SUBSCRIBE` if waiters are to listen. A webdis that
+   * allows everything to everybody accepts any user.
+   */
+  readonly webdis: { readonly user: string; readonly password: string };
+  readonly credential?: undefined;
+}
+
+/** One bridge. */
+export type BridgeOptions = UpstashOptions | WebdisOptions;
+
+/**
+ * Several bridges, each with a Redis of its own; the servers know nothing of each other. Redlock.
+ */
+export interface QuorumOptions {
+  /**
+   * A lock is held once a majority granted it, and stays held while a minority fails. Each
+   * operation costs one request to each bridge, an acquisition two. `reentrant`, `semaphore`,
+   * `fair` and commands are refused: the data is elsewhere, and the fence protects it there.
+   */
+  readonly quorum: readonly BridgeOptions[];
+  /**
+   * For how long a Redis that was started has no say, since it may have lost the locks that it knew
+   * of. Default, and minimum: the ttl of the lock. If names are locked for different ttls, set the
+   * longest.
+   *
+   * Fences grow across servers that came back empty as long as the servers' clocks differ by less
+   * than this.
+   */
+  readonly restartQuarantine?: number | undefined;
+}
+
+/** Several bridges over which locks are spread by their names. */
+export interface ShardOptions {
+  /**
+   * The bridges by their ids, which decide which names live behind which bridge. Names with the
+   * same hash tag live behind the same one. All clients must have the same ids. A new bridge gets
+   * its share of all names, and no other name moves.
+   */
+  readonly shards: Readonly<Record<string, BridgeOptions>>;
+}
+
+/** Options of a read without a lock. */
+export interface ReadOptions extends CallOptions {
+  /**
+   * With `shards`: the name of a lock. The read goes to the bridge behind which that lock lives.
+   */
+  readonly shardOf?: string | undefined;
+}
+
+/** A client's settings, and its bridge or bridges. */
+export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | ShardOptions);

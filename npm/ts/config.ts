@@ -1,0 +1,140 @@
+// The options of a client and of its locks, checked, as the wasm module takes them.
+import { abortSignal, callable, count, flag, given, milliseconds, type Names, options as known, text, timeout } from "./check.js";
+import type { BridgeOptions, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
+import { hear, toEvent } from "./event.js";
+import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
+import { invalidArgument } from "./make-error.js";
+import type { OnceOptions } from "./once.js";
+import type { RawBridgeConfig, RawKeeping, RawLockConfig, RawSettings } from "./raw.js";
+
+const SETTINGS: Names<ClientSettings> = {
+  prefix: 1,
+  requestTimeout: 1,
+  maxAttempts: 1,
+  push: 1,
+  scriptCache: 1,
+  keyLocking: 1,
+  plainHttp: 1,
+  fetch: 1,
+  waitUntil: 1,
+  onEvent: 1,
+};
+const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1 };
+const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
+const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
+const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
+const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
+const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
+const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
+const OF_A_READ_WRITE: Names<ReadWriteOptions> = OF_A_SEMAPHORE;
+const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_SEMAPHORE;
+const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
+const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
+/** Which options each kind has, by what errors call it. */
+const KINDS = {
+  "a lock": OF_A_LOCK,
+  "a reentrant lock": OF_A_REENTRANT,
+  "a semaphore": OF_A_SEMAPHORE,
+  "a read/write lock": OF_A_READ_WRITE,
+  "a lock of several names": OF_SEVERAL_NAMES,
+};
+const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, signal: 1 };
+
+/** What a client is made of. */
+interface ClientConfig {
+  readonly bridges: RawBridgeConfig[];
+  readonly isQuorum: boolean;
+  readonly settings: RawSettings;
+}
+
+export function clientConfig(options: ClientOptions): ClientConfig {
+  if (typeof options !== "object" || options === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(options)}`);
+  known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
+  const bridges = toBridges(options);
+  const quarantineMs = "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined;
+  return { bridges, isQuorum: "quorum" in options, settings: { ...toSettings(options), quarantineMs } };
+}
+
+/** The settings alone, of a client whose bridge is found elsewhere. */
+export function knownSettings(settings: ClientSettings): ClientSettings {
+  return known(settings, SETTINGS, "a client");
+}
+
+/** Of a lock of any kind. */
+export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): { readonly ttl: number | undefined; readonly patience: RawLockConfig } {
+  known(options, KINDS[kind], kind);
+  milliseconds(options.maxHold, "maxHold");
+  abortSignal(options.signal, "signal");
+  const { waitForReplicas: replicas } = options;
+  if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
+    throw invalidArgument("waitForReplicas is { count, within }");
+  }
+  if (replicas) known(replicas, REPLICAS, "waitForReplicas");
+  const patience = {
+    waitMs: milliseconds(options.wait, "wait"),
+    maxRequests: count(options.maxRequests, "maxRequests"),
+    fair: flag(options.fair, "fair"),
+    signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
+    label: options.label === undefined ? undefined : text(options.label, "label"),
+    replicas: replicas && (count(replicas.count, "waitForReplicas.count") ?? 0),
+    replicasWithinMs: replicas && (milliseconds(replicas.within, "waitForReplicas.within") ?? 0),
+  };
+  return { ttl: milliseconds(options.ttl, "ttl"), patience };
+}
+
+/** Of work that is executed once. */
+export function onceConfig(options: OnceOptions): RawKeeping {
+  known(options, OF_ONCE, "what is executed once");
+  milliseconds(options.maxHold, "maxHold");
+  abortSignal(options.signal, "signal");
+  return {
+    keepMs: milliseconds(options.keep, "keep"),
+    fingerprint: options.fingerprint === undefined ? undefined : text(options.fingerprint, "fingerprint"),
+    maxBytes: count(options.maxBytes, "maxBytes"),
+    ttlMs: milliseconds(options.ttl, "ttl"),
+    waitMs: milliseconds(options.wait, "wait"),
+    maxRequests: count(options.maxRequests, "maxRequests"),
+  };
+}
+
+function toBridges(options: ClientOptions): RawBridgeConfig[] {
+  if ("quorum" in options) {
+    if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, credential }");
+    return Array.from(options.quorum, toOneOfSeveral);
+  }
+  if ("shards" in options) {
+    if (typeof options.shards !== "object" || options.shards === null) throw invalidArgument("shards is an object of bridges by their ids");
+    return Object.entries(options.shards).map(([id, bridge]) => ({ id: text(id, "a shard's id"), ...toOneOfSeveral(bridge) }));
+  }
+  return [toBridge(options)];
+}
+
+function toOneOfSeveral(bridge: BridgeOptions): RawBridgeConfig {
+  if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, credential }");
+  return toBridge(known(bridge, BRIDGE, "a bridge"));
+}
+
+function toBridge(bridge: BridgeOptions): RawBridgeConfig {
+  const { webdis } = bridge;
+  const url = text(bridge.url, "url");
+  if (webdis) known(webdis, WEBDIS, "webdis");
+  if (webdis) return { url, secret: text(webdis.password, "webdis.password"), user: text(webdis.user, "webdis.user") };
+  return { url, secret: text(bridge.credential, "credential") };
+}
+
+function toSettings(settings: ClientSettings): RawSettings {
+  const { onEvent } = settings;
+  callable(onEvent, "onEvent");
+  callable(settings.fetch, "fetch");
+  callable(settings.waitUntil, "waitUntil");
+  return {
+    prefix: settings.prefix === undefined ? undefined : text(settings.prefix, "prefix"),
+    requestTimeoutMs: timeout(settings.requestTimeout, "requestTimeout"),
+    maxAttempts: count(settings.maxAttempts, "maxAttempts"),
+    push: flag(settings.push, "push"),
+    scriptCache: flag(settings.scriptCache, "scriptCache"),
+    keyLocking: flag(settings.keyLocking, "keyLocking"),
+    plainHttp: flag(settings.plainHttp, "plainHttp"),
+    onEvent: onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
+  };
+}

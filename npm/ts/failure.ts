@@ -1,0 +1,50 @@
+// How a failure leaves the wasm module, before it is an error.
+
+/** How an error leaves the wasm module. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly isOutcomeUnknown: boolean;
+  readonly lock?: string;
+  readonly remaining?: number | null;
+  readonly ahead?: number;
+  readonly label?: string | null;
+  readonly retryAfter?: number | null;
+  readonly requests?: number;
+  readonly index?: number;
+  readonly command?: string;
+  /** What `fetch` failed with. */
+  readonly cause?: unknown;
+  readonly asked?: number;
+  readonly acknowledged?: number;
+  readonly bytes?: number;
+  readonly most?: number;
+}
+
+/** The codes of the errors. They do not change between versions. */
+export type ErrorCode =
+  | "invalid_argument"
+  | "entropy_unavailable"
+  | "held"
+  | "quarantined"
+  | "not_replicated"
+  | "fingerprint_mismatch"
+  | "result_too_large"
+  | "result_unreadable"
+  | "lost"
+  | "expired"
+  | "max_hold_exceeded"
+  | "released"
+  | "busy"
+  | "command_failed"
+  | "wrong_type"
+  | "unauthorized"
+  | "refused"
+  | "unavailable"
+  | "timed_out"
+  | "redirected"
+  | "not_json"
+  | "truncated"
+  | "too_large"
+  | "unexpected_reply"
+  | "internal";

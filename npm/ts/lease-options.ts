@@ -1,0 +1,41 @@
+// How a lease is renewed and kept.
+import type { CallOptions } from "./abort.js";
+import type { Lease } from "./lease.js";
+
+/** For how long a lease is renewed. */
+export interface RenewOptions extends CallOptions {
+  /**
+   * Milliseconds from now: 4 ms to 366 days, whole ones. Default: the ttl that the lease was
+   * acquired with. Over several bridges it may not be longer than both the lock's ttl and the
+   * client's `restartQuarantine`.
+   */
+  readonly ttl?: number | undefined;
+}
+
+/** How a lease is kept. */
+export interface RunOptions {
+  /**
+   * For how many milliseconds at most. `Infinity` means no limit. Default 15 minutes, or the ttl if
+   * that is longer.
+   */
+  readonly maxHold?: number | undefined;
+  /**
+   * Tells the work to stop: the lease's own signal is aborted with the same reason. The lease is
+   * kept meanwhile.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a lease is kept beside work that is not in one function. */
+export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
+  /** Stops the renewals when it is aborted. Nothing is released then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Stops what {@link Lease.keepAlive} began; `using` does so at the end of its block. Calling it
+ * again does nothing.
+ */
+export interface StopKeeping extends Disposable {
+  (): void;
+}

@@ -1,0 +1,93 @@
+// How to ask for a lock, of each kind.
+import type { CallOptions } from "./abort.js";
+import type { HeldError, NotReplicatedError } from "./errors.js";
+import type { Lock } from "./lock.js";
+
+/** How to ask for a lock. Durations are milliseconds. A limit of `Infinity` means none. */
+export interface LockOptions {
+  /**
+   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. Default
+   * 10,000. A resumed lease is renewed for this ttl only if it was set, else for the ttl that the
+   * lock was acquired with.
+   */
+  readonly ttl?: number | undefined;
+  /**
+   * How long to wait at most: for another holder, or for a bridge that is away. Default 5,000. Zero
+   * means try once. It bounds when requests are sent, not when they are answered, so a short wait
+   * still gets a free lock.
+   */
+  readonly wait?: number | undefined;
+  /**
+   * Whether acquisitions are granted in order of arrival, even when the lock is free. Default off:
+   * a newcomer may overtake waiters, which raises throughput.
+   */
+  readonly fair?: boolean | undefined;
+  /**
+   * How many requests one acquisition may send before it gives up. Default 40; 0 counts as 1.
+   *
+   * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
+   * in the queue. So 40 requests keep a place for up to 5 minutes.
+   */
+  readonly maxRequests?: number | undefined;
+  /**
+   * For how long {@link Lock.run} renews the lock at most. Default 15 minutes, or the ttl if that
+   * is longer.
+   */
+  readonly maxHold?: number | undefined;
+  /**
+   * A list that gets an element when the lock becomes free and is handed to nobody. Other programs'
+   * waiters can block on it. Those of python-redis-lock do: its lock `sku:42` is the key
+   * `lock:sku:42`, and its waiters block on `lock-signal:sku:42`.
+   *
+   * Give the whole key, without the client's prefix. On a cluster it must have the lock's hash tag.
+   */
+  readonly signalList?: string | undefined;
+  /**
+   * What others learn about the holder, by {@link Lock.inspect} and by {@link HeldError}. Up to 128
+   * bytes. Everybody who may ask for the lock can read it, so put no secret in it.
+   */
+  readonly label?: string | undefined;
+  /**
+   * How many replicas of Redis must have the lock, and within how many milliseconds, before it
+   * counts as held. Renewals, `exec` and `commit` wait for them too. If fewer acknowledge, the call
+   * throws a {@link NotReplicatedError}. Default none. The bridge must support Upstash's
+   * `/pipeline`.
+   */
+  readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
+  /**
+   * Ends a wait: the call rejects with the signal's reason. By then it has sent the request that
+   * gives up the lock and the place in the queue. That takes effect when it arrives, half a round
+   * trip later. If a release handed the lock to this call in between, the request hands it on. In a
+   * Worker the client needs `waitUntil` for that, or the host may stop the request with the
+   * response.
+   *
+   * This signal counts for all calls of the lock. Each call may have one of its own besides:
+   * {@link CallOptions}. Work that {@link Lock.run} has begun is told only of that call's own
+   * signal.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * How to ask for a semaphore. It has no signal list, since no other program's waiters block on one.
+ */
+export type SemaphoreOptions = Omit<LockOptions, "signalList">;
+
+/**
+ * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it
+ * has no signal list. A reader is `fair` by default: it waits behind a writer that came before.
+ * With `fair: false` it goes ahead of that.
+ */
+export type ReadWriteOptions = Omit<LockOptions, "signalList">;
+
+/**
+ * How to ask for several names at once. They have no signal list, since other programs' waiters
+ * block on a list of each name. They are `fair` by default.
+ */
+export type LockAllOptions = Omit<LockOptions, "signalList">;
+
+/**
+ * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
+ * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.
+ */
+export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;

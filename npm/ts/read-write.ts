@@ -1,0 +1,36 @@
+// A name that one may have to write, or many to read.
+import type { Lock } from "./lock.js";
+import type { ReadWriteOptions } from "./lock-options.js";
+
+/** A name that one may have to write, or many to read. Made by {@link Client.readWrite}. */
+export class ReadWrite {
+  readonly #make: (reads: boolean, options: ReadWriteOptions) => Lock;
+
+  private constructor(make: (reads: boolean, options: ReadWriteOptions) => Lock) {
+    this.#make = make;
+  }
+
+  /** @internal */
+  static of(make: (reads: boolean, options: ReadWriteOptions) => Lock): ReadWrite {
+    return new ReadWrite(make);
+  }
+
+  /**
+   * The lock to read under. Many can hold it at once, and no writer then. Each reader has a lease
+   * of its own. A reader that comes while a writer waits, waits behind it, unless it says `fair:
+   * false`. `inspect` lists the readers; `forceRelease` frees the name of all. It has no turns for
+   * a `GroupCommit`.
+   */
+  read(options: ReadWriteOptions = {}): Lock {
+    return this.#make(true, options);
+  }
+
+  /**
+   * The lock to write under. One can hold it, and nobody else then. A release hands it to the next
+   * writer, or to all readers up to the next writer at once. {@link Lease.downgrade} makes a reader
+   * of a writer.
+   */
+  write(options: ReadWriteOptions = {}): Lock {
+    return this.#make(false, options);
+  }
+}
