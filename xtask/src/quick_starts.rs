@@ -22,6 +22,7 @@ const SOLD_OUT: &str = "sold out";
 
 /// Follows all of them: with Node 20 beside the clone, and with Node 22 elsewhere.
 pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
+    desk::fetch_crates()?;
     let root = paths::root();
     let node = Node {
         program: paths::on_path("node").context("no node")?,

@@ -82,7 +82,8 @@ async function sendTheCrowd(page) {
   const [before, label] = await plot(page);
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await shows(page, "#status", `The crowd was answered: ${STOCK - 1} sold, ${201 - STOCK} sold out.`);
+  const answered = `The crowd was answered: ${STOCK - 1} sold, ${201 - STOCK} sold out.`;
+  await shows(page, "#status", answered);
   assert.equal(await page.evaluate(() => document.activeElement.id), "crowd", "the focus stays");
   await shows(page, "#left", "Sold out");
   await shows(page, "#gone", String(STOCK));
@@ -96,6 +97,7 @@ async function sendTheCrowd(page) {
     const [after, newLabel] = await plot(page);
     return after !== before && newLabel !== label && !/At most 0 | 0 units/.test(newLabel);
   });
+  await shows(page, "#status", answered);
 }
 
 /** The plot as it is drawn, and as it is described. */

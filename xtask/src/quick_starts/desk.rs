@@ -52,6 +52,12 @@ sed -i 's/import source /import /' build/glue/index.js
 echo 'import { fetch } from "./glue/index.js"; export default { fetch };' > build/index.js
 "#;
 
+/// Downloads the crates of the clone, since a reader's cargo has no registry here.
+pub(super) fn fetch_crates() -> Result<()> {
+    let fetch = "fetch --quiet --locked --target wasm32-unknown-unknown --target host-tuple";
+    run(paths::cargo().args(fetch.split(' ')))
+}
+
 impl Desk {
     pub(super) fn set_up(xtask: &Path, bridge: &Path, node: &Node) -> Result<Self> {
         let folder = tempfile::Builder::new()
@@ -68,10 +74,6 @@ impl Desk {
                 symlink(entry.path(), at("edgelock").join(entry.file_name()))?;
             }
         }
-
-        // This comes first, since a reader's cargo has no registry here.
-        let fetch = "fetch --quiet --locked --target wasm32-unknown-unknown --target host-tuple";
-        run(paths::cargo().args(fetch.split(' ')))?;
 
         symlink(&node.program, at("programs/bin/node"))?;
         symlink(&node.wrangler, at("programs/bin/wrangler"))?;
