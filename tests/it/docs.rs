@@ -157,7 +157,9 @@ fn no_page_has_a_dead_link() {
 fn each_code_of_an_error_has_its_line_in_troubleshooting() {
     let page = text("docs/troubleshooting.md");
     let failure = text("npm/ts/failure.ts");
-    let (_, codes) = failure.split_once("export type ErrorCode =").expect("codes");
+    let (_, codes) = failure
+        .split_once("export type ErrorCode =")
+        .expect("codes");
     let (codes, _) = codes.split_once(';').expect("an end");
     let codes: Vec<_> = codes.split('"').skip(1).step_by(2).collect();
     assert!(codes.len() > 20, "{codes:?}");

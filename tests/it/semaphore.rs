@@ -44,6 +44,7 @@ mod push {
             a_release_hands_its_permit_to_who_waits_first_at_no_further_request,
             a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying,
             a_forced_release_hands_permits_to_as_many_as_wait,
+            who_waits_for_a_permit_is_handed_no_lock_of_another_kind,
         }
     }
 }
@@ -589,6 +590,32 @@ fn a_forced_release_hands_permits_to_as_many_as_wait(spawn: Spawn) {
         third.await.unwrap().unwrap().release().await.unwrap();
         for lost in [one, other] {
             assert_eq!(code(lost.release().await), "lost");
+        }
+    });
+}
+
+fn who_waits_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
+    run(async {
+        for reads in [None, Some(true), Some(false)] {
+            let mut stack = spawn();
+            let semaphore = stack.semaphore(1);
+            let held = semaphore.try_acquire().await.unwrap();
+            let (client, seen) = stack.watched();
+            let waiting = client.semaphore("a", 1).wait(LONG);
+            let waiter = meanwhile(async move { waiting.acquire().await });
+            stack.has_listeners(1).await;
+            eventually(|| seen.waits_quietly(3)).await;
+            let read_write = stack.client().read_write("a");
+            let other = match reads {
+                None => stack.lock("a"),
+                Some(true) => read_write.read(),
+                Some(false) => read_write.write(),
+            };
+            assert!(other.force_release().await.unwrap());
+            let next = waiter.await.unwrap().unwrap();
+            assert_eq!(code(semaphore.try_acquire().await), "held");
+            assert_eq!(code(held.release().await), "lost");
+            next.release().await.unwrap();
         }
     });
 }

@@ -22,6 +22,9 @@
 -- all of these. A waiter that leaves the queue of a free name tells the next one, since the name
 -- may have been kept free for it. A name of another type is told before any queue is joined.
 --
+-- Others may have taken a fair one for dead at one name alone, while the clock was ahead. Behind
+-- them there, and ahead of them elsewhere, it would wait in a circle. So it joins all queues anew.
+--
 -- needs     FENCE FENCE_MS GONE NAME QUEUE RECEIPT WAITER each head hold_of integer is_held join
 -- needs     keep_fence liveness_left next_fence notify prolong refuse remove_waiter run
 local held, fair = is_held(), string.find(ARGV[6], 'f')
@@ -44,6 +47,9 @@ if not held then
 end
 if taken then
   local reply
+  if fair and each(function() return not redis.call('ZSCORE', QUEUE, WAITER) or liveness_left(WAITER) <= 0 end) then
+    each(function() remove_waiter(WAITER) end)
+  end
   each(function(at)
     if at == taken then
       reply = refuse(ms, label)

@@ -3,8 +3,9 @@
 --
 -- The lock is stored before it is told: if that fails, nobody may hear of it. A waiter that is to
 -- read (fairness `fr`, `br`) gets the lock as its writer, and is told to ask; `read_write` says
--- what becomes of that. A waiter for several names at once (`fa`, `ba`) is not given any of them:
--- it is told to ask, and the lock stays free.
+-- what becomes of that. One that wants something else is told to ask, and the lock stays free: one
+-- for several names at once (`fa`, `ba`) asks for all of them, one for a permit (`f3`, `b3`) waits
+-- at a name that was a semaphore before.
 --
 -- provides  delete notify release_one
 -- needs     NAME NOW_US QUEUE integer issue_fence listens liveness_left may_be_overtaken
@@ -13,7 +14,7 @@
 -- for it.
 local function give(waiter, most)
   local token, ms, want, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
-  if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end
+  if want ~= '' and want ~= 'r' then return redis.pcall('PUBLISH', channel, '0') end
   local fence = issue_fence(token, ttl, label)
   redis.call('SET', NAME, token, 'PX', integer(math.min(ms, most)))
   local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'

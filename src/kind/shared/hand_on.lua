@@ -3,13 +3,15 @@
 -- gets one; nor behind a fair one that does not hear of it, unless that is to read: readers are
 -- fair to writers alone.
 --
--- A waiter for several names at once (`a`) is not given any of them: it is told to ask, and the
--- name stays free.
+-- A waiter that wants something else is told to ask, and the name stays free: one for several names
+-- at once (`a`) asks for all of them, and one for a permit waits at a name that was a semaphore
+-- before.
 --
 -- A place is stored before it is told: if that fails, nobody may hear of it.
 --
 -- provides  notify
 -- needs     NOW_US QUEUE grant integer is_full listens liveness_left may_be_overtaken remove_waiter
+-- needs     suits
 -- A waiter, in the form of queue.lua. Its fairness, and what it wants, are one word.
 local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
 -- A waiter that listens at another node is told too. If the place is kept for less than its grant,
@@ -31,7 +33,7 @@ local function hand_on()
       remove_waiter(waiter)
     elseif is_full(want) then
       return
-    elseif want == 'a' then
+    elseif not suits(want) then
       return redis.pcall('PUBLISH', channel, '0')
     else
       place, first = place + 1, first or waiter

@@ -15,9 +15,9 @@ local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
   return (tonumber(heard[2]) or 0) > 0
 end
--- ALIVE also has since when.
+-- ALIVE also has since when. A time that is still to come is from before the clock was set back.
 local function may_be_overtaken(first)
-  redis.call('ZADD', ALIVE, 'NX', integer(NOW_MS), OVERTAKEN .. first)
+  redis.call('ZADD', ALIVE, 'LT', integer(NOW_MS), OVERTAKEN .. first)
   local since = redis.call('ZSCORE', ALIVE, OVERTAKEN .. first)
   return NOW_MS - since < OVERTAKEN_MS
 end

@@ -1,5 +1,7 @@
 -- Shared: who asks in vain is told why, and joins the queue if it waits.
 --
+-- Its place is behind all who wait already, even if the clock was set back since they came.
+--
 -- The time that it is told is no earlier than the last fence. So a hand-over from before has no
 -- higher fence than that, even if the clock was set back in between: fences only grow.
 --
@@ -16,7 +18,8 @@ local function head()
 end
 local function join()
   if liveness_left(WAITER) <= 0 then remove_waiter(WAITER) end
-  redis.call('ZADD', QUEUE, 'NX', integer(NOW_US), WAITER)
+  local last = redis.call('ZRANGE', QUEUE, -1, -1, 'WITHSCORES')[2] or 0
+  redis.call('ZADD', QUEUE, 'NX', integer(math.max(NOW_US, last + 1)), WAITER)
   redis.call('ZADD', ALIVE, integer(NOW_MS + ARGV[4]), WAITER)
   for _, key in ipairs({ QUEUE, ALIVE }) do
     if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end

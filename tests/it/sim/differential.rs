@@ -163,7 +163,7 @@ fn the_model_answers_commands_as_redis_does() {
         "ZREMRANGEBYSCORE",
     ];
     const KEYS: [&str; 4] = ["k", "l", "m", "wake-1"];
-    const WORDS: [&str; 22] = [
+    const WORDS: [&str; 23] = [
         "1",
         "-1",
         "0",
@@ -175,6 +175,7 @@ fn the_model_answers_commands_as_redis_does() {
         "XX",
         "PX",
         "nx",
+        "LT",
         "10000000",
         "1.5",
         "01",

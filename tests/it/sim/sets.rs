@@ -26,7 +26,7 @@ broken! {
         "if holder then ms, label ="
         => "if holder and at == 1 then ms, label =";
     a_release_that_hands_one_name_to_who_waits_for_several: AllOrNone,
-        "if want == 'a' then return redis.pcall('PUBLISH', channel, '0') end"
+        "if want ~= '' and want ~= 'r' then return redis.pcall('PUBLISH', channel, '0') end"
         => "";
     a_release_of_the_first_name_only: AllOrNone,
         "if redis.pcall('GET', NAME) == ARGV[2] then redis.call('DEL', NAME) end"

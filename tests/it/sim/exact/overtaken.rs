@@ -21,6 +21,17 @@ const ROUND_TRIP: u64 = 20;
 
 /// Lets them take turns for half a minute, and returns the turns.
 fn take_turns(redis: Redis, hold: u64, listening: usize, polling: usize) -> Vec<(Kind, u64)> {
+    take_turns_back(redis, hold, listening, polling, Duration::ZERO)
+}
+
+/// The same, where the clock is set back meanwhile.
+fn take_turns_back(
+    redis: Redis,
+    hold: u64,
+    listening: usize,
+    polling: usize,
+    back: Duration,
+) -> Vec<(Kind, u64)> {
     let turns = Turns::default();
     let noted = turns.clone();
     play_on(&Rc::new(redis), move |case| async move {
@@ -47,7 +58,9 @@ fn take_turns(redis: Redis, hold: u64, listening: usize, polling: usize) -> Vec<
                 }
             });
         }
-        sleep(&case, MINUTE / 2).await;
+        sleep(&case, MINUTE / 6).await;
+        case.set_back(i64::try_from(back.as_micros()).expect("a step"));
+        sleep(&case, MINUTE / 2 - MINUTE / 6).await;
     });
     turns.take()
 }
@@ -63,17 +76,39 @@ fn longest_gap(turns: &[(Kind, u64)]) -> u64 {
     longest
 }
 
+/// How long one that polls may wait among others that listen.
+fn longest_wait(hold: u64, listening: usize) -> u64 {
+    // Those in the queue before it overtake nobody. One may be inside at the beginning of its 2 s,
+    // and one at the end. Then it asks.
+    let turn = hold + ROUND_TRIP;
+    turn * listening as u64 + turn + 2_000 + turn + 500 + ROUND_TRIP
+}
+
 #[test]
 fn the_first_in_the_queue_is_overtaken_for_2_s_at_most_though_it_does_not_listen() {
     for (hold, listening) in [(5, 8), (100, 4)] {
         let turns = take_turns(Redis::default(), hold, listening, 1);
-        // Those in the queue before it overtake nobody. One may be inside at the beginning of its 2
-        // s, and one at the end. Then it asks.
-        let turn = hold + ROUND_TRIP;
-        let longest = turn * listening as u64 + turn + 2_000 + turn + 500 + ROUND_TRIP;
-        let gap = longest_gap(&turns);
+        let (gap, longest) = (longest_gap(&turns), longest_wait(hold, listening));
         assert!(gap <= longest, "{gap} of {longest} ms");
     }
+}
+
+#[test]
+fn when_the_clock_is_set_back_the_2_s_begin_anew() {
+    for (hold, listening) in [(5, 8), (100, 4)] {
+        let back = Duration::from_secs(60);
+        let turns = take_turns_back(Redis::default(), hold, listening, 1, back);
+        let (gap, longest) = (longest_gap(&turns), 2_000 + longest_wait(hold, listening));
+        assert!(gap <= longest, "{gap} of {longest} ms");
+    }
+}
+
+/// A sabotage: a time that is still to come counts.
+#[test]
+fn a_time_from_before_the_clock_was_set_back_is_noticed() {
+    let redis = Redis::with("'ZADD', ALIVE, 'LT'", "'ZADD', ALIVE, 'NX'");
+    let gap = longest_gap(&take_turns_back(redis, 100, 4, 1, Duration::from_secs(60)));
+    assert!(gap > 15_000, "{gap}");
 }
 
 #[test]

@@ -36,6 +36,42 @@ fn a_waiter_that_died_delays_the_next_by_10_s_at_most_however_long_it_would_have
     }
 }
 
+/// One waits, the clock is set back, and another comes. Returns when each has the lock.
+fn have_it_around_a_step(redis: Redis) -> [Option<u64>; 2] {
+    let had = Rc::new(Cell::default());
+    let noted = had.clone();
+    play_on(&Rc::new(redis), move |case| async move {
+        let lock = client(&case, &machine()).lock("a");
+        let lease = lock.acquire().await.expect("a lease");
+        let earlier = waits(&case);
+        sleep(&case, 1_000).await;
+        case.set_back(60_000_000);
+        let later = waits(&case);
+        sleep(&case, 1_000).await;
+        lease.release().await.expect("held");
+        sleep(&case, 1_000).await;
+        noted.set([in_ms(&earlier), in_ms(&later)]);
+    });
+    had.get()
+}
+
+#[test]
+fn who_comes_later_waits_behind_though_the_clock_was_set_back() {
+    let [earlier, later] = have_it_around_a_step(Redis::default());
+    assert!(
+        earlier.is_some() && earlier < later,
+        "{earlier:?} {later:?}"
+    );
+}
+
+/// A sabotage: the place of a waiter is the time of its arrival.
+#[test]
+fn who_goes_ahead_since_the_clock_was_set_back_is_noticed() {
+    let redis = Redis::with("math.max(NOW_US, last + 1)", "NOW_US");
+    let [earlier, later] = have_it_around_a_step(redis);
+    assert!(later.is_some() && later < earlier, "{earlier:?} {later:?}");
+}
+
 #[test]
 fn no_duration_and_no_count_that_a_caller_may_choose_is_too_large() {
     for push in [true, false] {

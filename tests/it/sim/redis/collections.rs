@@ -2,6 +2,8 @@
 
 use super::{Db, Outcome, Reply, SYNTAX, Value, WRONG_TYPE, int, size, sum};
 
+const INCOMPATIBLE: &str = "ERR GT, LT, and/or NX options at the same time are not compatible";
+
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 impl Db {
@@ -67,11 +69,19 @@ impl Db {
     }
 
     pub(super) fn sorted_add(&mut self, key: &[u8], args: &[&[u8]]) -> Outcome {
-        let options = (args.iter()).take_while(|arg| arg.eq_ignore_ascii_case(b"NX"));
-        let options = options.count();
+        let is = |option: &[u8], arg: &&&[u8]| arg.eq_ignore_ascii_case(option);
+        let given = args
+            .iter()
+            .take_while(|arg| is(b"NX", arg) || is(b"LT", arg));
+        let options = given.clone().count();
+        let only_new = given.clone().any(|arg| is(b"NX", &arg));
+        let only_less = given.clone().any(|arg| is(b"LT", &arg));
         let pairs = args[options..].chunks(2);
         if args.len() == options || pairs.clone().any(|pair| pair.len() == 1) {
             return Err(SYNTAX.into());
+        }
+        if only_new && only_less {
+            return Err(INCOMPATIBLE.into());
         }
         let pairs: Vec<(f64, &[u8])> = pairs
             .map(|pair| Ok((float(pair[0])?, pair[1])))
@@ -80,7 +90,7 @@ impl Db {
         let before = members.len();
         for (score, member) in pairs {
             match members.iter_mut().find(|(_, other)| other == member) {
-                Some(_) if options > 0 => {}
+                Some(known) if only_new || only_less && known.0 <= score => {}
                 Some(known) => known.0 = score,
                 None => members.push((score, member.to_owned())),
             }
