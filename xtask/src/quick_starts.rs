@@ -110,10 +110,6 @@ async fn answer(reader: &mut Reader<'_>, command: &str) -> Result<String> {
 
 /// Types all commands of the page, except those that never end or ask a question.
 async fn use_the_command_line(reader: &mut Reader<'_>, page: &str) -> Result<()> {
-    reader
-        .run("printf 'echo it runs' > nightly.sh; chmod +x nightly.sh")
-        .await?;
-    reader.run("set -a; . ./.env").await?;
     let commands = steps(page, "The command line")?;
     let [Step::Type { command, .. }] = commands.as_slice() else {
         bail!("{page} has other commands");
@@ -121,7 +117,7 @@ async fn use_the_command_line(reader: &mut Reader<'_>, page: &str) -> Result<()>
     for command in command.lines() {
         if !command.contains(" watch ") && !command.contains(" --force ") {
             let printed = reader.run(command).await?;
-            let runs = !command.contains("nightly.sh") || printed.contains("it runs");
+            let runs = !command.contains("echo it runs") || printed.contains("it runs");
             ensure!(runs, "{command} printed {printed}");
         }
     }
