@@ -1,5 +1,6 @@
 //! What can go wrong, divided by what the caller can do about it.
 
+mod advice;
 mod bad_response;
 mod facts;
 mod made;

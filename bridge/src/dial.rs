@@ -51,11 +51,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
 impl Server {
     /// The errors name no part of the URL, since it may hold a password.
     pub(crate) fn at(url: &str, authority: Option<&Path>) -> Result<Self, String> {
-        let info = with_scheme(url).into_connection_info().map_err(|error| {
-            format!(
-                "--redis is not a usable URL: {error}; write redis://HOST:PORT, \
-                     redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
-            )
+        let info = with_scheme(url).into_connection_info().map_err(|_| {
+            "--redis is not a usable URL; write redis://HOST:PORT, \
+             redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
         })?;
         let address = match info.addr().clone() {
             ConnectionAddr::Tcp(host, port) => Address::Tcp(host, port),

@@ -96,10 +96,13 @@ fn main() -> ExitCode {
 async fn run(options: Options) -> Result<(), Error> {
     let credentials = options.credentials()?;
     let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
-        format!(
-            "cannot listen on {}: {error}; write HOST:PORT",
-            options.listen
-        )
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "end the program that listens there, or choose another address"
+            }
+            _ => "write HOST:PORT",
+        };
+        format!("cannot listen on {}: {error}; {advice}", options.listen)
     })?;
     listen::let_many_come_at_once(&listener)?;
     let mut private = match options.target()? {

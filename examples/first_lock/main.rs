@@ -2,16 +2,28 @@
 //! docs/guide.md shows it, and says how to run it.
 
 use std::env;
-use std::error::Error;
+use std::process::ExitCode;
 use std::time::Duration;
 
-use edgelock::{Bridge, Command, native};
+use edgelock::{Bridge, Command, Error, native};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match sell_one().await {
+        Ok(message) => println!("{message}"),
+        Err(error) => {
+            eprintln!("{error}\n{}", error.advice());
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+async fn sell_one() -> Result<String, Error> {
+    let set = |name| env::var(name).unwrap_or_default();
     let bridge = Bridge::upstash(
-        &env::var("EDGELOCK_BRIDGE_URL")?,
-        &env::var("EDGELOCK_BRIDGE_CREDENTIAL")?,
+        &set("EDGELOCK_BRIDGE_URL"),
+        &set("EDGELOCK_BRIDGE_CREDENTIAL"),
     )?;
     let client = native::client(bridge);
     let lock = client
@@ -27,16 +39,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let stock = replies[0].as_i64().unwrap_or(5);
     if stock == 0 {
         lease.release().await?;
-        println!("sold out");
-    } else {
-        lease
-            .commit(&[Command::new("SET")
-                .key("{sku:44}:stock")
-                .arg(stock - 1)
-                .arg("EX")
-                .arg(3600)])
-            .await?;
-        println!("sold one, {} left, fence {}", stock - 1, lease.fence());
+        return Ok("sold out".to_owned());
     }
-    Ok(())
+    lease
+        .commit(&[Command::new("SET")
+            .key("{sku:44}:stock")
+            .arg(stock - 1)
+            .arg("EX")
+            .arg(3600)])
+        .await?;
+    Ok(format!(
+        "sold one, {} left, fence {}",
+        stock - 1,
+        lease.fence()
+    ))
 }

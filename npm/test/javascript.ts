@@ -604,9 +604,10 @@ export const javascript: Suite = {
     const client = stack.client({ fetch: busy });
     const lock = client.lock("a");
     const lease = lock.resume("a".repeat(22));
-    const calls = [lock.tryAcquire(), lock.acquire(), lock.inspect(), lock.forceRelease(), client.read([["GET", { key: "n" }]]), lease.renew(), lease.release()];
+    const read = () => client.read([["GET", { key: "n" }]]);
+    const calls = [() => lock.tryAcquire(), () => lock.acquire(), () => lock.inspect(), () => lock.forceRelease(), read, () => lease.renew(), () => lease.release()];
     for (const call of calls) {
-      const { retryAfter, isOutcomeUnknown } = (await fails("unavailable", call)) as UnavailableError;
+      const { retryAfter, isOutcomeUnknown } = (await fails("unavailable", call())) as UnavailableError;
       equal([retryAfter, isOutcomeUnknown], [86_400_000, false]);
     }
     const odd = ["soon", "-1", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT", "9".repeat(40)];
@@ -625,6 +626,8 @@ export const javascript: Suite = {
       equal((await fails("unavailable", acquire(caused(code)))).isOutcomeUnknown, false);
       equal((await fails("unavailable", acquire(Object.assign(new TypeError(), { code })))).isOutcomeUnknown, false);
     }
+    const badPort = new TypeError("fetch failed", { cause: new Error("bad port") });
+    equal((await fails("unavailable", acquire(badPort))).isOutcomeUnknown, false);
     for (const error of [caused("ECONNRESET"), caused("UND_ERR_SOCKET"), new TypeError("Failed to fetch"), "ECONNREFUSED", undefined]) {
       equal((await fails("unavailable", acquire(error))).isOutcomeUnknown, true);
     }

@@ -9,7 +9,8 @@ const A = `(lock "a")`;
 const noTtl = (ms: string) => `a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not ${ms} ms ${A}`;
 const noWindow = (ms: string) => `the window of a throttle is 1 ms to 366 days, in whole milliseconds, not ${ms} ms ${A}`;
 const noWait = (ms: string) => `the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not ${ms} ms ${A}`;
-const NO_HTTPS = "the bridge's address does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
+const NO_HTTPS = "the bridge's address does not begin with https://, nor with http:// on this machine";
+const OF_REDIS = "the bridge's address is that of Redis itself, which the bridge uses; give that of the bridge, which begins with https://";
 const NO_URL = "the bridge's address is empty; is its variable set?";
 const NO_CREDENTIAL = "the bridge's credential is empty; is its variable set?";
 const NO_NAME = "a lock's name is empty; is its variable set?";
@@ -33,12 +34,12 @@ const CLIENTS: readonly Use[] = [
   [() => made({ ...GOOD, url: new URL(GOOD.url) }), "url is a string, not an object"],
   [() => made({ ...GOOD, url: "" }), NO_URL],
   [() => made({ ...GOOD, url: "bridge.example" }), NO_HTTPS],
-  [() => made({ ...GOOD, url: "redis://:secret@redis.example:6379" }), "the bridge's address holds a user name; give the credential as an argument of its own"],
-  [() => made({ ...GOOD, url: "redis://redis.example:6379" }), NO_HTTPS],
+  [() => made({ ...GOOD, url: "redis://:secret@redis.example:6379" }), OF_REDIS],
+  [() => made({ ...GOOD, url: "redis://redis.example:6379" }), OF_REDIS],
   [() => made({ ...GOOD, url: "https://user:password@bridge.example" }), "the bridge's address holds a user name; give the credential as an argument of its own"],
   [() => made({ ...GOOD, url: "https://bridge.example/?_token=x" }), "the bridge's address has a query, a fragment or a strange path; most bridges want no path"],
   [() => made({ ...GOOD, url: "https://bridge.example:70000" }), "the bridge's address has no valid host and port"],
-  [() => made({ ...GOOD, url: "http://bridge.example" }), "the bridge's address is plain http: to another machine, which would show the credential to the network"],
+  [() => made({ ...GOOD, url: "http://bridge.example" }), "the bridge's address is plain http: to another machine, which would show the credential to the network; write https://, or allow plain HTTP"],
   [() => made({ url: GOOD.url }), `credential is a string, not ${UNSET}`],
   [() => made({ url: GOOD.url, credential: "" }), NO_CREDENTIAL],
   [() => made({ url: GOOD.url, credential: "two words" }), "the bridge's credential has a blank or another character that no bearer token has; copy it again"],

@@ -36,11 +36,11 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 
 /** What Redis or a bridge says, of which more is known than by its code. */
 const KNOWN: ReadonlyArray<readonly [code: ErrorCode, said: RegExp, advice: string]> = [
-  ["invalid_argument", /the environment/, "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Deno needs --allow-env."],
+  ["invalid_argument", /the environment/, "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Node reads a file .env only if it is told to (`node --env-file=.env`), and Deno needs --allow-env."],
   ["unauthorized", /NOPERM.* keys?\b/, "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."],
   ["unauthorized", /NOPERM.* command/, "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."],
   ["held", /never expires/, "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, `forceRelease()` it."],
-  ["refused", /status 404/, LOOK_AT_THE_ADDRESS],
+  ["refused", /status 40[45]/, LOOK_AT_THE_ADDRESS],
   ["unavailable", /NOAUTH|password/, "Give the bridge the password of its Redis; its log says more."],
   ["refused", /unknown command|body must be/, "Look at the path of the address, which the bridge takes for a command: most bridges want none."],
 ];

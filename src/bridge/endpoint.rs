@@ -11,8 +11,11 @@ pub(super) enum PlainHttp {
     Anywhere,
 }
 
-const NO_HTTPS: &str =
-    "does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
+const NO_HTTPS: &str = "does not begin with https://, nor with http:// on this machine";
+
+const OF_REDIS: &str = "is that of Redis itself, which the bridge uses; give that of the bridge, which begins with https://";
+
+const PLAIN: &str = "is plain http: to another machine, which would show the credential to the network; write https://, or allow plain HTTP";
 
 /// The address without trailing slashes.
 pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
@@ -28,6 +31,10 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
     let Some((scheme, rest)) = split(url) else {
         return refuse(NO_HTTPS);
     };
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme.starts_with("redis") {
+        return refuse(OF_REDIS);
+    }
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.contains('@') {
         return refuse("holds a user name; give the credential as an argument of its own");
@@ -41,14 +48,10 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
     let Some(host) = host(authority) else {
         return refuse("has no valid host and port");
     };
-    match scheme.to_ascii_lowercase().as_str() {
+    match scheme.as_str() {
         "https" => {}
         "http" if plain_http == PlainHttp::Anywhere || is_loopback(host) => {}
-        "http" => {
-            return refuse(
-                "is plain http: to another machine, which would show the credential to the network",
-            );
-        }
+        "http" => return refuse(PLAIN),
         _ => return refuse(NO_HTTPS),
     }
     Ok(url.trim_end_matches('/').to_owned())

@@ -10,8 +10,9 @@ const NOT_SENT = 5;
 // How hosts say that there was no connection: Node by the code of the cause, Bun by that of the
 // error, Deno in words. Others do not say.
 const NO_CONNECTION = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+// A port that `fetch` refuses to use is said so in words.
 const wasSent = (error) =>
-  !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !reason(error).includes("client error (Connect)");
+  !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !/client error \(Connect\)|bad port/.test(reason(error));
 
 export class Exchange {
   // `done(failure, status, header, text, error)` is called once, unless the exchange is aborted

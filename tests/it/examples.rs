@@ -34,6 +34,13 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
     assert!(printed[0].starts_with("sold one, 4 left"), "{printed:?}");
     assert!(printed[4].starts_with("sold one, 0 left"), "{printed:?}");
     assert_eq!(printed[5], "sold out\n");
+
+    let unset = Command::new(paths::target().join("debug/examples/first_lock"))
+        .env_remove("EDGELOCK_BRIDGE_URL")
+        .output()
+        .expect("the example");
+    let said = String::from_utf8_lossy(&unset.stderr);
+    assert!(said.contains("is its variable set?\nCorrect"), "{said}");
 }
 
 #[test]

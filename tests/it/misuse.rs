@@ -48,7 +48,9 @@ fn a_lease_that_was_given_back_says_so_to_whatever_is_asked() {
     });
 }
 
-const NO_HTTPS: &str = "the bridge's address does not begin with https://; redis:// is the address of Redis itself, which the bridge uses";
+const NO_HTTPS: &str =
+    "the bridge's address does not begin with https://, nor with http:// on this machine";
+const OF_REDIS: &str = "the bridge's address is that of Redis itself, which the bridge uses; give that of the bridge, which begins with https://";
 const NO_URL: &str = "the bridge's address is empty; is its variable set?";
 const NO_CREDENTIAL: &str = "the bridge's credential is empty; is its variable set?";
 const STRANGE_CREDENTIAL: &str = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
@@ -74,9 +76,11 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
         ("", NO_URL),
         (" ", NO_URL),
         ("bridge.example", NO_HTTPS),
-        ("redis://redis.example:6379", NO_HTTPS),
+        ("127.0.0.1:8079", NO_HTTPS),
+        ("redis://redis.example:6379", OF_REDIS),
+        ("rediss://redis.example:6379", OF_REDIS),
         ("ftp://bridge.example", NO_HTTPS),
-        ("redis://:secret@redis.example:6379", WITH_A_NAME),
+        ("redis://:secret@redis.example:6379", OF_REDIS),
         ("https://user:password@bridge.example", WITH_A_NAME),
         ("https://bridge.example/?_token=x", STRANGE),
         ("https://bridge.example/#x", STRANGE),
@@ -87,7 +91,7 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
         ("https://[::1", NO_HOST),
         (
             "http://bridge.example",
-            "the bridge's address is plain http: to another machine, which would show the credential to the network",
+            "the bridge's address is plain http: to another machine, which would show the credential to the network; write https://, or allow plain HTTP",
         ),
     ] {
         assert_eq!(told(Bridge::upstash(url, "credential")), what, "{url}");

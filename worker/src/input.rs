@@ -93,18 +93,30 @@ pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     }
     let mut json = serde_json::Deserializer::from_slice(body);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let field = error.path().to_string();
+        let path = error.path().to_string();
         let error = error.into_inner();
         // It may quote what was sent, which may be long.
         let detail: String = error.to_string().chars().take(200).collect();
         match error.classify() {
-            serde_json::error::Category::Data if field != "." => Problem::invalid(field, detail),
-            serde_json::error::Category::Data => Problem::invalid("body", detail),
+            serde_json::error::Category::Data => Problem::invalid(field(&path, &detail), detail),
             _ => bad_json(detail),
         }
     })?;
     json.end().map_err(|error| bad_json(error.to_string()))?;
     Ok(parsed)
+}
+
+/// Which field is wrong. The path does not have one that is missing, or there twice.
+fn field(path: &str, detail: &str) -> String {
+    let named = ["missing field `", "duplicate field `"];
+    let named = named.iter().find_map(|begin| detail.strip_prefix(begin));
+    let named = named.and_then(|rest| rest.split('`').next());
+    match (path, named) {
+        (".", Some(name)) => name.to_owned(),
+        (".", None) => "body".to_owned(),
+        (path, Some(name)) if path != name => format!("{path}.{name}"),
+        (path, _) => path.to_owned(),
+    }
 }
 
 /// As [`parse`], for a body that may be left out.

@@ -62,7 +62,8 @@ impl Node {
         let known = self.away().replace(text.clone());
         if known.as_ref() != Some(&text) {
             let server = self.server.shown();
-            tracing::error!(server, %reason, "redis cannot be reached");
+            let advice = "see that it runs, and that --redis is its address";
+            tracing::error!(server, %reason, advice, "redis cannot be reached");
         }
         match reason {
             NoConnection::NoPassword | NoConnection::WrongPassword => NoReply::NotLetIn,

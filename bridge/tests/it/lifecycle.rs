@@ -199,8 +199,11 @@ async fn an_unusable_option_is_told_without_secrets() {
             "0 is not in 1..",
         ),
         (vec!["--timeout", "0"], "--timeout"),
-        (vec!["--listen", "nowhere"], "cannot listen on nowhere"),
-        (vec!["--listen", &taken], "cannot listen on 127.0.0.1"),
+        (vec!["--listen", "nowhere"], "; write HOST:PORT"),
+        (
+            vec!["--listen", &taken],
+            "; end the program that listens there",
+        ),
         (vec!["--log", "loud"], "--log"),
     ] {
         let mut command = command::<&str>([]);

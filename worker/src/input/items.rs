@@ -109,7 +109,7 @@ mod tests {
                 "the sku x is there twice",
             ),
             (r#"[{"sku":"x"},["y",1]]"#, "items[1]", "expected an object"),
-            (r#"[{"quantity":1}]"#, "items[0]", "missing field `sku`"),
+            (r#"[{"quantity":1}]"#, "items[0].sku", "missing field `sku`"),
             (
                 r#"[{"sku":"x","quantity":0}]"#,
                 "items[0].quantity",
