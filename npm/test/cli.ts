@@ -412,7 +412,7 @@ const answers: Suite = {
       [["inspect", "--tll", name], /--tll/],
       [["inspect", "", name], /one name/],
       [["inspect", ""], /name/],
-      [["inspect", "--url", "redis://host", name], /redis:/],
+      [["inspect", "--url", "redis://host", name], /that of Redis itself/],
       [["inspect", "--url", "http://bridge.example", name], /plain http/],
     ];
     for (const [args, said] of cases) refused(await edgelock(args), 64, said);
