@@ -137,7 +137,7 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     report.append(meanwhile);
 
     // Most of these steps wait, for servers and for time.
-    let mut meanwhile = Report::default();
+    let (mut meanwhile, mut besides) = (Report::default(), Report::default());
     tokio::join!(
         async {
             if is_prepared {
@@ -145,18 +145,20 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
             }
         },
         async {
+            let documented = cargo("test --workspace --doc");
+            let documented = tests("documentation tests", 10, documented).quiet();
+            besides.run(documented).await;
+            wasm(xtask, bridge, &mut besides).await;
+        },
+        async {
             let name = "native tests: client, bridge, Worker in workerd";
             let arguments = ["--skip", "attack::"];
             report
                 .run(native_tests(name, 15, native, &arguments, bridge))
                 .await;
-            let documented = cargo("test --workspace --doc");
-            report
-                .run(tests("documentation tests", 5, documented))
-                .await;
-            wasm(xtask, bridge, report).await;
         }
     );
+    report.append(besides);
     report.append(meanwhile);
 
     // After the others, since each command of a reader has a time limit.
@@ -255,18 +257,17 @@ async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
 
     let mut node = wasm_tests("--test wasm");
     with_servers(&mut node, &servers, &paths::tools().join("bin"));
-    report.run(tests(NODE, 10, node)).await;
+    report.run(tests(NODE, 10, node).quiet()).await;
 
     let mut workerd = wasm_tests("--test wasm");
     workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
     with_servers(&mut workerd, &servers, stand_in.path());
-    report.run(tests(WORKERD, 10, workerd)).await;
+    report.run(tests(WORKERD, 10, workerd).quiet()).await;
 
     // The wasm tests of the npm package.
     let json = wasm_tests("--lib --features host-json");
-    report
-        .run(tests("the host's JSON, in Node", 10, json))
-        .await;
+    let json = tests("the host's JSON, in Node", 10, json);
+    report.run(json.quiet()).await;
 }
 
 fn wasm_tests(which: &str) -> Command {
