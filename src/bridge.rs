@@ -223,22 +223,14 @@ impl Bridge {
     }
 
     /// What Redis replied to each of two commands, as [`Bridge::decode`].
-    pub(crate) fn decode_both(
-        response: &Response,
-        is_of_redis: fn(&str) -> bool,
-    ) -> Result<[Reply; 2], Error> {
-        upstash::decode_both(response, is_of_redis)
+    pub(crate) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
+        upstash::decode_both(response)
     }
 
-    /// What Redis replied, as far as the response tells; errors of Redis are [`Reply::Error`]. If
-    /// the bridge reports an error, `is_of_redis` says whether its text came from Redis.
-    pub(crate) fn decode(
-        &self,
-        response: &Response,
-        is_of_redis: fn(&str) -> bool,
-    ) -> Result<Reply, Error> {
+    /// What Redis replied, as far as the response tells; errors of Redis are [`Reply::Error`].
+    pub(crate) fn decode(&self, response: &Response) -> Result<Reply, Error> {
         match self.dialect {
-            Dialect::Upstash => upstash::decode(response, is_of_redis),
+            Dialect::Upstash => upstash::decode(response),
             Dialect::Webdis => webdis::decode(response),
         }
     }

@@ -10,6 +10,7 @@ use crate::command::Reply;
 use crate::error::Error;
 use crate::percent;
 use crate::redact;
+use crate::script::is_error_of_redis;
 use crate::transport::Response;
 
 pub(super) fn access(credential: &str) -> Result<Access, Error> {
@@ -57,7 +58,7 @@ const NO_PAIR: Error = Error::unexpected("not an answer for each of two commands
 /// An answer is `{"result": …}` or `{"error": "…"}`.
 const ANSWER: [&str; 2] = ["result", "error"];
 
-pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Result<Reply, Error> {
+pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     if let Some(refusal) = answer::refusal(response) {
         return Err(refusal);
     }
@@ -70,7 +71,7 @@ pub(super) fn decode(response: &Response, is_of_redis: fn(&str) -> bool) -> Resu
         let passed_on = said
             .as_deref()
             .and_then(|text| text.strip_prefix(PASSED_ON));
-        let of_redis = passed_on.filter(|text| is_of_redis(text));
+        let of_redis = passed_on.filter(|text| is_error_of_redis(text));
         return of_redis
             .map(|text| Reply::Error(text.to_owned()))
             .ok_or_else(|| answer::unavailable(response, true));
@@ -98,13 +99,10 @@ fn error_of(text: String) -> Result<Reply, Error> {
 }
 
 /// As [`decode`], for a list of two. If it is not a list, it is the answer to both.
-pub(super) fn decode_both(
-    response: &Response,
-    is_of_redis: fn(&str) -> bool,
-) -> Result<[Reply; 2], Error> {
+pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
     let is_list = response.body.trim_ascii_start().starts_with(b"[");
     if response.status != 200 || !is_list {
-        return decode(response, is_of_redis).map(|reply| [reply, Reply::Nil]);
+        return decode(response).map(|reply| [reply, Reply::Nil]);
     }
     let reply = |[result, error]: [Option<Reply>; 2]| {
         let error = error.map(|error| Reply::Error(answer::text(error)));

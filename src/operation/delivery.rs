@@ -99,10 +99,10 @@ impl Delivery {
         self.asked_at = cx.now;
         let limit = self.repeats.limit(cx.now).min(self.request_limit());
         let nonce = self.session.nonce(self.topology.count_request());
-        self.send(cx, nonce, self.bridge().caches_scripts(), limit)
+        self.post(cx, nonce, self.bridge().caches_scripts(), limit)
     }
 
-    fn send(
+    fn post(
         &mut self,
         cx: &mut Cx<'_>,
         nonce: String,
@@ -148,7 +148,7 @@ impl Delivery {
                 // The host may have stood still meanwhile. A request that leaves now could arrive
                 // after the receipt has expired.
                 if !left.is_zero() {
-                    return self.send(cx, asked.nonce, false, left);
+                    return self.post(cx, asked.nonce, false, left);
                 }
                 Err(out_of_time())
             }
@@ -161,11 +161,10 @@ impl Delivery {
     /// The script's reply, and the reply to the wait for replicas behind it.
     fn read(&self, response: &Response) -> Result<(Reply, Reply), Error> {
         self.endpoint().hear(response);
-        let of_redis = script::is_error_of_redis;
         if self.call.replicas().is_none() {
-            return Ok((self.bridge().decode(response, of_redis)?, Reply::Nil));
+            return Ok((self.bridge().decode(response)?, Reply::Nil));
         }
-        let [reply, waited] = Bridge::decode_both(response, of_redis)?;
+        let [reply, waited] = Bridge::decode_both(response)?;
         Ok((reply, waited))
     }
 
