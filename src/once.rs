@@ -241,7 +241,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
             Taken::Lock(granted) => granted,
         };
-        let (lease, _) = self.lock.granted(*granted);
+        let (lease, _) = self.lock.granted(granted);
         // Boxed, since the work may itself call another `Once`.
         let executing = Box::pin(async {
             let value = work(&lease).await?;

@@ -20,8 +20,9 @@ use super::{Claim, Cx, Hold, Input, Operation, Terms};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::runtime::Instant;
-use asking::{AskOutcome, Asking};
-use candidate::Candidate;
+use asking::Asking;
+use candidate::{Candidate, Grant};
+use question::Asked;
 use waiting::Waiting;
 
 pub(crate) use candidate::AcquireOptions;
@@ -43,17 +44,17 @@ impl Granted {
     }
 }
 
-/// The outcome of an acquisition.
-pub(crate) enum Taken {
-    Lock(Box<Granted>),
+/// What there is to have: the lock, or what was done under it.
+pub(crate) enum Taken<L> {
+    Lock(L),
     /// The work was executed before, and this is its kept result.
     Result(String),
 }
 
-impl Taken {
-    fn lock(self) -> Result<Granted, Error> {
+impl<L> Taken<L> {
+    fn lock(self) -> Result<L, Error> {
         match self {
-            Self::Lock(granted) => Ok(*granted),
+            Self::Lock(lock) => Ok(lock),
             Self::Result(_) => Err(NOTHING_KEPT),
         }
     }
@@ -91,7 +92,7 @@ impl Acquire {
         }
     }
 
-    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
+    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Grant>, Error>> {
         match &mut self.phase {
             Phase::Asking(asking) => {
                 let asked = asking.on(&mut self.candidate, cx, input)?;
@@ -102,14 +103,18 @@ impl Acquire {
     }
 
     /// Gives back what was asked for, unless the outcome is a lock.
-    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
-        let outcome = self.next(cx, input)?;
-        match &outcome {
-            Ok(Taken::Lock(_)) => {}
-            Ok(Taken::Result(_)) => self.candidate.served(cx),
-            Err(_) => self.candidate.give_up(cx),
-        }
-        Some(outcome)
+    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Error>> {
+        Some(match self.next(cx, input)? {
+            Ok(Taken::Lock(grant)) => Ok(Taken::Lock(self.candidate.granted(cx, grant))),
+            Ok(Taken::Result(kept)) => {
+                self.candidate.served(cx);
+                Ok(Taken::Result(kept))
+            }
+            Err(error) => {
+                self.candidate.give_up(cx);
+                Err(error)
+            }
+        })
     }
 
     /// The first request has all that an acquisition without a wait has: a wait is about another
@@ -117,12 +122,11 @@ impl Acquire {
     fn first_answer(
         &mut self,
         cx: &mut Cx<'_>,
-        asked: Result<AskOutcome, Error>,
-    ) -> Option<Result<Taken, Error>> {
+        asked: Result<Asked, Error>,
+    ) -> Option<Result<Taken<Grant>, Error>> {
         let last = match asked {
-            Ok(AskOutcome::Granted(granted)) => return Some(Ok(Taken::Lock(granted))),
-            Ok(AskOutcome::Kept(result)) => return Some(Ok(Taken::Result(result))),
-            Ok(AskOutcome::Held(found)) => Ok(found),
+            Ok(Ok(taken)) => return Some(Ok(taken)),
+            Ok(Err(found)) => Ok(found),
             Err(error) => Err(error),
         };
         self.candidate.has_asked = true;
@@ -157,9 +161,9 @@ impl Operation for Acquire {
 pub(crate) struct AcquireOnce(pub(crate) Acquire);
 
 impl Operation for AcquireOnce {
-    type Outcome = Result<Taken, Error>;
+    type Outcome = Result<Taken<Granted>, Error>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken, Error>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         self.0.take(cx, input)
     }
 
@@ -189,12 +193,13 @@ impl Operation for TryAcquire {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.asking.on(&mut self.candidate, cx, input)?;
         Some(match asked {
-            Ok(AskOutcome::Granted(granted)) => Ok(Ok(*granted)),
-            Ok(AskOutcome::Held(found)) => {
+            Ok(Ok(taken)) => taken
+                .lock()
+                .map(|grant| Ok(self.candidate.granted(cx, grant))),
+            Ok(Err(found)) => {
                 self.candidate.give_up(cx);
                 Ok(Err(found.contended.replies))
             }
-            Ok(AskOutcome::Kept(_)) => Err(NOTHING_KEPT),
             Err(error) => {
                 self.candidate.give_up(cx);
                 Err(error)

@@ -112,7 +112,7 @@ impl Once<Fetch, Host> {
         let place = self.lock().host().clone();
         Steps::new(self.lock().host(), self.beginning(), |begun| {
             told(begun.flatten().map(|taken| match taken {
-                Taken::Lock(granted) => Ok(Held::by(place, *granted).0),
+                Taken::Lock(granted) => Ok(Held::by(place, granted).0),
                 Taken::Result(kept) => Err(kept),
             }))
         })

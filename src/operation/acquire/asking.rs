@@ -9,8 +9,8 @@
 //! ```
 
 use super::candidate::{Candidate, Grant};
-use super::question::{Answer, HeldBy, Question};
-use super::{Cx, Granted, Input};
+use super::question::{Asked, Question};
+use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;
 use crate::operation::{Ask, Completed, Id, Operation, TimeLimit};
@@ -35,19 +35,11 @@ enum Step {
     Vote(Question),
     Raise(Ask<bool>, Grant),
     /// Pauses after a vote with this outcome.
-    Pause(Id, Result<AskOutcome, Error>),
+    Pause(Id, Result<Asked, Error>),
     Done,
 }
 
-/// The outcome of asking once.
-pub(super) enum AskOutcome {
-    Granted(Box<Granted>),
-    Held(HeldBy),
-    /// The work was executed before, with this result.
-    Kept(String),
-}
-
-type Outcome = Option<Result<AskOutcome, Error>>;
+type Outcome = Option<Result<Asked, Error>>;
 
 impl Asking {
     pub(super) const fn new() -> Self {
@@ -62,21 +54,18 @@ impl Asking {
         match std::mem::replace(&mut self.step, Step::Done) {
             Step::New => self.begin(who, cx),
             Step::One(mut question) => match question.answer(who, cx, input) {
-                Some(answer) => Some(answer.map(|answer| answer.settle(who, cx))),
                 None => self.wait(Step::One(question)),
+                asked => asked,
             },
             Step::First(mut question) => match question.answer(who, cx, input) {
-                Some(Ok(held @ Answer::Held(_))) => Some(Ok(held.settle(who, cx))),
-                Some(_) => self.vote(who, cx),
                 None => self.wait(Step::First(question)),
+                Some(Ok(held @ Err(_))) => Some(Ok(held)),
+                Some(_) => self.vote(who, cx),
             },
             Step::Vote(mut question) => match question.answer(who, cx, input) {
-                Some(Ok(Answer::Granted(grant))) => self.raise(who, cx, grant),
-                Some(answer) => {
-                    let asked = answer.map(|answer| answer.settle(who, cx));
-                    self.start_over(who, cx, asked)
-                }
                 None => self.wait(Step::Vote(question)),
+                Some(Ok(Ok(Taken::Lock(grant)))) => self.raise(who, cx, grant),
+                Some(asked) => self.start_over(who, cx, asked),
             },
             Step::Raise(mut ask, grant) => match ask.on(cx, input) {
                 Some(settled) => Some(raised(who, cx, grant, settled)),
@@ -165,7 +154,7 @@ impl Asking {
     fn raise(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
         let raise = Call::raise(who.claim.subject(), grant.fence, who.claim.ttl);
         let Some(call) = raise else {
-            return Some(Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant)))));
+            return Some(Ok(Ok(Taken::Lock(grant))));
         };
         let ask = who.claim.ask(call.into(), TimeLimit::At(grant.deadline));
         self.step = Step::Raise(ask, grant);
@@ -178,7 +167,7 @@ impl Asking {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        asked: Result<AskOutcome, Error>,
+        asked: Result<Asked, Error>,
     ) -> Outcome {
         if let Err(error) = renew_token(who, cx) {
             return Some(Err(error));
@@ -196,27 +185,17 @@ impl Asking {
     }
 }
 
-impl Answer {
-    fn settle(self, who: &mut Candidate, cx: &Cx<'_>) -> AskOutcome {
-        match self {
-            Self::Granted(grant) => AskOutcome::Granted(Box::new(who.granted(cx, grant))),
-            Self::Held(found) => AskOutcome::Held(found),
-            Self::Kept(result) => AskOutcome::Kept(result),
-        }
-    }
-}
-
 fn raised(
     who: &mut Candidate,
     cx: &mut Cx<'_>,
     grant: Grant,
     settled: Completed<bool>,
-) -> Result<AskOutcome, Error> {
+) -> Result<Asked, Error> {
     who.requests += settled.requests;
     let lock = || who.claim.lock();
     let failed = match settled.outcome {
         Ok(true) if grant.deadline > cx.now => {
-            return Ok(AskOutcome::Granted(Box::new(who.granted(cx, grant))));
+            return Ok(Ok(Taken::Lock(grant)));
         }
         Ok(true) => Error::Expired { lock: lock() },
         Ok(false) => Error::Lost { lock: lock() },

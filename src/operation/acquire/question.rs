@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::candidate::{Candidate, Grant};
-use super::{Cx, Input};
+use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::{Ask, Completed, Operation, TimeLimit};
 use crate::runtime::Instant;
@@ -13,12 +13,8 @@ use crate::topology::Topology;
 /// A request under way, and whether there was something to give back before it.
 pub(super) struct Question(Ask<Acquired>, bool);
 
-/// What it came to, with a grant that may have to be confirmed.
-pub(super) enum Answer {
-    Granted(Grant),
-    Held(HeldBy),
-    Kept(String),
-}
+/// The outcome of asking once: what there is to have, or who has it.
+pub(super) type Asked = Result<Taken<Grant>, HeldBy>;
 
 /// What an answer said of a lock that another holder has.
 #[derive(Clone)]
@@ -42,7 +38,7 @@ impl Question {
         who: &mut Candidate,
         cx: &mut Cx<'_>,
         input: Input,
-    ) -> Option<Result<Answer, Error>> {
+    ) -> Option<Result<Asked, Error>> {
         let Self(ask, needed_cleanup) = self;
         let Completed {
             outcome,
@@ -60,16 +56,16 @@ impl Question {
                     true => Err(Error::Expired {
                         lock: who.claim.lock(),
                     }),
-                    false => Ok(Answer::Granted(Grant {
+                    false => Ok(Ok(Taken::Lock(Grant {
                         deadline,
                         fence,
                         replies,
-                    })),
+                    }))),
                 }
             }
             Ok(Acquired::Held(contended)) => {
                 who.needs_cleanup = needed_cleanup_before || who.stands_in_queue();
-                Ok(Answer::Held(HeldBy {
+                Ok(Err(HeldBy {
                     contended,
                     asked_at,
                     round_trip: cx.now.since(asked_at),
@@ -84,7 +80,7 @@ impl Question {
             }
             Ok(Acquired::Kept(result)) => {
                 who.needs_cleanup = needed_cleanup_before;
-                Ok(Answer::Kept(result))
+                Ok(Ok(Taken::Result(result)))
             }
             Ok(Acquired::Mismatch) => {
                 who.needs_cleanup = needed_cleanup_before;

@@ -13,10 +13,10 @@ mod pausing;
 use std::time::Duration;
 
 use super::super::schedule::{self, Schedule};
-use super::asking::{AskOutcome, Asking};
-use super::candidate::Candidate;
+use super::asking::Asking;
+use super::candidate::{Candidate, Grant};
 use super::handover::{self, Meaning};
-use super::question::HeldBy;
+use super::question::{Asked, HeldBy};
 use super::subscription::{Subscription, Wakeup};
 use super::{Cx, Input, Taken};
 use crate::error::Error;
@@ -58,7 +58,7 @@ enum Step {
     Done,
 }
 
-type Outcome = Option<Result<Taken, Error>>;
+type Outcome = Option<Result<Taken<Grant>, Error>>;
 
 impl Waiting {
     pub(super) fn new(who: &mut Candidate, wait: Duration) -> Self {
@@ -192,14 +192,13 @@ impl Waiting {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        asked: Result<AskOutcome, Error>,
+        asked: Result<Asked, Error>,
         message: Option<String>,
         is_confirmed: bool,
     ) -> Outcome {
         let last = match asked {
-            Ok(AskOutcome::Granted(granted)) => return Some(Ok(Taken::Lock(granted))),
-            Ok(AskOutcome::Kept(result)) => return Some(Ok(Taken::Result(result))),
-            Ok(AskOutcome::Held(found)) => {
+            Ok(Ok(taken)) => return Some(Ok(taken)),
+            Ok(Err(found)) => {
                 self.found = Some(found.clone());
                 Ok(found)
             }
@@ -212,9 +211,7 @@ impl Waiting {
             self.told(who, cx, &message)
         });
         let again = match told {
-            Some(Meaning::Granted(grant)) => {
-                return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
-            }
+            Some(Meaning::Granted(grant)) => return Some(Ok(Taken::Lock(grant))),
             Some(Meaning::News) => true,
             Some(Meaning::Superseded) | None => is_confirmed && self.is_first(who),
         };

@@ -83,7 +83,7 @@ impl Waiting {
             Some(Wakeup::Message(message)) => {
                 self.look_again(who, cx);
                 if let Some(Meaning::Granted(grant)) = self.told(who, cx, &message) {
-                    return Some(Ok(Taken::Lock(Box::new(who.granted(cx, grant)))));
+                    return Some(Ok(Taken::Lock(grant)));
                 }
                 self.ask(who, cx, &pause)
             }
