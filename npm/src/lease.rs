@@ -50,12 +50,12 @@ impl Lease {
     /// `invalid_argument` for a ttl that is none.
     pub fn renew(&self, ttl_ms: Option<f64>) -> Result<Steps, JsValue> {
         let ttl = perhaps(ttl_ms)?;
-        Ok(self.0.write(Writes::Renew(ttl), nothing))
+        Ok(self.0.write(Writes::Renew(ttl), all))
     }
 
     /// Goes on as a reader, of a writer's lease.
     pub fn downgrade(&self) -> Steps {
-        self.0.write(Writes::Downgrade, nothing)
+        self.0.write(Writes::Downgrade, all)
     }
 
     /// Runs commands if the lease is still held, and renews it: their replies.
@@ -70,7 +70,7 @@ impl Lease {
 
     /// Gives the lock back.
     pub fn release(&self) -> Steps {
-        self.0.write(Writes::Release, nothing)
+        self.0.write(Writes::Release, all)
     }
 
     /// Has it kept for one work at a time, until [`Lease::quit_keeping`].
@@ -95,15 +95,13 @@ impl Lease {
     #[wasm_bindgen(js_name = beginKeeping)]
     pub fn begin_keeping(&self, max_hold_ms: Option<f64>) -> Result<Steps, JsValue> {
         let max_hold = perhaps(max_hold_ms)?;
-        Ok(self
-            .0
-            .begin_keeping(max_hold, |until| told(until.map(JsValue::from))))
+        Ok(self.0.begin_keeping(max_hold, plain))
     }
 
     /// Renews it beside the work. Returns a number: why there is nothing left to renew, 0 if it was
     /// given back.
     pub fn keep(&self, until_ms: f64) -> Steps {
-        self.0.keep(until_ms)
+        self.0.keep(until_ms, plain)
     }
 
     /// Gives it back behind the work, or because of the number that [`Lease::keep`] came to.
@@ -141,10 +139,10 @@ pub(crate) fn told(outcome: Result<JsValue, Error>) -> JsOutcome {
     outcome.map_err(|error| failure(&error))
 }
 
-fn all(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
+pub(crate) fn all(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
     told(outcome.map(|read| replies(&read).into()))
 }
 
-fn nothing(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
-    told(outcome.map(|_| JsValue::UNDEFINED))
+pub(crate) fn plain(outcome: Result<impl Into<JsValue>, Error>) -> JsOutcome {
+    told(outcome.map(Into::into))
 }

@@ -23,8 +23,8 @@ pub use lock::{Acquisition, Lock, LockConfig};
 pub use once::{Keeping, Once};
 pub use paced::{Debounce, Throttle};
 
-use convert::{commands, duration, event, failure, replies};
-use lease::told;
+use convert::{commands, duration, event, failure};
+use lease::all;
 
 /// Half of the size of the default one.
 #[global_allocator]
@@ -224,7 +224,7 @@ impl Client {
             None => self.0.clone(),
         };
         let reads = commands(reads);
-        client.read_steps(&reads, |read| told(read.map(|read| replies(&read).into())))
+        client.read_steps(&reads, all)
     }
 }
 

@@ -6,7 +6,7 @@ use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{commands, duration, failure, inspection, replies};
-use crate::lease::{Lease, told};
+use crate::lease::{Lease, plain, told};
 
 /// A name that one holder at a time may have.
 #[wasm_bindgen]
@@ -150,8 +150,7 @@ impl Lock {
     /// Frees the lock, whoever holds it; whether anybody did.
     #[wasm_bindgen(js_name = forceRelease)]
     pub fn force_release(&self) -> Steps {
-        self.0
-            .force_release_steps(|freed| told(freed.map(JsValue::from)))
+        self.0.force_release_steps(plain)
     }
 
     /// The lease behind a token.

@@ -5,7 +5,7 @@ use edgelock::web::{self, Steps};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{duration, failure};
-use crate::lease::{Lease, told};
+use crate::lease::{Lease, all, told};
 
 /// Work that is executed once for a key.
 #[wasm_bindgen]
@@ -73,9 +73,7 @@ impl Once {
     /// # Errors
     /// `result_too_large`.
     pub fn store(&self, lease: &Lease, result: &str) -> Result<Steps, JsValue> {
-        let stored = self.0.store(lease.inner(), result, |stored| {
-            told(stored.map(|_| JsValue::UNDEFINED))
-        });
+        let stored = self.0.store(lease.inner(), result, all);
         stored.map_err(|error| failure(&error))
     }
 }

@@ -4,7 +4,7 @@ use edgelock::web::{self, Steps};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{duration, failure, perhaps_milliseconds};
-use crate::lease::told;
+use crate::lease::{plain, told};
 
 /// Lets one call through in a window.
 #[wasm_bindgen]
@@ -56,7 +56,6 @@ impl Throttle {
 impl Debounce {
     /// Before the work: whether it is to be done.
     pub fn settle(&self) -> Steps {
-        self.0
-            .settle_steps(|settled| told(settled.map(JsValue::from)))
+        self.0.settle_steps(plain)
     }
 }
