@@ -3,8 +3,8 @@
 use edgelock::web::{self, Steps};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{duration, failure, perhaps_milliseconds};
-use crate::lease::{plain, told};
+use crate::convert::{checked, perhaps_milliseconds};
+use crate::lease::plain;
 
 /// Lets one call through in a window.
 #[wasm_bindgen]
@@ -15,30 +15,16 @@ pub struct Throttle(web::Throttle);
 pub struct Debounce(web::Debounce);
 
 impl Throttle {
-    pub(crate) fn new(client: &web::Client, name: &str, window_ms: f64) -> Result<Self, JsValue> {
-        let throttle = duration(window_ms).and_then(|window| {
-            let throttle = client.throttle(name, window);
-            throttle.check().map(|()| throttle)
-        });
-        throttle.map(Self).map_err(|error| failure(&error))
+    pub(crate) fn new(throttle: web::Throttle) -> Result<Self, JsValue> {
+        checked(throttle.check())?;
+        Ok(Self(throttle))
     }
 }
 
 impl Debounce {
-    pub(crate) fn new(
-        client: &web::Client,
-        name: &str,
-        wait_ms: f64,
-        max_wait_ms: Option<f64>,
-    ) -> Result<Self, JsValue> {
-        let build = || {
-            let mut debounce = client.debounce(name, duration(wait_ms)?);
-            if let Some(ms) = max_wait_ms {
-                debounce = debounce.max_wait(duration(ms)?);
-            }
-            debounce.check().map(|()| debounce)
-        };
-        build().map(Self).map_err(|error| failure(&error))
+    pub(crate) fn new(debounce: web::Debounce) -> Result<Self, JsValue> {
+        checked(debounce.check())?;
+        Ok(Self(debounce))
     }
 }
 
@@ -48,7 +34,7 @@ impl Throttle {
     #[wasm_bindgen(js_name = tryPass)]
     pub fn try_pass(&self) -> Steps {
         self.0
-            .try_pass_steps(|passed| told(passed.map(perhaps_milliseconds)))
+            .try_pass_steps(|passed| checked(passed.map(perhaps_milliseconds)))
     }
 }
 
