@@ -24,6 +24,12 @@ pub(crate) fn count(number: &JsValue) -> Option<u32> {
     number.as_f64().map(|number| number as u32)
 }
 
+/// The texts of an array.
+pub(crate) fn texts(array: &JsValue) -> Vec<String> {
+    let texts = Array::from(array);
+    texts.iter().filter_map(|text| text.as_string()).collect()
+}
+
 /// `npm/ts/check.ts` has checked that it is 0 or more. The casts make 0 of what is not.
 pub(crate) fn duration(ms: f64) -> Duration {
     /// As good as for ever, and far below any overflow.

@@ -23,7 +23,7 @@ pub use lock::{Acquisition, Lock};
 pub use once::Once;
 pub use paced::{Debounce, Throttle};
 
-use convert::{checked, commands, count, duration, event, time, values};
+use convert::{checked, commands, count, duration, event, texts, time, values};
 use lease::all;
 
 /// Half of the size of the default one.
@@ -45,54 +45,23 @@ impl Client {
         checked(Self::with(bridges, is_quorum, settings)).map(Self)
     }
 
-    /// The lock called `name`, as `config` has it.
+    /// A lock of any kind, as `config` has it. `kind` is a `RawKind`, whose first place is a number
+    /// of `Kind`.
     ///
     /// # Errors
-    /// `invalid_argument` for a name or a duration out of range.
-    pub fn lock(&self, name: &str, config: &Array) -> Result<Lock, JsValue> {
-        let lock = self.0.lock(name);
-        Lock::new(lock, config)
-    }
-
-    /// The lock called `name` as `owner` may take it, again and again while it has it.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` for an owner out of range.
-    pub fn reentrant(&self, name: &str, owner: &str, config: &Array) -> Result<Lock, JsValue> {
-        let lock = self.0.reentrant(name, owner);
-        Lock::new(lock, config)
-    }
-
-    /// The semaphore called `name`, of which so many permits may be held at once.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` if there are no permits.
-    pub fn semaphore(&self, name: &str, permits: u32, config: &Array) -> Result<Lock, JsValue> {
-        let lock = self.0.semaphore(name, permits);
-        Lock::new(lock, config)
-    }
-
-    /// The read/write lock called `name`, to read or to write.
-    ///
-    /// # Errors
-    /// As for a lock.
-    #[wasm_bindgen(js_name = readWrite)]
-    pub fn read_write(&self, name: &str, reads: bool, config: &Array) -> Result<Lock, JsValue> {
-        let read_write = self.0.read_write(name);
-        let lock = match reads {
-            true => read_write.read(),
-            false => read_write.write(),
+    /// `invalid_argument` for a name, an owner, permits or an option out of range.
+    pub fn lock(&self, kind: &Array, config: &Array) -> Result<Lock, JsValue> {
+        let Self(client) = self;
+        let [kind, of, more] = values(kind);
+        let name = of.as_string().unwrap_or_default();
+        let lock = match count(&kind) {
+            Some(1) => client.reentrant(&name, &more.as_string().unwrap_or_default()),
+            Some(2) => client.semaphore(&name, count(&more).unwrap_or_default()),
+            Some(3) => client.read_write(&name).read(),
+            Some(4) => client.read_write(&name).write(),
+            Some(5) => client.lock_all(texts(&of)),
+            _ => client.lock(&name),
         };
-        Lock::new(lock, config)
-    }
-
-    /// Several names at once, all or none.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` for names that cannot be locked at once.
-    #[wasm_bindgen(js_name = lockAll)]
-    pub fn lock_all(&self, names: Vec<String>, config: &Array) -> Result<Lock, JsValue> {
-        let lock = self.0.lock_all(names);
         Lock::new(lock, config)
     }
 

@@ -82,6 +82,22 @@ export type RawSettings = readonly [
  */
 export type RawBridgeConfig = readonly [url: string, secret: string, user: Optional<string>, id?: string];
 
+export const enum Kind {
+  Mutex,
+  Reentrant,
+  Semaphore,
+  Reader,
+  Writer,
+  Multi,
+}
+
+/** Which lock of which kind, and what only that kind has. */
+export type RawKind =
+  | readonly [kind: Kind.Mutex | Kind.Reader | Kind.Writer, name: string]
+  | readonly [kind: Kind.Reentrant, name: string, owner: string]
+  | readonly [kind: Kind.Semaphore, name: string, permits: number]
+  | readonly [kind: Kind.Multi, names: readonly string[]];
+
 export type RawLockConfig = readonly [
   ttlMs: Optional<number>,
   waitMs: Optional<number>,
@@ -103,11 +119,7 @@ export type RawOnceConfig = readonly [
 ];
 
 export interface RawClient {
-  lock(name: string, config: RawLockConfig): RawLock;
-  reentrant(name: string, owner: string, config: RawLockConfig): RawLock;
-  semaphore(name: string, permits: number, config: RawLockConfig): RawLock;
-  readWrite(name: string, reads: boolean, config: RawLockConfig): RawLock;
-  lockAll(names: string[], config: RawLockConfig): RawLock;
+  lock(kind: RawKind, config: RawLockConfig): RawLock;
   once(key: string, config: RawOnceConfig): RawOnce;
   throttle(name: string, windowMs: number): RawThrottle;
   debounce(name: string, waitMs: number, maxWaitMs?: number): RawDebounce;
