@@ -1,4 +1,4 @@
-//! The client as JavaScript can hold it: seven classes over those of the library, and plain data
+//! The client as JavaScript can hold it: six classes over those of the library, and plain data
 //! across the border.
 //!
 //! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it
@@ -21,7 +21,7 @@ use wasm_bindgen::prelude::*;
 pub use lease::Lease;
 pub use lock::{Acquisition, Lock};
 pub use once::Once;
-pub use paced::{Debounce, Throttle};
+pub use paced::Paced;
 
 use convert::{checked, commands, count, duration, event, texts, time, values};
 use lease::all;
@@ -77,8 +77,8 @@ impl Client {
     ///
     /// # Errors
     /// `invalid_argument` for a name or a window out of range.
-    pub fn throttle(&self, name: &str, window_ms: f64) -> Result<Throttle, JsValue> {
-        Throttle::new(self.0.throttle(name, duration(window_ms)))
+    pub fn throttle(&self, name: &str, window_ms: f64) -> Result<Paced, JsValue> {
+        Paced::throttle(self.0.throttle(name, duration(window_ms)))
     }
 
     /// Lets the last of the calls through that come less than so many milliseconds after each
@@ -91,12 +91,12 @@ impl Client {
         name: &str,
         wait_ms: f64,
         max_wait_ms: Option<f64>,
-    ) -> Result<Debounce, JsValue> {
+    ) -> Result<Paced, JsValue> {
         let mut debounce = self.0.debounce(name, duration(wait_ms));
         if let Some(ms) = max_wait_ms {
             debounce = debounce.max_wait(duration(ms));
         }
-        Debounce::new(debounce)
+        Paced::debounce(debounce)
     }
 
     /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives,

@@ -6,42 +6,37 @@ use wasm_bindgen::prelude::*;
 use crate::convert::{checked, perhaps_milliseconds};
 use crate::lease::plain;
 
-/// Lets one call through in a window.
+/// A throttle or a debounce.
 #[wasm_bindgen]
-pub struct Throttle(web::Throttle);
+pub struct Paced(Kind);
 
-/// Lets the last of the calls through that come close together.
-#[wasm_bindgen]
-pub struct Debounce(web::Debounce);
+enum Kind {
+    Throttle(web::Throttle),
+    Debounce(web::Debounce),
+}
 
-impl Throttle {
-    pub(crate) fn new(throttle: web::Throttle) -> Result<Self, JsValue> {
+impl Paced {
+    pub(crate) fn throttle(throttle: web::Throttle) -> Result<Self, JsValue> {
         checked(throttle.check())?;
-        Ok(Self(throttle))
+        Ok(Self(Kind::Throttle(throttle)))
     }
-}
 
-impl Debounce {
-    pub(crate) fn new(debounce: web::Debounce) -> Result<Self, JsValue> {
+    pub(crate) fn debounce(debounce: web::Debounce) -> Result<Self, JsValue> {
         checked(debounce.check())?;
-        Ok(Self(debounce))
+        Ok(Self(Kind::Debounce(debounce)))
     }
 }
 
 #[wasm_bindgen]
-impl Throttle {
-    /// For how many milliseconds no other passes, or `null` if this call did.
-    #[wasm_bindgen(js_name = tryPass)]
-    pub fn try_pass(&self) -> Steps {
-        self.0
-            .try_pass_steps(|passed| checked(passed.map(perhaps_milliseconds)))
-    }
-}
-
-#[wasm_bindgen]
-impl Debounce {
-    /// Before the work: whether it is to be done.
-    pub fn settle(&self) -> Steps {
-        self.0.settle_steps(plain)
+impl Paced {
+    /// One call. Of a throttle it comes to how many milliseconds no other passes, or to `null` if
+    /// this call did. Of a debounce it comes before the work, and to whether that is to be done.
+    pub fn call(&self) -> Steps {
+        match &self.0 {
+            Kind::Throttle(throttle) => {
+                throttle.try_pass_steps(|passed| checked(passed.map(perhaps_milliseconds)))
+            }
+            Kind::Debounce(debounce) => debounce.settle_steps(plain),
+        }
     }
 }

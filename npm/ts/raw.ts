@@ -121,8 +121,10 @@ export type RawOnceConfig = readonly [
 export interface RawClient {
   lock(kind: RawKind, config: RawLockConfig): RawLock;
   once(key: string, config: RawOnceConfig): RawOnce;
-  throttle(name: string, windowMs: number): RawThrottle;
-  debounce(name: string, waitMs: number, maxWaitMs?: number): RawDebounce;
+  /** Its calls come to how many milliseconds no other passes, or to `null` if they pass. */
+  throttle(name: string, windowMs: number): RawPaced<number | null>;
+  /** Its calls come to whether the work is to be done. */
+  debounce(name: string, waitMs: number, maxWaitMs?: number): RawPaced<boolean>;
   read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
 }
 
@@ -133,15 +135,8 @@ export interface RawOnce {
   free(): void;
 }
 
-export interface RawThrottle {
-  /** For how many milliseconds no other passes, or `null` if this call did. */
-  tryPass(): RawSteps<number | null>;
-  free(): void;
-}
-
-export interface RawDebounce {
-  /** Comes to whether the work is to be done. */
-  settle(): RawSteps<boolean>;
+export interface RawPaced<T> {
+  call(): RawSteps<T>;
   free(): void;
 }
 
