@@ -112,9 +112,9 @@ impl Client {
 }
 
 impl Client {
-    /// `bridges` are `RawBridgeConfig`s, and `settings` are a `RawSettings`. What it does not set
+    /// `configs` are `RawBridgeConfig`s, and `settings` are a `RawSettings`. What it does not set
     /// has the default.
-    fn with(bridges: &Array, is_quorum: bool, settings: &Array) -> Result<web::Client, Error> {
+    fn with(configs: &Array, is_quorum: bool, settings: &Array) -> Result<web::Client, Error> {
         let [
             prefix,
             request_timeout,
@@ -126,9 +126,8 @@ impl Client {
             quarantine,
             on_event,
         ] = values(settings);
-        let mut is_sharded = false;
-        let mut named = Vec::new();
-        for config in bridges.iter() {
+        let (mut ids, mut bridges) = (Vec::new(), Vec::new());
+        for config in configs.iter() {
             let [url, secret, user, id] = values(&config.into()).map(|text| text.as_string());
             let (url, secret) = (url.unwrap_or_default(), secret.unwrap_or_default());
             let mut bridge = match (user, plain_http.as_bool() == Some(true)) {
@@ -146,18 +145,14 @@ impl Client {
             if let Some(on) = key_locking.as_bool() {
                 bridge = bridge.key_locking(on);
             }
-            is_sharded |= id.is_some();
-            named.push((id.unwrap_or_default(), bridge));
+            ids.extend(id);
+            bridges.push(bridge);
         }
         let (fetch, host) = (Fetch::default(), host(on_event));
-        let mut alone = named.iter().map(|(_, bridge)| bridge.clone());
-        let mut client = match alone.next().filter(|_| !is_sharded && !is_quorum) {
-            Some(bridge) => edgelock::Client::new(bridge, fetch, host),
-            None if is_quorum => {
-                let bridges = named.into_iter().map(|(_, bridge)| bridge);
-                edgelock::Client::quorum(bridges, fetch, host)?
-            }
-            None => edgelock::Client::sharded(named, fetch, host)?,
+        let mut client = match bridges.as_slice() {
+            _ if is_quorum => edgelock::Client::quorum(bridges, fetch, host)?,
+            [bridge] if ids.is_empty() => edgelock::Client::new(bridge.clone(), fetch, host),
+            _ => edgelock::Client::sharded(ids.into_iter().zip(bridges), fetch, host)?,
         };
         if let Some(prefix) = prefix.as_string() {
             client = client.prefix(&prefix);
