@@ -30,7 +30,7 @@ pub(crate) fn texts(array: &JsValue) -> Vec<String> {
     texts.iter().filter_map(|text| text.as_string()).collect()
 }
 
-/// `npm/ts/check.ts` has checked that it is 0 or more. The casts make 0 of what is not.
+/// `npm/ts/check.ts` has checked that it is 0 or more. The casts make 0 of anything less.
 pub(crate) fn duration(ms: f64) -> Duration {
     /// As good as for ever, and far below any overflow.
     const LONGEST: f64 = 9e15;
