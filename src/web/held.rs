@@ -92,7 +92,8 @@ impl Held {
     /// Runs beside the work. The outcome is a number: why there is nothing left to keep, or 0 if
     /// the lease was given back.
     pub fn keep(&self, until_ms: f64, report: Report<f64>) -> Steps {
-        let until = Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
+        // The cast bounds it to centuries. std would bring 0.5 kB for its own conversion.
+        let until = Duration::from_nanos((until_ms * 1e6) as u64);
         let keep = Keep::new(self.hold.clone(), ORIGIN + until);
         let number = |_: &JsHost, why: Why| {
             let at = STOPPED.iter().position(|stopped| *stopped == why);
