@@ -11,20 +11,25 @@ const glue = (name) => path(`build/${name}`);
 
 // Each instance of the module has a memory of its own, so it has bindings of its own. What an
 // instance that failed left to the garbage collector must not reach into another.
+//
+// wasm-bindgen's names of imports hold hashes, which cannot be compressed. names.json has the short
+// names that wasm-opt gave to the imports and the exports. It calls the module of all imports `a`.
 async function wrapGlue() {
-  const bundled = await build({
-    entryPoints: [glue("edgelock_js_bg.js")],
-    bundle: true,
-    format: "iife",
-    globalName: "glue",
-    minify: true,
-    write: false,
-  });
+  const names = JSON.parse(await readFile(glue("names.json"), "utf8"));
+  const imports = Object.fromEntries(names.imports.map(([, long, short]) => [long, short]));
+  const exports = Object.fromEntries(names.exports);
+  const text = await readFile(glue("edgelock_js_bg.js"), "utf8");
+  const contents = text.replace(/\bwasm\.(\w+)/g, (_, name) => `wasm.${exports[name] ?? name}`);
+  const bundled = await build({ stdin: { contents, resolveDir: path("build") }, bundle: true, format: "esm", minify: true, write: false });
+  // As a function's result, the list of exports is an object: the classes and the imports.
+  const [body, list] = bundled.outputFiles[0].text.split(/export\{(.*)\};\s*$/);
+  const members = list.split(",").map((item) => item.split(" as ")).map(([own, name = own]) => `${imports[name] ?? name}: ${own}`);
   const wrapped = `export function instantiate(module, guard) {
-  ${bundled.outputFiles[0].text}
-  const { exports } = new WebAssembly.Instance(module, { "./edgelock_js_bg.js": glue });
+  ${body}
+  const glue = { ${members.join(", ")} };
+  const { exports } = new WebAssembly.Instance(module, { a: glue });
   glue.__wbg_set_wasm(guard(exports));
-  exports.__wbindgen_start?.();
+  exports.${exports.__wbindgen_start}();
   return glue;
 }
 `;

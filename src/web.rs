@@ -27,7 +27,7 @@ pub use fetch::{Fetch, take_thrown};
 pub use held::{Held, Writes};
 pub use host::Host;
 #[cfg(feature = "host-json")]
-pub use steps::{JsOutcome, Steps};
+pub use steps::{JsOutcome, Report, Steps};
 
 /// For tests of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]

@@ -7,18 +7,36 @@ use edgelock::{BadResponse, Command, Error, Event, EventKind, Holder, Inspection
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-/// # Errors
-/// [`Error::InvalidArgument`] if it is not a duration.
-pub(crate) fn duration(ms: f64) -> Result<Duration, Error> {
+/// Values by their places. What crosses the border so is a tuple in `npm/ts/raw.ts`, which names the
+/// places: each property of an object would be an import of its own. What is missing is
+/// `undefined`.
+pub(crate) fn values<const N: usize>(tuple: &Array) -> [JsValue; N] {
+    std::array::from_fn(|place| tuple.get(place as u32))
+}
+
+/// A number of milliseconds, if it is one.
+pub(crate) fn time(ms: &JsValue) -> Option<Duration> {
+    ms.as_f64().map(duration)
+}
+
+/// A whole number, if it is one.
+pub(crate) fn count(number: &JsValue) -> Option<u32> {
+    number.as_f64().map(|number| number as u32)
+}
+
+/// The texts of an array.
+pub(crate) fn texts(array: &JsValue) -> Vec<String> {
+    let texts = Array::from(array);
+    texts.iter().filter_map(|text| text.as_string()).collect()
+}
+
+/// `npm/ts/check.ts` has checked that it is 0 or more. The casts make 0 of anything less.
+pub(crate) fn duration(ms: f64) -> Duration {
     /// As good as for ever, and far below any overflow.
     const LONGEST: f64 = 9e15;
-    if ms.is_nan() || ms < 0.0 {
-        let message = "a duration is a number of milliseconds, 0 or more";
-        return Err(Error::InvalidArgument(message.into()));
-    }
     let ms = ms.min(LONGEST);
     let whole = Duration::from_millis(ms as u64);
-    Ok(whole + Duration::from_nanos((ms.fract() * 1e6) as u64))
+    whole + Duration::from_nanos((ms.fract() * 1e6) as u64)
 }
 
 /// Whole milliseconds, rounded up: a caller that waits for so long does not come too early.
@@ -98,6 +116,11 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         _ => plain,
     };
     plain.0.into()
+}
+
+/// What there is, or the error as JavaScript gets it.
+pub(crate) fn checked<T>(result: Result<T, Error>) -> Result<T, JsValue> {
+    result.map_err(|error| failure(&error))
 }
 
 /// Arrays of words. A key is an array of one word.

@@ -1,13 +1,11 @@
 //! A lock that is held.
 
-use std::time::Duration;
-
 use edgelock::web::{Held, JsOutcome, Steps, Writes};
 use edgelock::{Error, Reply};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{commands, duration, failure, replies};
+use crate::convert::{checked, commands, duration, replies};
 
 /// A lock that is held. One that JavaScript forgets is left to its ttl.
 #[wasm_bindgen]
@@ -45,17 +43,13 @@ impl Lease {
     }
 
     /// Gives the lease its full ttl again, or `ttl_ms` this once.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a ttl that is none.
-    pub fn renew(&self, ttl_ms: Option<f64>) -> Result<Steps, JsValue> {
-        let ttl = perhaps(ttl_ms)?;
-        Ok(self.0.write(Writes::Renew(ttl), nothing))
+    pub fn renew(&self, ttl_ms: Option<f64>) -> Steps {
+        self.0.write(Writes::Renew(ttl_ms.map(duration)), all)
     }
 
     /// Goes on as a reader, of a writer's lease.
     pub fn downgrade(&self) -> Steps {
-        self.0.write(Writes::Downgrade, nothing)
+        self.0.write(Writes::Downgrade, all)
     }
 
     /// Runs commands if the lease is still held, and renews it: their replies.
@@ -70,7 +64,7 @@ impl Lease {
 
     /// Gives the lock back.
     pub fn release(&self) -> Steps {
-        self.0.write(Writes::Release, nothing)
+        self.0.write(Writes::Release, all)
     }
 
     /// Has it kept for one work at a time, until [`Lease::quit_keeping`].
@@ -79,7 +73,7 @@ impl Lease {
     /// `busy` if it is kept already; why it is over, if it is.
     #[wasm_bindgen(js_name = startKeeping)]
     pub fn start_keeping(&self) -> Result<(), JsValue> {
-        self.0.start_keeping().map_err(|error| failure(&error))
+        checked(self.0.start_keeping())
     }
 
     /// Nobody keeps it any more.
@@ -89,28 +83,22 @@ impl Lease {
     }
 
     /// Before the work: until when it is kept at most, for [`Lease::keep`].
-    ///
-    /// # Errors
-    /// `invalid_argument` for a duration that is none.
     #[wasm_bindgen(js_name = beginKeeping)]
-    pub fn begin_keeping(&self, max_hold_ms: Option<f64>) -> Result<Steps, JsValue> {
-        let max_hold = perhaps(max_hold_ms)?;
-        Ok(self
-            .0
-            .begin_keeping(max_hold, |until| told(until.map(JsValue::from))))
+    pub fn begin_keeping(&self, max_hold_ms: Option<f64>) -> Steps {
+        self.0.begin_keeping(max_hold_ms.map(duration), plain)
     }
 
     /// Renews it beside the work. Returns a number: why there is nothing left to renew, 0 if it was
     /// given back.
     pub fn keep(&self, until_ms: f64) -> Steps {
-        self.0.keep(until_ms)
+        self.0.keep(until_ms, plain)
     }
 
     /// Gives it back behind the work, or because of the number that [`Lease::keep`] came to.
     #[wasm_bindgen(js_name = endKeeping)]
     pub fn end_keeping(&self, why: u32) -> Steps {
         self.0.end_keeping(why as usize, |ended| {
-            told(ended.map(|()| JsValue::UNDEFINED))
+            checked(ended.map(|()| JsValue::UNDEFINED))
         })
     }
 
@@ -120,7 +108,7 @@ impl Lease {
     /// `busy` while a write is under way; why the lease is over, if it is.
     #[wasm_bindgen(js_name = handOver)]
     pub fn hand_over(&self) -> Result<String, JsValue> {
-        let token = self.0.hand_over().map_err(|error| failure(&error))?;
+        let token = checked(self.0.hand_over())?;
         Ok(token.expose().to_owned())
     }
 
@@ -131,20 +119,10 @@ impl Lease {
     }
 }
 
-/// A duration, if there is one.
-fn perhaps(ms: Option<f64>) -> Result<Option<Duration>, JsValue> {
-    let duration = ms.map(duration).transpose();
-    duration.map_err(|error| failure(&error))
+pub(crate) fn all(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
+    checked(outcome.map(|read| replies(&read).into()))
 }
 
-pub(crate) fn told(outcome: Result<JsValue, Error>) -> JsOutcome {
-    outcome.map_err(|error| failure(&error))
-}
-
-fn all(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
-    told(outcome.map(|read| replies(&read).into()))
-}
-
-fn nothing(outcome: Result<Vec<Reply>, Error>) -> JsOutcome {
-    told(outcome.map(|_| JsValue::UNDEFINED))
+pub(crate) fn plain(outcome: Result<impl Into<JsValue>, Error>) -> JsOutcome {
+    checked(outcome).map(Into::into)
 }

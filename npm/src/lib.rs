@@ -1,4 +1,4 @@
-//! The client as JavaScript can hold it: seven classes over those of the library, and plain data
+//! The client as JavaScript can hold it: six classes over those of the library, and plain data
 //! across the border.
 //!
 //! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it
@@ -19,12 +19,12 @@ use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
 pub use lease::Lease;
-pub use lock::{Acquisition, Lock, LockConfig};
-pub use once::{Keeping, Once};
-pub use paced::{Debounce, Throttle};
+pub use lock::{Acquisition, Lock};
+pub use once::Once;
+pub use paced::Paced;
 
-use convert::{commands, duration, event, failure, replies};
-use lease::told;
+use convert::{checked, commands, count, duration, event, texts, time, values};
+use lease::all;
 
 /// Half of the size of the default one.
 #[global_allocator]
@@ -35,171 +35,50 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 pub struct Client(web::Client);
 
 #[wasm_bindgen]
-extern "C" {
-    /// How a client is to be; what is left out is as the client has it by default.
-    pub type Settings;
-    #[wasm_bindgen(method, getter)]
-    fn prefix(this: &Settings) -> Option<String>;
-    #[wasm_bindgen(method, getter, js_name = requestTimeoutMs)]
-    fn request_timeout_ms(this: &Settings) -> Option<f64>;
-    #[wasm_bindgen(method, getter, js_name = maxAttempts)]
-    fn max_attempts(this: &Settings) -> Option<u32>;
-    #[wasm_bindgen(method, getter)]
-    fn push(this: &Settings) -> Option<bool>;
-    #[wasm_bindgen(method, getter, js_name = scriptCache)]
-    fn script_cache(this: &Settings) -> Option<bool>;
-    #[wasm_bindgen(method, getter, js_name = quarantineMs)]
-    fn quarantine_ms(this: &Settings) -> Option<f64>;
-    #[wasm_bindgen(method, getter, js_name = keyLocking)]
-    fn key_locking(this: &Settings) -> Option<bool>;
-    #[wasm_bindgen(method, getter, js_name = plainHttp)]
-    fn plain_http(this: &Settings) -> Option<bool>;
-    #[wasm_bindgen(method, getter, js_name = onEvent)]
-    fn on_event(this: &Settings) -> Option<Function>;
-
-    /// Where a bridge is, and what proves that one may use it.
-    pub type BridgeConfig;
-    /// The bridge's id, if names are spread over several.
-    #[wasm_bindgen(method, getter)]
-    fn id(this: &BridgeConfig) -> Option<String>;
-    #[wasm_bindgen(method, getter)]
-    fn url(this: &BridgeConfig) -> String;
-    #[wasm_bindgen(method, getter)]
-    fn secret(this: &BridgeConfig) -> String;
-    /// The user of a webdis, whose password is the secret. Without a user, the bridge is of
-    /// Upstash's dialect.
-    #[wasm_bindgen(method, getter)]
-    fn user(this: &BridgeConfig) -> Option<String>;
-}
-
-#[wasm_bindgen]
 impl Client {
     /// A client of one bridge, or of several: by their majority, or by name if they have ids.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid address, credential or setting.
     #[wasm_bindgen(constructor)]
-    pub fn new(
-        roads: Vec<BridgeConfig>,
-        is_quorum: bool,
-        settings: &Settings,
-    ) -> Result<Self, JsValue> {
-        Self::with(roads, is_quorum, settings).map_err(|error| failure(&error))
+    pub fn new(bridges: &Array, is_quorum: bool, settings: &Array) -> Result<Self, JsValue> {
+        checked(Self::with(bridges, is_quorum, settings)).map(Self)
     }
 
-    fn with(roads: Vec<BridgeConfig>, is_quorum: bool, settings: &Settings) -> Result<Self, Error> {
-        let fetch = Fetch::default();
-        let host = settings.host();
-        let is_spread = roads.iter().any(|road| road.id().is_some());
-        let bridges = roads
-            .iter()
-            .map(|road| Ok((road.id().unwrap_or_default(), settings.bridge(road)?)))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let mut alone = bridges.iter().map(|(_, bridge)| bridge.clone());
-        let client = match alone.next().filter(|_| !is_spread && !is_quorum) {
-            Some(bridge) => edgelock::Client::new(bridge, fetch, host),
-            None if is_quorum => {
-                let bridges = bridges.into_iter().map(|(_, bridge)| bridge);
-                edgelock::Client::quorum(bridges, fetch, host)?
-            }
-            None => edgelock::Client::sharded(bridges, fetch, host)?,
+    /// A lock of any kind, as `config` has it. `kind` is a `RawKind`, whose first place is a number
+    /// of `Kind`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a name, an owner, permits or an option out of range.
+    pub fn lock(&self, kind: &Array, config: &Array) -> Result<Lock, JsValue> {
+        let Self(client) = self;
+        let [kind, of, more] = values(kind);
+        let name = of.as_string().unwrap_or_default();
+        let lock = match count(&kind) {
+            Some(1) => client.reentrant(&name, &more.as_string().unwrap_or_default()),
+            Some(2) => client.semaphore(&name, count(&more).unwrap_or_default()),
+            Some(3) => client.read_write(&name).read(),
+            Some(4) => client.read_write(&name).write(),
+            Some(5) => client.lock_all(texts(&of)),
+            _ => client.lock(&name),
         };
-        settings.apply(client).map(Self)
+        Lock::new(lock, config)
     }
 
-    /// The lock called `name`, whose leases last `ttl_ms`, to be waited for as `patience` says.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a name or a duration out of range.
-    pub fn lock(
-        &self,
-        name: &str,
-        ttl_ms: Option<f64>,
-        patience: Option<LockConfig>,
-    ) -> Result<Lock, JsValue> {
-        let lock = self.0.lock(name);
-        Lock::new(lock, ttl_ms, patience.as_ref())
-    }
-
-    /// The lock called `name` as `owner` may take it, again and again while it has it.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` for an owner out of range.
-    pub fn reentrant(
-        &self,
-        name: &str,
-        owner: &str,
-        ttl_ms: Option<f64>,
-        patience: Option<LockConfig>,
-    ) -> Result<Lock, JsValue> {
-        let lock = self.0.reentrant(name, owner);
-        Lock::new(lock, ttl_ms, patience.as_ref())
-    }
-
-    /// The semaphore called `name`, of which so many permits may be held at once.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` if there are no permits.
-    pub fn semaphore(
-        &self,
-        name: &str,
-        permits: u32,
-        ttl_ms: Option<f64>,
-        patience: Option<LockConfig>,
-    ) -> Result<Lock, JsValue> {
-        let lock = self.0.semaphore(name, permits);
-        Lock::new(lock, ttl_ms, patience.as_ref())
-    }
-
-    /// The read/write lock called `name`, to read or to write.
-    ///
-    /// # Errors
-    /// As for a lock.
-    #[wasm_bindgen(js_name = readWrite)]
-    pub fn read_write(
-        &self,
-        name: &str,
-        reads: bool,
-        ttl_ms: Option<f64>,
-        patience: Option<LockConfig>,
-    ) -> Result<Lock, JsValue> {
-        let read_write = self.0.read_write(name);
-        let lock = match reads {
-            true => read_write.read(),
-            false => read_write.write(),
-        };
-        Lock::new(lock, ttl_ms, patience.as_ref())
-    }
-
-    /// Several names at once, all or none.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` for names that cannot be locked at once.
-    #[wasm_bindgen(js_name = lockAll)]
-    pub fn lock_all(
-        &self,
-        names: Vec<String>,
-        ttl_ms: Option<f64>,
-        patience: Option<LockConfig>,
-    ) -> Result<Lock, JsValue> {
-        let lock = self.0.lock_all(names);
-        Lock::new(lock, ttl_ms, patience.as_ref())
-    }
-
-    /// Work that is executed once for `key`, as `keeping` has it.
+    /// Work that is executed once for `key`, as `config` has it.
     ///
     /// # Errors
     /// As for a lock, and `invalid_argument` for what cannot be kept so.
-    pub fn once(&self, key: &str, keeping: &Keeping) -> Result<Once, JsValue> {
-        Once::new(self.0.once(key), keeping)
+    pub fn once(&self, key: &str, config: &Array) -> Result<Once, JsValue> {
+        Once::new(self.0.once(key), config)
     }
 
     /// Lets one call through in each window of so many milliseconds.
     ///
     /// # Errors
     /// `invalid_argument` for a name or a window out of range.
-    pub fn throttle(&self, name: &str, window_ms: f64) -> Result<Throttle, JsValue> {
-        Throttle::new(&self.0, name, window_ms)
+    pub fn throttle(&self, name: &str, window_ms: f64) -> Result<Paced, JsValue> {
+        Paced::throttle(self.0.throttle(name, duration(window_ms)))
     }
 
     /// Lets the last of the calls through that come less than so many milliseconds after each
@@ -212,8 +91,12 @@ impl Client {
         name: &str,
         wait_ms: f64,
         max_wait_ms: Option<f64>,
-    ) -> Result<Debounce, JsValue> {
-        Debounce::new(&self.0, name, wait_ms, max_wait_ms)
+    ) -> Result<Paced, JsValue> {
+        let mut debounce = self.0.debounce(name, duration(wait_ms));
+        if let Some(ms) = max_wait_ms {
+            debounce = debounce.max_wait(duration(ms));
+        }
+        Paced::debounce(debounce)
     }
 
     /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives,
@@ -224,55 +107,77 @@ impl Client {
             None => self.0.clone(),
         };
         let reads = commands(reads);
-        client.read_steps(&reads, |read| told(read.map(|read| replies(&read).into())))
+        client.read_steps(&reads, all)
     }
 }
 
-impl Settings {
-    fn bridge(&self, road: &BridgeConfig) -> Result<Bridge, Error> {
-        let (url, secret) = (road.url(), road.secret());
-        let mut bridge = match (road.user(), self.plain_http().unwrap_or(false)) {
-            (None, false) => Bridge::upstash(&url, &secret)?,
-            (None, true) => Bridge::upstash_over_plain_http(&url, &secret)?,
-            (Some(user), false) => Bridge::webdis(&url, &user, &secret)?,
-            (Some(user), true) => Bridge::webdis_over_plain_http(&url, &user, &secret)?,
+impl Client {
+    /// `configs` are `RawBridgeConfig`s, and `settings` are a `RawSettings`. What it does not set
+    /// has the default.
+    fn with(configs: &Array, is_quorum: bool, settings: &Array) -> Result<web::Client, Error> {
+        let [
+            prefix,
+            request_timeout,
+            max_attempts,
+            push,
+            script_cache,
+            key_locking,
+            plain_http,
+            quarantine,
+            on_event,
+        ] = values(settings);
+        let (mut ids, mut bridges) = (Vec::new(), Vec::new());
+        for config in configs.iter() {
+            let [url, secret, user, id] = values(&config.into()).map(|text| text.as_string());
+            let (url, secret) = (url.unwrap_or_default(), secret.unwrap_or_default());
+            let mut bridge = match (user, plain_http.as_bool() == Some(true)) {
+                (None, false) => Bridge::upstash(&url, &secret)?,
+                (None, true) => Bridge::upstash_over_plain_http(&url, &secret)?,
+                (Some(user), false) => Bridge::webdis(&url, &user, &secret)?,
+                (Some(user), true) => Bridge::webdis_over_plain_http(&url, &user, &secret)?,
+            };
+            if let Some(on) = push.as_bool() {
+                bridge = bridge.push(on);
+            }
+            if let Some(on) = script_cache.as_bool() {
+                bridge = bridge.script_cache(on);
+            }
+            if let Some(on) = key_locking.as_bool() {
+                bridge = bridge.key_locking(on);
+            }
+            ids.extend(id);
+            bridges.push(bridge);
+        }
+        let (fetch, host) = (Fetch::default(), host(on_event));
+        let mut client = match bridges.as_slice() {
+            _ if is_quorum => edgelock::Client::quorum(bridges, fetch, host)?,
+            [bridge] if ids.is_empty() => edgelock::Client::new(bridge.clone(), fetch, host),
+            _ => edgelock::Client::sharded(ids.into_iter().zip(bridges), fetch, host)?,
         };
-        if let Some(on) = self.push() {
-            bridge = bridge.push(on);
-        }
-        if let Some(on) = self.script_cache() {
-            bridge = bridge.script_cache(on);
-        }
-        if let Some(on) = self.key_locking() {
-            bridge = bridge.key_locking(on);
-        }
-        Ok(bridge)
-    }
-
-    fn apply(&self, mut client: web::Client) -> Result<web::Client, Error> {
-        if let Some(prefix) = self.prefix() {
+        if let Some(prefix) = prefix.as_string() {
             client = client.prefix(&prefix);
         }
-        if let Some(ms) = self.request_timeout_ms() {
-            client = client.request_timeout(duration(ms)?);
+        if let Some(timeout) = time(&request_timeout) {
+            client = client.request_timeout(timeout);
         }
-        if let Some(ms) = self.quarantine_ms() {
-            client = client.restart_quarantine(duration(ms)?);
+        if let Some(quarantine) = time(&quarantine) {
+            client = client.restart_quarantine(quarantine);
         }
-        if let Some(attempts) = self.max_attempts() {
+        if let Some(attempts) = count(&max_attempts) {
             client = client.max_attempts(attempts);
         }
         Ok(client)
     }
+}
 
-    fn host(&self) -> Host {
-        let mut host = Host::default();
-        if let Some(on_event) = self.on_event() {
-            host = host.on_event(move |happened| {
-                // It only notes the event, and cannot fail.
-                let _ = on_event.call1(&JsValue::UNDEFINED, &event(happened));
-            });
-        }
-        host
+fn host(on_event: JsValue) -> Host {
+    let host = Host::default();
+    if on_event.is_undefined() {
+        return host;
     }
+    let on_event = Function::from(on_event);
+    host.on_event(move |happened| {
+        // It only notes the event, and cannot fail.
+        let _ = on_event.call1(&JsValue::UNDEFINED, &event(happened));
+    })
 }

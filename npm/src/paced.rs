@@ -3,60 +3,40 @@
 use edgelock::web::{self, Steps};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{duration, failure, perhaps_milliseconds};
-use crate::lease::told;
+use crate::convert::{checked, perhaps_milliseconds};
+use crate::lease::plain;
 
-/// Lets one call through in a window.
+/// A throttle or a debounce.
 #[wasm_bindgen]
-pub struct Throttle(web::Throttle);
+pub struct Paced(Kind);
 
-/// Lets the last of the calls through that come close together.
-#[wasm_bindgen]
-pub struct Debounce(web::Debounce);
+enum Kind {
+    Throttle(web::Throttle),
+    Debounce(web::Debounce),
+}
 
-impl Throttle {
-    pub(crate) fn new(client: &web::Client, name: &str, window_ms: f64) -> Result<Self, JsValue> {
-        let throttle = duration(window_ms).and_then(|window| {
-            let throttle = client.throttle(name, window);
-            throttle.check().map(|()| throttle)
-        });
-        throttle.map(Self).map_err(|error| failure(&error))
+impl Paced {
+    pub(crate) fn throttle(throttle: web::Throttle) -> Result<Self, JsValue> {
+        checked(throttle.check())?;
+        Ok(Self(Kind::Throttle(throttle)))
+    }
+
+    pub(crate) fn debounce(debounce: web::Debounce) -> Result<Self, JsValue> {
+        checked(debounce.check())?;
+        Ok(Self(Kind::Debounce(debounce)))
     }
 }
 
-impl Debounce {
-    pub(crate) fn new(
-        client: &web::Client,
-        name: &str,
-        wait_ms: f64,
-        max_wait_ms: Option<f64>,
-    ) -> Result<Self, JsValue> {
-        let build = || {
-            let mut debounce = client.debounce(name, duration(wait_ms)?);
-            if let Some(ms) = max_wait_ms {
-                debounce = debounce.max_wait(duration(ms)?);
+#[wasm_bindgen]
+impl Paced {
+    /// One call. Of a throttle it comes to how many milliseconds no other passes, or to `null` if
+    /// this call did. Of a debounce it comes before the work, and to whether that is to be done.
+    pub fn call(&self) -> Steps {
+        match &self.0 {
+            Kind::Throttle(throttle) => {
+                throttle.try_pass_steps(|passed| checked(passed.map(perhaps_milliseconds)))
             }
-            debounce.check().map(|()| debounce)
-        };
-        build().map(Self).map_err(|error| failure(&error))
-    }
-}
-
-#[wasm_bindgen]
-impl Throttle {
-    /// For how many milliseconds no other passes, or `null` if this call did.
-    #[wasm_bindgen(js_name = tryPass)]
-    pub fn try_pass(&self) -> Steps {
-        self.0
-            .try_pass_steps(|passed| told(passed.map(perhaps_milliseconds)))
-    }
-}
-
-#[wasm_bindgen]
-impl Debounce {
-    /// Before the work: whether it is to be done.
-    pub fn settle(&self) -> Steps {
-        self.0
-            .settle_steps(|settled| told(settled.map(JsValue::from)))
+            Kind::Debounce(debounce) => debounce.settle_steps(plain),
+        }
     }
 }

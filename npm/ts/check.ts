@@ -13,6 +13,10 @@ export function text(value: unknown, what: string): string {
   return value;
 }
 
+export function optionalText(value: unknown, what: string): string | undefined {
+  return value === undefined ? undefined : text(value, what);
+}
+
 /** What was given, as a message may show it: a string could be a secret. */
 export function given(value: unknown): string {
   if (value === undefined) return "undefined: is its variable set?";

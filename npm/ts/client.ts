@@ -11,7 +11,7 @@ import { Lock, type Maker } from "./lock.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
-import type { RawClient, Reply } from "./raw.js";
+import { Kind, type RawClient, type Reply } from "./raw.js";
 import { ReadWrite } from "./read-write.js";
 import { Throttle } from "./throttle.js";
 
@@ -31,7 +31,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     const { bridges, isQuorum, settings } = clientConfig(options);
-    this.#prefix = settings.prefix ?? "";
+    this.#prefix = options.prefix ?? "";
     this.#settings = options;
     this.#raw = new Revivable(() => new (instance().raw.Client)(bridges, isQuorum, settings));
   }
@@ -54,8 +54,8 @@ export class Client {
    */
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
-    const { ttl, patience } = lockConfig(options, "a lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock(name, ttl, patience));
+    const config = lockConfig(options, "a lock");
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Mutex, name], config));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
 
@@ -67,8 +67,8 @@ export class Client {
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
     text(name, "a lock's name");
     text(owner, "an owner");
-    const { ttl, patience } = lockConfig(options, "a reentrant lock");
-    const raw = new Revivable(() => this.#raw.get().value.reentrant(name, owner, ttl, patience));
+    const config = lockConfig(options, "a reentrant lock");
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], config));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
   }
 
@@ -84,8 +84,8 @@ export class Client {
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
     text(name, "a semaphore's name");
     if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
-    const { ttl, patience } = lockConfig(options, "a semaphore");
-    const raw = new Revivable(() => this.#raw.get().value.semaphore(name, permits, ttl, patience));
+    const config = lockConfig(options, "a semaphore");
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Semaphore, name, permits], config));
     const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -101,8 +101,8 @@ export class Client {
   }
 
   #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
-    const { ttl, patience } = lockConfig(options, "a read/write lock");
-    const raw = new Revivable(() => this.#raw.get().value.readWrite(name, reads, ttl, patience));
+    const config = lockConfig(options, "a read/write lock");
+    const raw = new Revivable(() => this.#raw.get().value.lock([reads ? Kind.Reader : Kind.Writer, name], config));
     const maker = this.#maker(name, (options) => this.#readWrite(name, reads, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: !reads });
   }
@@ -126,8 +126,8 @@ export class Client {
   lockAll(names: readonly string[], options: LockAllOptions = {}): Lock {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
-    const { ttl, patience } = lockConfig(options, "a lock of several names");
-    const raw = new Revivable(() => this.#raw.get().value.lockAll(all, ttl, patience));
+    const config = lockConfig(options, "a lock of several names");
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Multi, all], config));
     const maker = this.#maker(all[0] ?? "", (options) => this.lockAll(all, options));
     // In the order in which errors of the module show them.
     const keys = all.map((name) => this.#prefix + name).sort();
@@ -143,8 +143,8 @@ export class Client {
    */
   once(key: string, options: OnceOptions = {}): Once {
     text(key, "a key");
-    const keeping = onceConfig(options);
-    const raw = new Revivable(() => this.#raw.get().value.once(key, keeping));
+    const config = onceConfig(options);
+    const raw = new Revivable(() => this.#raw.get().value.once(key, config));
     return Once.of(key, this.#prefix + key, raw, options, this.#settings);
   }
 

@@ -1,11 +1,11 @@
 // The options of a client and of its locks, checked, as the wasm module takes them.
-import { abortSignal, callable, count, flag, given, milliseconds, type Names, options as known, text, timeout } from "./check.js";
+import { abortSignal, callable, count, flag, given, milliseconds, type Names, optionalText, options as known, text, timeout } from "./check.js";
 import type { BridgeOptions, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 import { hear, toEvent } from "./event.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
-import type { RawBridgeConfig, RawKeeping, RawLockConfig, RawSettings } from "./raw.js";
+import type { RawBridgeConfig, RawLockConfig, RawOnceConfig, RawSettings } from "./raw.js";
 
 const SETTINGS: Names<ClientSettings> = {
   prefix: 1,
@@ -52,7 +52,7 @@ export function clientConfig(options: ClientOptions): ClientConfig {
   known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
   const bridges = toBridges(options);
   const quarantineMs = "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined;
-  return { bridges, isQuorum: "quorum" in options, settings: { ...toSettings(options), quarantineMs } };
+  return { bridges, isQuorum: "quorum" in options, settings: toSettings(options, quarantineMs) };
 }
 
 /** The settings alone, of a client whose bridge is found elsewhere. */
@@ -61,7 +61,7 @@ export function knownSettings(settings: ClientSettings): ClientSettings {
 }
 
 /** Of a lock of any kind. */
-export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): { readonly ttl: number | undefined; readonly patience: RawLockConfig } {
+export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawLockConfig {
   known(options, KINDS[kind], kind);
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
@@ -70,31 +70,31 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): { re
     throw invalidArgument("waitForReplicas is { count, within }");
   }
   if (replicas) known(replicas, REPLICAS, "waitForReplicas");
-  const patience = {
-    waitMs: milliseconds(options.wait, "wait"),
-    maxRequests: count(options.maxRequests, "maxRequests"),
-    fair: flag(options.fair, "fair"),
-    signalList: options.signalList === undefined ? undefined : text(options.signalList, "signalList"),
-    label: options.label === undefined ? undefined : text(options.label, "label"),
-    replicas: replicas && (count(replicas.count, "waitForReplicas.count") ?? 0),
-    replicasWithinMs: replicas && (milliseconds(replicas.within, "waitForReplicas.within") ?? 0),
-  };
-  return { ttl: milliseconds(options.ttl, "ttl"), patience };
+  return [
+    milliseconds(options.ttl, "ttl"),
+    milliseconds(options.wait, "wait"),
+    count(options.maxRequests, "maxRequests"),
+    flag(options.fair, "fair"),
+    optionalText(options.signalList, "signalList"),
+    optionalText(options.label, "label"),
+    replicas && (count(replicas.count, "waitForReplicas.count") ?? 0),
+    replicas && (milliseconds(replicas.within, "waitForReplicas.within") ?? 0),
+  ];
 }
 
 /** Of work that is executed once. */
-export function onceConfig(options: OnceOptions): RawKeeping {
+export function onceConfig(options: OnceOptions): RawOnceConfig {
   known(options, OF_ONCE, "what is executed once");
   milliseconds(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
-  return {
-    keepMs: milliseconds(options.keep, "keep"),
-    fingerprint: options.fingerprint === undefined ? undefined : text(options.fingerprint, "fingerprint"),
-    maxBytes: count(options.maxBytes, "maxBytes"),
-    ttlMs: milliseconds(options.ttl, "ttl"),
-    waitMs: milliseconds(options.wait, "wait"),
-    maxRequests: count(options.maxRequests, "maxRequests"),
-  };
+  return [
+    milliseconds(options.keep, "keep"),
+    optionalText(options.fingerprint, "fingerprint"),
+    count(options.maxBytes, "maxBytes"),
+    milliseconds(options.ttl, "ttl"),
+    milliseconds(options.wait, "wait"),
+    count(options.maxRequests, "maxRequests"),
+  ];
 }
 
 function toBridges(options: ClientOptions): RawBridgeConfig[] {
@@ -104,9 +104,14 @@ function toBridges(options: ClientOptions): RawBridgeConfig[] {
   }
   if ("shards" in options) {
     if (typeof options.shards !== "object" || options.shards === null) throw invalidArgument("shards is an object of bridges by their ids");
-    return Object.entries(options.shards).map(([id, bridge]) => ({ id: text(id, "a shard's id"), ...toOneOfSeveral(bridge) }));
+    return Object.entries(options.shards).map(([id, bridge]) => toShard(text(id, "a shard's id"), bridge));
   }
   return [toBridge(options)];
+}
+
+function toShard(id: string, bridge: BridgeOptions): RawBridgeConfig {
+  const [url, secret, user] = toOneOfSeveral(bridge);
+  return [url, secret, user, id];
 }
 
 function toOneOfSeveral(bridge: BridgeOptions): RawBridgeConfig {
@@ -118,23 +123,24 @@ function toBridge(bridge: BridgeOptions): RawBridgeConfig {
   const { webdis } = bridge;
   const url = text(bridge.url, "url");
   if (webdis) known(webdis, WEBDIS, "webdis");
-  if (webdis) return { url, secret: text(webdis.password, "webdis.password"), user: text(webdis.user, "webdis.user") };
-  return { url, secret: text(bridge.credential, "credential") };
+  if (webdis) return [url, text(webdis.password, "webdis.password"), text(webdis.user, "webdis.user")];
+  return [url, text(bridge.credential, "credential"), undefined];
 }
 
-function toSettings(settings: ClientSettings): RawSettings {
+function toSettings(settings: ClientSettings, quarantineMs: number | undefined): RawSettings {
   const { onEvent } = settings;
   callable(onEvent, "onEvent");
   callable(settings.fetch, "fetch");
   callable(settings.waitUntil, "waitUntil");
-  return {
-    prefix: settings.prefix === undefined ? undefined : text(settings.prefix, "prefix"),
-    requestTimeoutMs: timeout(settings.requestTimeout, "requestTimeout"),
-    maxAttempts: count(settings.maxAttempts, "maxAttempts"),
-    push: flag(settings.push, "push"),
-    scriptCache: flag(settings.scriptCache, "scriptCache"),
-    keyLocking: flag(settings.keyLocking, "keyLocking"),
-    plainHttp: flag(settings.plainHttp, "plainHttp"),
-    onEvent: onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
-  };
+  return [
+    optionalText(settings.prefix, "prefix"),
+    timeout(settings.requestTimeout, "requestTimeout"),
+    count(settings.maxAttempts, "maxAttempts"),
+    flag(settings.push, "push"),
+    flag(settings.scriptCache, "scriptCache"),
+    flag(settings.keyLocking, "keyLocking"),
+    flag(settings.plainHttp, "plainHttp"),
+    quarantineMs,
+    onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
+  ];
 }

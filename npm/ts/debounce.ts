@@ -2,7 +2,7 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import type { Host } from "./driver.js";
 import type { Revivable } from "./instance.js";
-import type { RawDebounce } from "./raw.js";
+import type { RawPaced } from "./raw.js";
 
 /** How calls are debounced. */
 export interface DebounceOptions {
@@ -42,10 +42,10 @@ export class Debounce {
   readonly name: string;
   /** Its key in Redis: what errors call it. */
   readonly #key: string;
-  readonly #raw: Revivable<RawDebounce>;
+  readonly #raw: Revivable<RawPaced<boolean>>;
   readonly #host: Host;
 
-  private constructor(name: string, key: string, raw: Revivable<RawDebounce>, host: Host) {
+  private constructor(name: string, key: string, raw: Revivable<RawPaced<boolean>>, host: Host) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
@@ -53,7 +53,7 @@ export class Debounce {
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<RawDebounce>, host: Host): Debounce {
+  static of(name: string, key: string, raw: Revivable<RawPaced<boolean>>, host: Host): Debounce {
     return new Debounce(name, key, raw, host);
   }
 
@@ -67,7 +67,7 @@ export class Debounce {
   async run<T>(work: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<DebounceOutcome<T>> {
     const signal = signalOf(options, "a call");
     const { instance, value: debounce } = this.#raw.get();
-    const goesThrough = await instance.drive(() => debounce.settle(), this.#host, [signal], this.#key);
+    const goesThrough = await instance.drive(() => debounce.call(), this.#host, [signal], this.#key);
     return goesThrough ? { superseded: false, value: await work() } : { superseded: true };
   }
 }

@@ -57,56 +57,75 @@ export interface Holder {
 
 export type RawEvent = { readonly type: string; readonly lock: string; readonly error?: Failure };
 
-export interface RawSettings {
-  /** Of webdis; without one, the bridge is of Upstash's dialect. */
-  readonly prefix?: string | undefined;
-  readonly requestTimeoutMs?: number | undefined;
-  readonly maxAttempts?: number | undefined;
-  readonly push?: boolean | undefined;
-  readonly scriptCache?: boolean | undefined;
-  readonly quarantineMs?: number | undefined;
-  readonly keyLocking?: boolean | undefined;
-  readonly plainHttp?: boolean | undefined;
-  readonly onEvent?: ((event: RawEvent) => void) | undefined;
+/*
+ * Options cross as tuples, whose places npm/src takes apart in the same order. `undefined` stands
+ * for the default.
+ */
+
+type Optional<T> = T | undefined;
+
+export type RawSettings = readonly [
+  prefix: Optional<string>,
+  requestTimeoutMs: Optional<number>,
+  maxAttempts: Optional<number>,
+  push: Optional<boolean>,
+  scriptCache: Optional<boolean>,
+  keyLocking: Optional<boolean>,
+  plainHttp: Optional<boolean>,
+  quarantineMs: Optional<number>,
+  onEvent: Optional<(event: RawEvent) => void>,
+];
+
+/**
+ * Where a bridge is, and what proves that one may use it. Without the user of a webdis, it is of
+ * Upstash's dialect. It has an id if it is one of several over which names are spread.
+ */
+export type RawBridgeConfig = readonly [url: string, secret: string, user: Optional<string>, id?: string];
+
+export const enum Kind {
+  Mutex,
+  Reentrant,
+  Semaphore,
+  Reader,
+  Writer,
+  Multi,
 }
 
-/** Where a bridge is, and what proves that one may use it. */
-export interface RawBridgeConfig {
-  readonly id?: string;
-  readonly url: string;
-  readonly secret: string;
-  readonly user?: string | undefined;
-}
+/** Which lock of which kind, and what only that kind has. */
+export type RawKind =
+  | readonly [kind: Kind.Mutex | Kind.Reader | Kind.Writer, name: string]
+  | readonly [kind: Kind.Reentrant, name: string, owner: string]
+  | readonly [kind: Kind.Semaphore, name: string, permits: number]
+  | readonly [kind: Kind.Multi, names: readonly string[]];
 
-export interface RawLockConfig {
-  readonly waitMs?: number | undefined;
-  readonly maxRequests?: number | undefined;
-  readonly fair?: boolean | undefined;
-  readonly signalList?: string | undefined;
-  readonly label?: string | undefined;
-  readonly replicas?: number | undefined;
-  readonly replicasWithinMs?: number | undefined;
-}
+export type RawLockConfig = readonly [
+  ttlMs: Optional<number>,
+  waitMs: Optional<number>,
+  maxRequests: Optional<number>,
+  fair: Optional<boolean>,
+  signalList: Optional<string>,
+  label: Optional<string>,
+  replicas: Optional<number>,
+  replicasWithinMs: Optional<number>,
+];
+
+export type RawOnceConfig = readonly [
+  keepMs: Optional<number>,
+  fingerprint: Optional<string>,
+  maxBytes: Optional<number>,
+  ttlMs: Optional<number>,
+  waitMs: Optional<number>,
+  maxRequests: Optional<number>,
+];
 
 export interface RawClient {
-  lock(name: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
-  reentrant(name: string, owner: string, ttlMs?: number, patience?: RawLockConfig): RawLock;
-  semaphore(name: string, permits: number, ttlMs?: number, patience?: RawLockConfig): RawLock;
-  readWrite(name: string, reads: boolean, ttlMs?: number, patience?: RawLockConfig): RawLock;
-  lockAll(names: string[], ttlMs?: number, patience?: RawLockConfig): RawLock;
-  once(key: string, keeping: RawKeeping): RawOnce;
-  throttle(name: string, windowMs: number): RawThrottle;
-  debounce(name: string, waitMs: number, maxWaitMs?: number): RawDebounce;
+  lock(kind: RawKind, config: RawLockConfig): RawLock;
+  once(key: string, config: RawOnceConfig): RawOnce;
+  /** Its calls come to how many milliseconds no other passes, or to `null` if they pass. */
+  throttle(name: string, windowMs: number): RawPaced<number | null>;
+  /** Its calls come to whether the work is to be done. */
+  debounce(name: string, waitMs: number, maxWaitMs?: number): RawPaced<boolean>;
   read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
-}
-
-export interface RawKeeping {
-  readonly keepMs?: number | undefined;
-  readonly fingerprint?: string | undefined;
-  readonly maxBytes?: number | undefined;
-  readonly ttlMs?: number | undefined;
-  readonly waitMs?: number | undefined;
-  readonly maxRequests?: number | undefined;
 }
 
 export interface RawOnce {
@@ -116,15 +135,8 @@ export interface RawOnce {
   free(): void;
 }
 
-export interface RawThrottle {
-  /** For how many milliseconds no other passes, or `null` if this call did. */
-  tryPass(): RawSteps<number | null>;
-  free(): void;
-}
-
-export interface RawDebounce {
-  /** Comes to whether the work is to be done. */
-  settle(): RawSteps<boolean>;
+export interface RawPaced<T> {
+  call(): RawSteps<T>;
   free(): void;
 }
 

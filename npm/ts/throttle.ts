@@ -2,7 +2,7 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import type { Host } from "./driver.js";
 import type { Revivable } from "./instance.js";
-import type { RawThrottle } from "./raw.js";
+import type { RawPaced } from "./raw.js";
 
 /** Whether a call went through. */
 export type ThrottleOutcome =
@@ -26,10 +26,10 @@ export class Throttle {
   readonly name: string;
   /** Its key in Redis: what errors call it. */
   readonly #key: string;
-  readonly #raw: Revivable<RawThrottle>;
+  readonly #raw: Revivable<RawPaced<number | null>>;
   readonly #host: Host;
 
-  private constructor(name: string, key: string, raw: Revivable<RawThrottle>, host: Host) {
+  private constructor(name: string, key: string, raw: Revivable<RawPaced<number | null>>, host: Host) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
@@ -37,7 +37,7 @@ export class Throttle {
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<RawThrottle>, host: Host): Throttle {
+  static of(name: string, key: string, raw: Revivable<RawPaced<number | null>>, host: Host): Throttle {
     return new Throttle(name, key, raw, host);
   }
 
@@ -51,7 +51,7 @@ export class Throttle {
   async tryPass(options: CallOptions = {}): Promise<ThrottleOutcome> {
     const signal = signalOf(options, "a call");
     const { instance, value: throttle } = this.#raw.get();
-    const retryAfter = await instance.drive(() => throttle.tryPass(), this.#host, [signal], this.#key);
+    const retryAfter = await instance.drive(() => throttle.call(), this.#host, [signal], this.#key);
     return retryAfter === null ? { passed: true } : { passed: false, retryAfter };
   }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::held::{Held, Writes};
-use super::steps::{JsHost, JsOutcome, Steps};
+use super::steps::{JsHost, Report, Steps};
 use super::{Fetch, Host};
 use crate::acquisition::Acquisition;
 use crate::client::Client;
@@ -21,15 +21,11 @@ use crate::token::Token;
 
 impl Client<Fetch, Host> {
     /// As [`Client::read`].
-    pub fn read_steps(
-        &self,
-        reads: &[Command],
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
+    pub fn read_steps(&self, reads: &[Command], report: Report<Vec<Reply>>) -> Steps {
         let place = self.host();
         let checked = self.check();
         let reading = checked.and_then(|()| reading(&place.runtime, self.topology(), reads));
-        Steps::new(place, reading, |settled| told(settled.and_then(outcome)))
+        Steps::new(place, reading, |_, settled| settled.outcome, report)
     }
 }
 
@@ -39,10 +35,10 @@ impl Lock<Fetch, Host> {
         &self,
         waits: bool,
         reads: &[Command],
-        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> JsOutcome + 'static,
+        report: Report<(Held, Vec<Reply>)>,
     ) -> Steps {
         let acquire = self.acquiring(waits.then(|| self.patience()), reads);
-        Steps::new(self.host(), acquire, holding(self.host(), told))
+        Steps::new(self.host(), acquire, holding, report)
     }
 
     /// As [`Lock::acquire_as`].
@@ -50,46 +46,40 @@ impl Lock<Fetch, Host> {
         &self,
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command> + 'static,
-        told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> JsOutcome + 'static,
+        report: Report<(Held, Vec<Reply>)>,
     ) -> Steps {
         let acquire = self.acquiring_as(acquisition);
-        Steps::new(self.host(), acquire, holding(self.host(), told)).inquiring(reads)
+        Steps::new(self.host(), acquire, holding, report).inquiring(reads)
     }
 
     /// As [`Lock::try_acquire_and_read`].
     pub fn try_acquire_steps(
         &self,
         reads: &[Command],
-        told: impl FnOnce(Result<(Option<Held>, Vec<Reply>), Error>) -> JsOutcome + 'static,
+        report: Report<(Option<Held>, Vec<Reply>)>,
     ) -> Steps {
-        let place = self.host().clone();
-        Steps::new(self.host(), self.trying(reads), |tried| {
-            told(tried.flatten().map(|tried| match tried {
+        let tried = |place: &JsHost, tried: Result<_, Error>| {
+            Ok(match tried? {
                 Ok(granted) => {
                     let (held, replies) = Held::by(place, granted);
                     (Some(held), replies)
                 }
                 Err(replies) => (None, replies),
-            }))
-        })
+            })
+        };
+        Steps::new(self.host(), self.trying(reads), tried, report)
     }
 
     /// As [`Lock::inspect`].
-    pub fn inspect_steps(
-        &self,
-        told: impl FnOnce(Result<Inspection, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
-        let told = |settled: Result<_, Error>| told(settled.and_then(outcome));
-        Steps::new(self.host(), self.inspecting(), told)
+    pub fn inspect_steps(&self, report: Report<Inspection>) -> Steps {
+        let found = |_: &JsHost, settled: Completed<_>| settled.outcome;
+        Steps::new(self.host(), self.inspecting(), found, report)
     }
 
     /// As [`Lock::force_release`].
-    pub fn force_release_steps(
-        &self,
-        told: impl FnOnce(Result<bool, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
-        let told = |settled: Result<_, Error>| told(settled.and_then(outcome));
-        Steps::new(self.host(), self.forcing(), told)
+    pub fn force_release_steps(&self, report: Report<bool>) -> Steps {
+        let freed = |_: &JsHost, settled: Completed<_>| settled.outcome;
+        Steps::new(self.host(), self.forcing(), freed, report)
     }
 
     /// As [`Lock::resume`].
@@ -105,17 +95,14 @@ impl Lock<Fetch, Host> {
 
 impl Once<Fetch, Host> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
-    pub fn begin_steps(
-        &self,
-        told: impl FnOnce(Result<Result<Held, String>, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
-        let place = self.lock().host().clone();
-        Steps::new(self.lock().host(), self.beginning(), |begun| {
-            told(begun.flatten().map(|taken| match taken {
+    pub fn begin_steps(&self, report: Report<Result<Held, String>>) -> Steps {
+        let begun = |place: &JsHost, begun: Result<Taken<Granted>, Error>| {
+            Ok(match begun? {
                 Taken::Lock(granted) => Ok(Held::by(place, granted).0),
                 Taken::Result(kept) => Err(kept),
-            }))
-        })
+            })
+        };
+        Steps::new(self.lock().host(), self.beginning(), begun, report)
     }
 
     /// What comes behind the work: stores `result`, and gives the lease back.
@@ -126,49 +113,39 @@ impl Once<Fetch, Host> {
         &self,
         held: &Held,
         result: &str,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> JsOutcome + 'static,
+        report: Report<Vec<Reply>>,
     ) -> Result<Steps, Error> {
         let store = self.storing(result)?;
-        Ok(held.write(Writes::Commit(vec![store]), told))
+        Ok(held.write(Writes::Commit(vec![store]), report))
     }
 }
 
 impl Throttle<Fetch, Host> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
-    pub fn try_pass_steps(
-        &self,
-        told: impl FnOnce(Result<Option<Duration>, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
-        Steps::new(self.paced().host(), self.passing(), |passed| {
-            told(passed.flatten().map(|passage| match passage {
+    pub fn try_pass_steps(&self, report: Report<Option<Duration>>) -> Steps {
+        let passed = |_: &JsHost, passed: Result<Passage, Error>| {
+            Ok(match passed? {
                 Passage::Passed => None,
                 Passage::Throttled(left) => Some(left),
-            }))
-        })
+            })
+        };
+        Steps::new(self.paced().host(), self.passing(), passed, report)
     }
 }
 
 impl Debounce<Fetch, Host> {
     /// What comes before the work: whether it is to be done.
-    pub fn settle_steps(
-        &self,
-        told: impl FnOnce(Result<bool, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
-        Steps::new(self.paced().host(), self.settling(), |settled| {
-            told(settled.flatten())
-        })
+    pub fn settle_steps(&self, report: Report<bool>) -> Steps {
+        Steps::new(
+            self.paced().host(),
+            self.settling(),
+            |_, settled| settled,
+            report,
+        )
     }
 }
 
-fn outcome<O>(settled: Completed<O>) -> Result<O, Error> {
-    settled.outcome
-}
-
-/// Reports an acquisition by its lease.
-fn holding(
-    place: &JsHost,
-    told: impl FnOnce(Result<(Held, Vec<Reply>), Error>) -> JsOutcome + 'static,
-) -> impl FnOnce(Result<Result<Granted, Error>, Error>) -> JsOutcome + 'static {
-    let place = place.clone();
-    |granted| told(granted.flatten().map(|granted| Held::by(place, granted)))
+/// An acquisition comes to a lease.
+fn holding(place: &JsHost, granted: Result<Granted, Error>) -> Result<(Held, Vec<Reply>), Error> {
+    granted.map(|granted| Held::by(place, granted))
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wasm_bindgen::prelude::*;
-
-use super::steps::{JsHost, JsOutcome, Steps};
+use super::steps::{JsHost, Report, Steps};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::operation::{BeginKeeping, EndKeeping, Granted, Hold, Keep, Why, Write};
@@ -34,9 +32,9 @@ pub enum Writes {
 }
 
 impl Held {
-    pub(super) fn by(place: JsHost, granted: Granted) -> (Self, Vec<Reply>) {
+    pub(super) fn by(place: &JsHost, granted: Granted) -> (Self, Vec<Reply>) {
         let (hold, replies) = granted.into_hold();
-        let hold = hold.into();
+        let (place, hold) = (place.clone(), hold.into());
         (Self { place, hold }, replies)
     }
 
@@ -56,11 +54,7 @@ impl Held {
     }
 
     /// Writes under it.
-    pub fn write(
-        &self,
-        writes: Writes,
-        told: impl FnOnce(Result<Vec<Reply>, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
+    pub fn write(&self, writes: Writes, report: Report<Vec<Reply>>) -> Steps {
         let hold = self.hold.clone();
         let write = match writes {
             Writes::Renew(Some(ttl)) => Write::renew_for(hold, ttl),
@@ -70,7 +64,7 @@ impl Held {
             Writes::Commit(commands) => Write::commit(hold, commands),
             Writes::Release => Write::release(hold),
         };
-        Steps::new(&self.place, Ok(write), |written| told(written.flatten()))
+        Steps::new(&self.place, Ok(write), |_, written| written, report)
     }
 
     /// Has it kept by one at a time, until [`Held::quit_keeping`].
@@ -87,44 +81,35 @@ impl Held {
     }
 
     /// Before the work: comes to until when it is kept at most, as [`Held::keep`] takes it.
-    pub fn begin_keeping(
-        &self,
-        max_hold: Option<Duration>,
-        told: impl FnOnce(Result<f64, Error>) -> JsOutcome + 'static,
-    ) -> Steps {
+    pub fn begin_keeping(&self, max_hold: Option<Duration>, report: Report<f64>) -> Steps {
         let begin = BeginKeeping::new(self.hold.clone(), max_hold);
-        let ms = |until: Instant| until.since(ORIGIN).as_secs_f64() * 1000.0;
-        Steps::new(&self.place, Ok(begin), move |until| {
-            told(until.flatten().map(ms))
-        })
+        let until_ms = |_: &JsHost, until: Result<Instant, Error>| {
+            Ok(until?.since(ORIGIN).as_secs_f64() * 1000.0)
+        };
+        Steps::new(&self.place, Ok(begin), until_ms, report)
     }
 
     /// Runs beside the work. The outcome is a number: why there is nothing left to keep, or 0 if
     /// the lease was given back.
-    pub fn keep(&self, until_ms: f64) -> Steps {
-        let until = Duration::try_from_secs_f64(until_ms / 1000.0).unwrap_or(Duration::MAX);
+    pub fn keep(&self, until_ms: f64, report: Report<f64>) -> Steps {
+        // The cast bounds it to centuries. std would bring 0.5 kB for its own conversion.
+        let until = Duration::from_nanos((until_ms * 1e6) as u64);
         let keep = Keep::new(self.hold.clone(), ORIGIN + until);
-        Steps::new(&self.place, Ok(keep), |why| {
-            let stopped = why
-                .ok()
-                .and_then(|why| STOPPED.iter().position(|stopped| *stopped == why));
-            let number = stopped.map_or(0, |at| at as u32 + 1);
-            Ok(number.into())
-        })
+        let number = |_: &JsHost, why: Why| {
+            let at = STOPPED.iter().position(|stopped| *stopped == why);
+            Ok(at.map_or(0.0, |at| at as f64 + 1.0))
+        };
+        Steps::new(&self.place, Ok(keep), number, report)
     }
 
     /// Behind the work, which ended if `why` is 0, and was else stopped because of that.
-    pub fn end_keeping(
-        &self,
-        why: usize,
-        told: impl FnOnce(Result<(), Error>) -> JsOutcome + 'static,
-    ) -> Steps {
+    pub fn end_keeping(&self, why: usize, report: Report<()>) -> Steps {
         let hold = self.hold.clone();
         let end = match why.checked_sub(1).and_then(|at| STOPPED.get(at)) {
             Some(why) => EndKeeping::stopped(hold, *why),
             None => EndKeeping::behind_work(hold),
         };
-        Steps::new(&self.place, Ok(end), |ended| told(ended.flatten()))
+        Steps::new(&self.place, Ok(end), |_, ended| ended, report)
     }
 
     /// As [`Lease::hand_over`](crate::Lease::hand_over).
@@ -139,9 +124,7 @@ impl Held {
     /// What gives it back in the background, if there is anything to give back.
     pub fn give_back(&self) -> Option<Steps> {
         let release = self.hold.give_back()?;
-        Some(Steps::new(&self.place, Ok(release), |_| {
-            Ok(JsValue::UNDEFINED)
-        }))
+        Some(Steps::silent(&self.place, Box::new(release)))
     }
 }
 

@@ -13,18 +13,23 @@ use super::{Fetch, Host};
 use crate::command::Command;
 use crate::drive;
 use crate::error::Error;
-use crate::operation::{Cx, Id, Input, Operation, Wish};
+use crate::operation::{Background, Cx, Id, Input, Operation, Wish};
 use crate::runtime::Runtime;
 
 /// What a driver is told at the end: what its caller gets, or is thrown.
 pub type JsOutcome = Result<JsValue, JsValue>;
+
+/// Says to JavaScript what an operation came to.
+pub type Report<P> = fn(Result<P, Error>) -> JsOutcome;
+
+type Reported = Box<dyn Operation<Outcome = JsOutcome>>;
 
 pub(super) type JsHost = Arc<drive::Host<Fetch, Host>>;
 
 /// An operation, as far as it has come.
 #[wasm_bindgen]
 pub struct Steps {
-    operation: Box<dyn Operation<Outcome = JsOutcome>>,
+    operation: Reported,
     place: JsHost,
     reads: Box<dyn FnMut() -> Vec<Command>>,
     /// The last id that was given out.
@@ -120,12 +125,29 @@ impl Steps {
 }
 
 impl Steps {
-    pub(super) fn new<O: Operation + 'static>(
+    /// `read` reads what the operation came to, and `report` says it to JavaScript. They capture
+    /// nothing, so that the code is there once for each kind of operation, not for each caller.
+    pub(super) fn new<O: Operation + 'static, P: 'static>(
         place: &JsHost,
         operation: Result<O, Error>,
-        told: impl FnOnce(Result<O::Outcome, Error>) -> JsOutcome + 'static,
+        read: fn(&JsHost, O::Outcome) -> Result<P, Error>,
+        report: Report<P>,
     ) -> Self {
-        Self::of(place, 0, Box::new(Telling(operation, Some(told))))
+        let operation: Reported = match operation {
+            Ok(operation) => Box::new(Reporting {
+                operation,
+                place: place.clone(),
+                read,
+                report,
+            }),
+            Err(error) => Box::new(NotBegun(report(Err(error)))),
+        };
+        Self::of(place, 0, operation)
+    }
+
+    /// Nobody is told what `operation` comes to.
+    pub(super) fn silent(place: &JsHost, operation: Background) -> Self {
+        Self::of(place, 0, Box::new(Silent(operation)))
     }
 
     /// They ask `reads` for their reads each time.
@@ -134,7 +156,7 @@ impl Steps {
         self
     }
 
-    fn of(place: &JsHost, ids: u32, operation: Box<dyn Operation<Outcome = JsOutcome>>) -> Self {
+    fn of(place: &JsHost, ids: u32, operation: Reported) -> Self {
         Self {
             operation,
             place: place.clone(),
@@ -195,34 +217,57 @@ impl Steps {
             Wish::Stop(id) => driver.stop(id.number()),
             Wish::Detach(operation, ids) => {
                 let ids: Vec<u32> = ids.into_iter().map(Id::number).collect();
-                let silent = Telling(Ok(operation), Some(|_| Ok(JsValue::UNDEFINED)));
-                driver.detach(Self::of(&self.place, self.ids, Box::new(silent)), ids);
+                let silent = Box::new(Silent(operation));
+                driver.detach(Self::of(&self.place, self.ids, silent), ids);
             }
         }
     }
 }
 
-/// An operation, or why there is none, and how its outcome is reported.
-struct Telling<O, F>(Result<O, Error>, Option<F>);
+/// An operation whose outcome is reported.
+struct Reporting<O: Operation, P> {
+    operation: O,
+    place: JsHost,
+    read: fn(&JsHost, O::Outcome) -> Result<P, Error>,
+    report: Report<P>,
+}
 
-impl<O, F> Operation for Telling<O, F>
-where
-    O: Operation,
-    F: FnOnce(Result<O::Outcome, Error>) -> JsOutcome,
-{
+impl<O: Operation, P> Operation for Reporting<O, P> {
     type Outcome = JsOutcome;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<JsOutcome> {
-        let outcome = match &mut self.0 {
-            Ok(operation) => Ok(operation.on(cx, input)?),
-            Err(error) => Err(error.clone()),
-        };
-        self.1.take().map(|told| told(outcome))
+        let outcome = self.operation.on(cx, input)?;
+        Some((self.report)((self.read)(&self.place, outcome)))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        if let Ok(operation) = &mut self.0 {
-            operation.cancel(cx);
-        }
+        self.operation.cancel(cx);
+    }
+}
+
+/// The reason why there is no operation.
+struct NotBegun(JsOutcome);
+
+impl Operation for NotBegun {
+    type Outcome = JsOutcome;
+
+    fn on(&mut self, _: &mut Cx<'_>, _: Input) -> Option<JsOutcome> {
+        Some(self.0.clone())
+    }
+}
+
+/// An operation of whose outcome nobody is told.
+struct Silent(Background);
+
+impl Operation for Silent {
+    type Outcome = JsOutcome;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<JsOutcome> {
+        self.0.on(cx, input)?;
+        Some(Ok(JsValue::UNDEFINED))
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        self.0.cancel(cx);
     }
 }

@@ -1,5 +1,6 @@
 //! How the client's wasm, which cargo builds, gets its JavaScript.
 
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
@@ -8,7 +9,8 @@ use xtask::paths;
 use xtask::setup::tool;
 
 /// Makes JavaScript bindings for what cargo built with `profile`, and optimizes the wasm by
-/// `level`. Writes `edgelock_js_bg.js` and `edgelock.wasm` to `folder`.
+/// `level`. Writes `edgelock_js_bg.js`, `edgelock.wasm` and `names.json` to
+/// `folder`.
 pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
     let built = paths::target().join("wasm32-unknown-unknown").join(profile);
     run(Command::new(tool("bind"))
@@ -20,6 +22,8 @@ pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
             level,
             "--strip-debug",
             "--strip-producers",
+            // It prints the names, for npm/build.js.
+            "--minify-imports-and-exports-and-modules",
             // Features that wasm-bindgen's output uses, and every host has.
             "--enable-bulk-memory",
             "--enable-multivalue",
@@ -30,7 +34,8 @@ pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
         ])
         .arg(folder.join("edgelock_js_bg.wasm"))
         .arg("-o")
-        .arg(folder.join("edgelock.wasm")))
+        .arg(folder.join("edgelock.wasm"))
+        .stdout(File::create(folder.join("names.json"))?))
 }
 
 /// Runs a tool to its end.

@@ -4,7 +4,7 @@
 use std::env;
 
 use anyhow::{Result, bail};
-use wasm_bindgen_cli_support::Bindgen;
+use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -19,7 +19,8 @@ fn main() -> Result<()> {
             .out_name("index")
             .reset_state_function(true)
             .force_enable_abort_handler(true),
-        "package" => bindgen.bundler(true)?,
+        // Every host has `TextEncoder.encodeInto`.
+        "package" => bindgen.bundler(true)?.encode_into(EncodeInto::Always),
         other => bail!("{other} is neither worker nor package"),
     };
     bindgen.input_path(wasm).typescript(false).generate(folder)
