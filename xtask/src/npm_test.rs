@@ -17,9 +17,15 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
 /// options.
-const BUNDLES: [(&str, &str, &str); 23] = [
+const BUNDLES: [(&str, &str, &str); 25] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
+    ("bundled", "bundled.ts", "--platform=node --format=esm"),
+    (
+        "bundled-conditions",
+        "bundled.ts",
+        "--platform=node --format=esm --conditions=custom",
+    ),
     ("cli", "cli.ts", NODE),
     ("fuzz", "fuzz.ts", NODE),
     ("telemetry", "telemetry.ts", NODE),
@@ -177,6 +183,12 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
             vec![chromium("browser")?, chromium("vite")?],
         ),
     );
+    hosts.push((
+        "npm: in Node, bundled",
+        ["bundled", "bundled-conditions"]
+            .map(|name| script("node".into(), name))
+            .into(),
+    ));
     hosts.extend(
         [
             ("npm: the command-line tool", cli),
