@@ -1,5 +1,6 @@
 // In Node, in one file with the package. esbuild makes two: one as users do, for which it takes the
-// ES module, and one with conditions of its own, with which it does not know `module`.
+// ES module, and one with conditions of its own, for which it takes CommonJS. Beside that lies
+// another build's `edgelock.wasm`.
 import { Client, HeldError } from "edgelock";
 import { check, fails, runTests } from "./harness.js";
 

@@ -24,7 +24,7 @@ const BUNDLES: [(&str, &str, &str); 25] = [
     (
         "bundled-conditions",
         "bundled.ts",
-        "--platform=node --format=esm --conditions=custom",
+        "--platform=node --format=cjs --conditions=custom",
     ),
     ("cli", "cli.ts", NODE),
     ("fuzz", "fuzz.ts", NODE),
@@ -122,10 +122,13 @@ pub(crate) fn prepare() -> Result<()> {
     let page = r#"<script type="module" src="/index.js"></script>"#;
     fs::write(project.join("browser/index.html"), page)?;
     // The project's own manifest says that scripts are ES modules.
-    fs::write(
-        project.join("cjs/package.json"),
-        r#"{ "type": "commonjs" }"#,
-    )?;
+    for name in ["cjs", "bundled-conditions"] {
+        let manifest = project.join(name).join("package.json");
+        fs::write(manifest, r#"{ "type": "commonjs" }"#)?;
+    }
+    // A module that is not of this build, where the bundle may look for its own.
+    let strange = project.join("bundled-conditions/edgelock.wasm");
+    fs::write(strange, b"\0asm\x01\0\0\0")?;
     let variables = VARIABLES.map(str::to_owned);
     for name in ["workerd", "heap-worker", "turns-worker"] {
         let folder = project.join(name);
