@@ -2,6 +2,7 @@
 // wasm-opt wrote to npm/build.
 import { build } from "esbuild";
 import { generateDtsBundle } from "dts-bundle-generator";
+import { createHash } from "node:crypto";
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
@@ -29,13 +30,22 @@ async function wrapGlue() {
   const glue = { ${members.join(", ")} };
   const { exports } = new WebAssembly.Instance(module, { a: glue });
   glue.__wbg_set_wasm(guard(exports));
-  exports.${exports.__wbindgen_start}();
   return glue;
 }
 `;
   await writeFile(glue("instantiate.js"), wrapped);
-  const wasm = await readFile(glue("edgelock.wasm"));
-  await writeFile(glue("wasm.js"), `export default "${wasm.toString("base64")}";\n`);
+}
+
+// The module as a file, and as text. A section without content has a name that no other build has.
+async function writeModule() {
+  const optimized = await readFile(glue("edgelock.wasm"));
+  const build = `edgelock ${createHash("sha256").update(optimized).digest("hex").slice(0, 16)}`;
+  const section = Buffer.from([0, build.length + 1, build.length, ...Buffer.from(build)]);
+  const wasm = Buffer.concat([optimized, section]);
+  const text = JSON.stringify(wasm.toString("base64"));
+  await writeFile(dist("edgelock.wasm"), wasm);
+  await writeFile(dist("text.cjs"), `module.exports = ${text};\n`);
+  await writeFile(glue("wasm.js"), `export const build = "${build}";\nexport default ${text};\n`);
 }
 
 async function bundle() {
@@ -46,25 +56,26 @@ async function bundle() {
     sourcemap: true,
     outdir: path("dist"),
     alias: { "edgelock-glue": glue("instantiate.js"), "edgelock-wasm": glue("wasm.js"), "edgelock-exchange": path("../src/web/exchange.js") },
-    external: ["./edgelock.wasm", "./edgelock.wasm?module"],
+    external: ["./edgelock.wasm", "./edgelock.wasm?module", "./text.cjs"],
   };
   const entries = { index: path("ts/inline.ts"), workerd: path("ts/workerd.ts"), "edge-light": path("ts/edge-light.ts") };
   await build({ ...options, entryPoints: entries, format: "esm", splitting: true, chunkNames: "shared" });
   const { metafile } = await build({
     ...options,
-    entryPoints: { index: entries.index },
+    entryPoints: { index: path("ts/require.ts") },
     format: "cjs",
     outExtension: { ".js": ".cjs" },
     metafile: true,
   });
   // In Node both kinds of modules share one copy, so that an error is an instance of the same class
-  // for both.
+  // for both. Bundlers that know the condition `module` take the ES module for both: it is in a
+  // bundle once, and is read once at the start, where CommonJS in a bundle is read twice.
   const [{ exports }] = Object.values(
     (await build({ ...options, entryPoints: { index: entries.index }, format: "esm", write: false, metafile: true })).metafile.outputs,
   ).filter((output) => output.entryPoint);
   if (Object.keys(metafile.outputs).length !== 2) throw new Error("one file and its map were expected");
-  // Node searches a CommonJS file that a module imports for the names of its exports: 7 ms for one
-  // with the wasm in it. It does not follow a `require` whose value goes through a variable.
+  // Node searches a CommonJS file that a module imports for the names of its exports: 20 ms for one
+  // of this size. It does not follow a `require` whose value goes through a variable.
   await writeFile(dist("node.cjs"), `const edgelock = require("./index.cjs");\nmodule.exports = edgelock;\n`);
   await writeFile(dist("node.js"), `import edgelock from "./node.cjs";\nexport const { ${exports.sort().join(", ")} } = edgelock;\n`);
 }
@@ -108,11 +119,11 @@ function withOwnNames(types) {
 await rm(path("dist"), { recursive: true, force: true });
 await mkdir(path("dist"));
 await wrapGlue();
+await writeModule();
 await bundle();
 await bundleTool();
 await shortenMaps();
 await declare();
-await copyFile(glue("edgelock.wasm"), dist("edgelock.wasm"));
 await copyFile(path("package.json"), dist("package.json"));
 for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) await copyFile(path(`../${name}`), dist(name));
 await copyFile(path("README.md"), dist("README.md"));

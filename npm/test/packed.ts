@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { check, equal, runTests } from "./harness.js";
 
 /** A message of publint or attw. Their own types need a newer resolution of modules than ours. */
@@ -61,6 +61,7 @@ const tests = {
       "package.json",
       "shared.js",
       "shared.js.map",
+      "text.cjs",
       "workerd.js",
       "workerd.js.map",
     ]);
@@ -96,6 +97,12 @@ const tests = {
 
   the_host_reads_json_and_no_library_comes_along() {
     check(!readFileSync(join(installed, "edgelock.wasm"), "latin1").includes("serde_json"), "the wasm has no serde_json");
+  },
+
+  node_reads_the_module_from_its_file() {
+    const script = `new (require(process.argv[1]).Client)({ url: "https://127.0.0.1:1", credential: "credential" });
+      console.log(Object.keys(require.cache).map((path) => require("node:path").basename(path)).join());`;
+    equal(execFileSync("node", ["-e", script, resolve(installed, "index.cjs")], { encoding: "utf8" }), "index.cjs\n");
   },
 
   the_command_line_tool_is_in_nobodys_bundle() {

@@ -20,6 +20,8 @@ declare module "edgelock-exchange" {
   }
 }
 declare module "edgelock-wasm" {
+  /** The name of a section that only this build of the module has. */
+  export const build: string;
   const base64: string;
   export default base64;
 }

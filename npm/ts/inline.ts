@@ -1,5 +1,6 @@
 // The entry for every other host. It has the module as text.
 import base64 from "edgelock-wasm";
+import { decode } from "./decode.js";
 import { use } from "./instance.js";
 
 let module: WebAssembly.Module | undefined;
@@ -7,16 +8,3 @@ let module: WebAssembly.Module | undefined;
 // Compiled when it is first needed.
 use(() => (module ??= new WebAssembly.Module(decode(base64))));
 export * from "./public.js";
-
-/**
- * Node has its own way, which takes a twentieth of the time. On other hosts a loop is faster than
- * shorter code.
- */
-function decode(text: string): Uint8Array<ArrayBuffer> {
-  const { Buffer } = globalThis as { Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> } };
-  if (Buffer) return Buffer.from(text, "base64");
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}

@@ -21,7 +21,7 @@ pub(crate) fn build() -> Result<()> {
     let arguments = "build --quiet --profile npm --target wasm32-unknown-unknown -p edgelock-js";
     run(paths::cargo()
         .args(arguments.split(' '))
-        .env("CARGO_ENCODED_RUSTFLAGS", nameless_paths()?.join("\x1f")))?;
+        .env("CARGO_ENCODED_RUSTFLAGS", flags()?.join("\x1f")))?;
     bind("npm", "-Oz", &npm.join("build"))?;
     check(&npm)?;
     run(Command::new("node").arg(npm.join("build.js")))?;
@@ -32,6 +32,14 @@ pub(crate) fn build() -> Result<()> {
 /// Has the compiler check the TypeScript of a folder.
 fn check(folder: &Path) -> Result<()> {
     run(Command::new(paths::tsc()).arg("--project").arg(folder))
+}
+
+/// The compiler's flags. Without these features, numbers alone cross the border to JavaScript
+/// (docs/design.md).
+fn flags() -> Result<Vec<String>> {
+    let mut flags = nameless_paths()?;
+    flags.push("-Ctarget-feature=-reference-types,-multivalue".to_owned());
+    Ok(flags)
 }
 
 /// Flags that keep this machine's folders out of panic messages.

@@ -17,9 +17,15 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
 /// options.
-const BUNDLES: [(&str, &str, &str); 23] = [
+const BUNDLES: [(&str, &str, &str); 25] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
+    ("bundled", "bundled.ts", "--platform=node --format=esm"),
+    (
+        "bundled-conditions",
+        "bundled.ts",
+        "--platform=node --format=cjs --conditions=custom",
+    ),
     ("cli", "cli.ts", NODE),
     ("fuzz", "fuzz.ts", NODE),
     ("telemetry", "telemetry.ts", NODE),
@@ -116,10 +122,13 @@ pub(crate) fn prepare() -> Result<()> {
     let page = r#"<script type="module" src="/index.js"></script>"#;
     fs::write(project.join("browser/index.html"), page)?;
     // The project's own manifest says that scripts are ES modules.
-    fs::write(
-        project.join("cjs/package.json"),
-        r#"{ "type": "commonjs" }"#,
-    )?;
+    for name in ["cjs", "bundled-conditions"] {
+        let manifest = project.join(name).join("package.json");
+        fs::write(manifest, r#"{ "type": "commonjs" }"#)?;
+    }
+    // A module that is not of this build, where the bundle may look for its own.
+    let strange = project.join("bundled-conditions/edgelock.wasm");
+    fs::write(strange, b"\0asm\x01\0\0\0")?;
     let variables = VARIABLES.map(str::to_owned);
     for name in ["workerd", "heap-worker", "turns-worker"] {
         let folder = project.join(name);
@@ -177,6 +186,12 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
             vec![chromium("browser")?, chromium("vite")?],
         ),
     );
+    hosts.push((
+        "npm: in Node, bundled",
+        ["bundled", "bundled-conditions"]
+            .map(|name| script("node".into(), name))
+            .into(),
+    ));
     hosts.extend(
         [
             ("npm: the command-line tool", cli),

@@ -35,7 +35,8 @@ pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
     let package = npm_build::package();
     let (platform, ours, redis) = match script.ends_with("workerd") {
         true => ("browser", "workerd.js", "cloudflare"),
-        false => ("node", "node.js", "node"),
+        // The one that bundlers take, by its condition `module`.
+        false => ("node", "index.js", "node"),
     };
     let mut esbuild = Command::new(paths::npm_bin("esbuild"));
     esbuild
