@@ -16,7 +16,7 @@ pub(crate) use call::Call;
 pub(crate) use debounce::{Arrived, Settled};
 pub(crate) use kept::{keeping, mark};
 pub(crate) use lock::{RECEIPT_LIFE, Subject, Write};
-pub(crate) use outcome::{Acquired, Contended, Outcome, Renewed, ScriptReply, verdict};
+pub(crate) use outcome::{Acquired, AnyOutcome, Contended, Outcome, Renewed, ScriptReply, verdict};
 pub(crate) use reads::{Reads, check_reads, check_size};
 pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
 pub(crate) use throttle::Passage;

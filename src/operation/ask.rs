@@ -7,7 +7,7 @@ use super::delivery::Delivery;
 use super::several::Several;
 use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Error;
-use crate::script::{Call, ScriptReply};
+use crate::script::{AnyOutcome, Call, ScriptReply};
 use crate::token::Session;
 use crate::topology::{Count, Layout, QuorumOutcome, Topology};
 
@@ -29,21 +29,11 @@ impl<O: QuorumOutcome> Ask<O> {
     ) -> Self {
         let whom = match topology.layout {
             Layout::Single(endpoint) => Whom::One(Delivery::new(
-                topology,
-                endpoint,
-                call,
-                session,
-                limit,
-                O::check,
+                topology, endpoint, call, session, limit, read::<O>,
             )),
             // A lock of a sharded client has the topology of its one bridge.
             Layout::Quorum | Layout::Sharded(_) => Whom::Several(Several::new(
-                topology,
-                call,
-                session,
-                limit,
-                O::check,
-                decides::<O>,
+                topology, call, session, limit, read::<O>, judge::<O>,
             )),
         };
         Self(whom, PhantomData)
@@ -58,29 +48,23 @@ impl<O: QuorumOutcome> Ask<O> {
     }
 }
 
-fn decides<O: QuorumOutcome>(answers: &[ScriptReply], count: Count) -> bool {
-    judge::<O>(answers, count).is_some()
+fn read<O: QuorumOutcome>(reply: &ScriptReply) -> Result<AnyOutcome, Error> {
+    O::read(reply).map(AnyOutcome::new)
 }
 
-fn judge<O: QuorumOutcome>(answers: &[ScriptReply], count: Count) -> Option<O> {
-    let answers: Vec<O> = answers.iter().flat_map(O::read).collect();
-    O::judge(&answers, count)
+fn judge<O: QuorumOutcome>(answers: &[AnyOutcome], count: Count) -> Option<AnyOutcome> {
+    let answers: Vec<&O> = answers.iter().filter_map(AnyOutcome::get).collect();
+    O::judge(&answers, count).map(AnyOutcome::new)
 }
 
 impl<O: QuorumOutcome> Operation for Ask<O> {
     type Outcome = Completed<O>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<O>> {
-        Some(match &mut self.0 {
-            Whom::One(delivery) => delivery
-                .on(cx, input)?
-                .and_then(|verdict| O::read(&verdict)),
-            Whom::Several(several) => several.on(cx, input)?.and_then(|(answers, count)| {
-                let judged = judge(&answers, count);
-                judged.ok_or_else(|| UNDECIDED.of_lock(several.lock()))
-            }),
-        })
+        let settled = match &mut self.0 {
+            Whom::One(delivery) => delivery.on(cx, input)?,
+            Whom::Several(several) => several.on(cx, input)?,
+        };
+        Some(settled.and_then(AnyOutcome::into))
     }
 }
-
-const UNDECIDED: Error = Error::unexpected("no majority");

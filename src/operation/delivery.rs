@@ -20,19 +20,19 @@ use crate::error::{BadResponse, Error};
 use crate::event::EventKind;
 use crate::replicas::Replicas;
 use crate::runtime::Instant;
-use crate::script::{self, Call, ScriptReply};
+use crate::script::{self, AnyOutcome, Call, ScriptReply};
 use crate::token::Session;
 use crate::topology::{Endpoint, Topology};
 use crate::transport::{Response, TransportError};
 
-/// Sends `call`, and sends it again with the same token while requests get lost or answers fail
-/// `check`, within `limit`.
+/// Sends `call`, and sends it again with the same token while requests get lost or answers cannot
+/// be read, within `limit`.
 pub(super) struct Delivery {
     topology: Topology,
     endpoint: usize,
     call: Arc<Call>,
     session: Session,
-    check: Check,
+    read: Read,
     repeats: Repeats,
     /// Read before its first request left, and before its last.
     begun_at: Instant,
@@ -60,8 +60,8 @@ struct InFlight {
     deadline: Instant,
 }
 
-/// Whether an answer belongs to this call.
-pub(super) type Check = fn(&ScriptReply) -> Result<(), Error>;
+/// What an answer comes to, if it belongs to this call.
+pub(super) type Read = fn(&ScriptReply) -> Result<AnyOutcome, Error>;
 
 impl Delivery {
     pub(super) fn new(
@@ -70,13 +70,13 @@ impl Delivery {
         call: Arc<Call>,
         session: &Session,
         limit: TimeLimit,
-        check: Check,
+        read: Read,
     ) -> Self {
         let origin = Instant::from_origin(Duration::ZERO);
         Self {
             endpoint,
             session: session.clone(),
-            check,
+            read,
             repeats: Repeats::new(&call, limit, topology.attempts, topology.request_timeout),
             call,
             begun_at: origin,
@@ -95,7 +95,7 @@ impl Delivery {
         }
     }
 
-    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed<ScriptReply>> {
+    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed<AnyOutcome>> {
         self.asked_at = cx.now;
         let limit = self.repeats.limit(cx.now).min(self.request_limit());
         let nonce = self.session.nonce(self.topology.count_request());
@@ -108,7 +108,7 @@ impl Delivery {
         nonce: String,
         names_script: bool,
         limit: Duration,
-    ) -> Option<Completed<ScriptReply>> {
+    ) -> Option<Completed<AnyOutcome>> {
         self.requests += 1;
         let bridge = self.bridge();
         let (verb, script) = match names_script {
@@ -138,7 +138,7 @@ impl Delivery {
         cx: &mut Cx<'_>,
         asked: InFlight,
         response: Result<Response, TransportError>,
-    ) -> Option<Completed<ScriptReply>> {
+    ) -> Option<Completed<AnyOutcome>> {
         let reply = response
             .map_err(|error| unanswered(error, asked.limit))
             .and_then(|response| self.read(&response));
@@ -152,10 +152,9 @@ impl Delivery {
                 }
                 Err(out_of_time())
             }
-            Ok((reply, waited)) => self.judge(reply, waited, &asked.nonce),
+            Ok((reply, waited)) => self.judge(cx.now, reply, waited, &asked.nonce),
             Err(error) => Err(error),
         };
-        let outcome = outcome.and_then(|verdict| self.repeats.check(verdict, cx.now));
         self.came_to(cx, outcome)
     }
 
@@ -171,21 +170,28 @@ impl Delivery {
     }
 
     /// A lock counts as held only once as many replicas as the call asks for have it.
-    fn judge(&self, reply: Reply, waited: Reply, nonce: &str) -> Result<ScriptReply, Error> {
-        let verdict = script::verdict(reply, nonce)?;
-        if let Some(replicas) = self.call.replicas().filter(|_| verdict.is_yes()) {
+    fn judge(
+        &self,
+        now: Instant,
+        reply: Reply,
+        waited: Reply,
+        nonce: &str,
+    ) -> Result<AnyOutcome, Error> {
+        let reply = script::verdict(reply, nonce)?;
+        if let Some(replicas) = self.call.replicas().filter(|_| reply.is_yes()) {
             replicas.check(waited)?;
         }
-        (self.check)(&verdict)?;
-        Ok(verdict)
+        let outcome = (self.read)(&reply)?;
+        self.repeats.check(reply.is_yes(), now)?;
+        Ok(outcome)
     }
 
     /// Sends it again after a pause, or is done.
     fn came_to(
         &mut self,
         cx: &mut Cx<'_>,
-        outcome: Result<ScriptReply, Error>,
-    ) -> Option<Completed<ScriptReply>> {
+        outcome: Result<AnyOutcome, Error>,
+    ) -> Option<Completed<AnyOutcome>> {
         let outcome = outcome
             .map_err(|error| self.call.name_in(error))
             .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
@@ -201,7 +207,7 @@ impl Delivery {
         Some(self.settled(outcome))
     }
 
-    fn settled(&mut self, outcome: Result<ScriptReply, Error>) -> Completed<ScriptReply> {
+    fn settled(&mut self, outcome: Result<AnyOutcome, Error>) -> Completed<AnyOutcome> {
         self.phase = Phase::Completed;
         Completed {
             begun_at: self.begun_at,
@@ -231,9 +237,9 @@ impl Delivery {
 }
 
 impl Operation for Delivery {
-    type Outcome = Completed<ScriptReply>;
+    type Outcome = Completed<AnyOutcome>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<ScriptReply>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<AnyOutcome>> {
         match (std::mem::replace(&mut self.phase, Phase::Completed), input) {
             (Phase::New, Input::Started) => {
                 self.begun_at = cx.now;

@@ -7,7 +7,7 @@ use super::backoff::Backoff;
 use super::deadline;
 use crate::error::Error;
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{Call, RECEIPT_LIFE, ScriptReply};
+use crate::script::{AnyOutcome, Call, RECEIPT_LIFE};
 
 /// The requests of one operation.
 pub(super) struct Repeats {
@@ -47,10 +47,10 @@ impl Repeats {
 
     /// Checks an answer that came `now`. That is past [`Repeats::limit`] if the host stood still.
     /// By then the first request may be why the lock was not held.
-    pub(super) fn check(&self, verdict: ScriptReply, now: Instant) -> Result<ScriptReply, Error> {
+    pub(super) fn check(&self, is_yes: bool, now: Instant) -> Result<(), Error> {
         match (&self.lost, self.receipt_end()) {
-            (Some((_, error)), Some(end)) if end <= now && !verdict.is_yes() => Err(error.clone()),
-            _ => Ok(verdict),
+            (Some((_, error)), Some(end)) if end <= now && !is_yes => Err(error.clone()),
+            _ => Ok(()),
         }
     }
 
@@ -94,8 +94,8 @@ impl Repeats {
     /// The outcome of all requests, from that of the last one.
     pub(super) fn settle(
         &mut self,
-        outcome: Result<ScriptReply, Error>,
-    ) -> Result<ScriptReply, Error> {
+        outcome: Result<AnyOutcome, Error>,
+    ) -> Result<AnyOutcome, Error> {
         match (outcome, self.lost.take()) {
             (Err(refusal), Some((_, lost))) => Err(refusal.behind(lost)),
             (outcome, _) => outcome,

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::delivery::{Check, Delivery};
+use super::delivery::{Delivery, Read};
 use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Error;
 use crate::runtime::Instant;
-use crate::script::{Call, ScriptReply};
+use crate::script::{AnyOutcome, Call};
 use crate::token::Session;
 use crate::topology::{Count, Topology};
 
@@ -16,20 +16,17 @@ pub(super) struct Several {
     call: Arc<Call>,
     session: Session,
     limit: TimeLimit,
-    check: Check,
-    decides: Decides,
+    read: Read,
+    judge: Judge,
     asked: Vec<Delivery>,
-    answers: Vec<ScriptReply>,
+    answers: Vec<AnyOutcome>,
     failure: Option<Error>,
     requests: u32,
     begun_at: Option<Instant>,
 }
 
-/// Whether the answers so far decide the outcome.
-pub(super) type Decides = fn(&[ScriptReply], Count) -> bool;
-
-/// The answers that decide the outcome, and how many bridges there are.
-pub(super) type Answers = (Vec<ScriptReply>, Count);
+/// What the answers so far amount to, if they decide the outcome.
+pub(super) type Judge = fn(&[AnyOutcome], Count) -> Option<AnyOutcome>;
 
 const NO_BRIDGES: Error = Error::unexpected("no bridge was asked");
 
@@ -39,16 +36,16 @@ impl Several {
         call: Arc<Call>,
         session: &Session,
         limit: TimeLimit,
-        check: Check,
-        decides: Decides,
+        read: Read,
+        judge: Judge,
     ) -> Self {
         Self {
             topology: topology.clone(),
             call,
             session: session.clone(),
             limit,
-            check,
-            decides,
+            read,
+            judge,
             asked: Vec::new(),
             answers: Vec::new(),
             failure: None,
@@ -60,10 +57,6 @@ impl Several {
     /// What it waits for.
     pub(super) fn waits_for(&self) -> Vec<Id> {
         self.asked.iter().filter_map(Delivery::waits_for).collect()
-    }
-
-    pub(super) fn lock(&self) -> Option<&str> {
-        self.call.lock()
     }
 
     fn begin(&mut self, cx: &mut Cx<'_>) {
@@ -79,7 +72,7 @@ impl Several {
                 self.call.clone(),
                 &self.session,
                 limit,
-                self.check,
+                self.read,
             ));
         }
     }
@@ -87,8 +80,8 @@ impl Several {
     fn heard(
         &mut self,
         cx: &mut Cx<'_>,
-        settled: Completed<ScriptReply>,
-    ) -> Option<Completed<Answers>> {
+        settled: Completed<AnyOutcome>,
+    ) -> Option<Completed<AnyOutcome>> {
         self.requests = self.requests.max(settled.requests);
         match settled.outcome {
             Ok(answer) => self.answers.push(answer),
@@ -100,20 +93,19 @@ impl Several {
             pending,
             failed: bridges - self.answers.len() - pending,
         };
-        if (self.decides)(&self.answers, count) {
+        if let Some(outcome) = (self.judge)(&self.answers, count) {
             self.hear_out_others(cx);
-            let answers = std::mem::take(&mut self.answers);
-            return Some(self.settled(cx, Ok((answers, count))));
+            return Some(self.settled(cx, Ok(outcome)));
         }
         self.give_up_if_all_answered(cx)
     }
 
-    fn give_up_if_all_answered(&mut self, cx: &Cx<'_>) -> Option<Completed<Answers>> {
+    fn give_up_if_all_answered(&mut self, cx: &Cx<'_>) -> Option<Completed<AnyOutcome>> {
         self.asked.is_empty().then(|| {
             let failure = self.failure.take();
             self.settled(
                 cx,
-                Err(failure.unwrap_or_else(|| NO_BRIDGES.of_lock(self.lock()))),
+                Err(failure.unwrap_or_else(|| NO_BRIDGES.of_lock(self.call.lock()))),
             )
         })
     }
@@ -127,7 +119,7 @@ impl Several {
         }
     }
 
-    fn settled(&self, cx: &Cx<'_>, outcome: Result<Answers, Error>) -> Completed<Answers> {
+    fn settled(&self, cx: &Cx<'_>, outcome: Result<AnyOutcome, Error>) -> Completed<AnyOutcome> {
         let begun_at = self.begun_at.unwrap_or(cx.now);
         Completed {
             outcome,
@@ -140,9 +132,9 @@ impl Several {
 }
 
 impl Operation for Several {
-    type Outcome = Completed<Answers>;
+    type Outcome = Completed<AnyOutcome>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<Answers>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<AnyOutcome>> {
         if let Input::Started = input {
             self.begin(cx);
             // All are asked before the first answer is judged, since one may be there at once.
@@ -180,7 +172,7 @@ fn pass_on(
     asked: &mut Vec<Delivery>,
     cx: &mut Cx<'_>,
     input: Input,
-) -> Option<Completed<ScriptReply>> {
+) -> Option<Completed<AnyOutcome>> {
     let id = input.id()?;
     let waits = |delivery: &Delivery| delivery.waits_for() == Some(id);
     let at = asked.iter().position(waits)?;

@@ -1,5 +1,6 @@
 //! Each Redis reply as an outcome.
 
+use std::any::Any;
 use std::time::Duration;
 
 use super::refusal::refusal;
@@ -10,11 +11,28 @@ use crate::resp;
 
 /// What the reply of a script says.
 pub(crate) trait Outcome: Send + Sized + 'static {
+    /// # Errors
+    /// It says nothing of the kind, or one of the call's commands failed.
     fn read(reply: &ScriptReply) -> Result<Self, Error>;
+}
 
-    /// Whether it says anything of the kind.
-    fn check(reply: &ScriptReply) -> Result<(), Error> {
-        Self::read(reply).map(drop)
+/// An [`Outcome`] whose type only its caller knows. So what sends, and what counts votes, are
+/// compiled once, and not for each type.
+pub(crate) struct AnyOutcome(Box<dyn Any + Send>);
+
+impl AnyOutcome {
+    pub(crate) fn new<O: Outcome>(outcome: O) -> Self {
+        Self(Box::new(outcome))
+    }
+
+    pub(crate) fn get<O: Outcome>(&self) -> Option<&O> {
+        self.0.downcast_ref()
+    }
+
+    /// # Errors
+    /// It is of another type.
+    pub(crate) fn into<O: Outcome>(self) -> Result<O, Error> {
+        self.0.downcast().map_or(Err(SHAPE), |outcome| Ok(*outcome))
     }
 }
 

@@ -48,7 +48,7 @@ impl Count {
 pub(crate) trait QuorumOutcome: Outcome {
     /// What `answers` amount to; `None` as long as those that are missing could change it, and
     /// always for what only one is asked for.
-    fn judge(_answers: &[Self], _count: Count) -> Option<Self> {
+    fn judge(_answers: &[&Self], _count: Count) -> Option<Self> {
         None
     }
 }
@@ -57,7 +57,7 @@ impl QuorumOutcome for Acquired {
     /// Granted once a majority grants it. Not granted once so many have no say that no majority has
     /// one, or once a majority has replied and a majority of grants is out of reach. A missing
     /// answer could then only add whom to wait for.
-    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+    fn judge(answers: &[&Self], count: Count) -> Option<Self> {
         let fences: Vec<u64> = answers
             .iter()
             .filter_map(|answer| match answer {
@@ -83,7 +83,7 @@ impl QuorumOutcome for Acquired {
         if !is_vain {
             return None;
         }
-        let is_gone = answers.contains(&Self::Gone);
+        let is_gone = answers.contains(&&Self::Gone);
         contended(answers, missing)
             .map(Self::Held)
             .or_else(|| is_gone.then_some(Self::Gone))
@@ -91,7 +91,7 @@ impl QuorumOutcome for Acquired {
 }
 
 /// For how long so many are held by others that `missing` more cannot be had.
-fn contended(answers: &[Acquired], missing: usize) -> Option<Contended> {
+fn contended(answers: &[&Acquired], missing: usize) -> Option<Contended> {
     let held = answers
         .iter()
         .filter_map(|answer| match answer {
@@ -120,8 +120,8 @@ fn last_of<T>(count: usize, mut all: Vec<&T>, left: impl Fn(&T) -> Option<Durati
 
 /// Replies that a lease has from its writes; over several bridges it writes nothing but itself.
 impl QuorumOutcome for Option<Vec<Reply>> {
-    fn judge(answers: &[Self], count: Count) -> Option<Self> {
-        let yes = answers.iter().flatten().count();
+    fn judge(answers: &[&Self], count: Count) -> Option<Self> {
+        let yes = answers.iter().filter(|answer| answer.is_some()).count();
         count.decided(yes).map(|yes| yes.then(Vec::new))
     }
 }
@@ -135,8 +135,11 @@ impl QuorumOutcome for Settled {}
 
 /// For as long as each that said so has it; under the fence that one of any majority knows.
 impl QuorumOutcome for Option<Renewed> {
-    fn judge(answers: &[Self], count: Count) -> Option<Self> {
-        let yes: Vec<&Renewed> = answers.iter().flatten().collect();
+    fn judge(answers: &[&Self], count: Count) -> Option<Self> {
+        let yes: Vec<&Renewed> = answers
+            .iter()
+            .filter_map(|answer| answer.as_ref())
+            .collect();
         if !count.decided(yes.len())? {
             return Some(None);
         }
@@ -149,15 +152,15 @@ impl QuorumOutcome for Option<Renewed> {
 }
 
 impl QuorumOutcome for bool {
-    fn judge(answers: &[Self], count: Count) -> Option<Self> {
-        count.decided(answers.iter().filter(|yes| **yes).count())
+    fn judge(answers: &[&Self], count: Count) -> Option<Self> {
+        count.decided(answers.iter().filter(|yes| ***yes).count())
     }
 }
 
 impl QuorumOutcome for Inspection {
     /// The holder that a majority names, for as long as a majority says. If no majority names one,
     /// only the answers of servers that have a say count.
-    fn judge(answers: &[Self], count: Count) -> Option<Self> {
+    fn judge(answers: &[&Self], count: Count) -> Option<Self> {
         let holders = || answers.iter().filter_map(|answer| answer.holder.as_ref());
         let said_of = |token: &Token| -> Vec<&Holder> {
             holders().filter(|holder| holder.token == *token).collect()
@@ -228,7 +231,7 @@ mod tests {
             pending,
             failed,
         };
-        Acquired::judge(&answers, count)
+        Acquired::judge(&answers.iter().collect::<Vec<_>>(), count)
     }
 
     #[test]
