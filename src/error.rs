@@ -2,6 +2,7 @@
 
 mod advice;
 mod bad_response;
+mod example;
 mod facts;
 mod made;
 
@@ -31,8 +32,14 @@ pub use bad_response::BadResponse;
 pub enum Error {
     /// An argument is invalid: a name that is empty or too long, a ttl out of range, a bad address.
     /// Nothing was sent.
-    #[error("invalid argument: {0}")]
-    InvalidArgument(String),
+    #[error("invalid argument: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
+    InvalidArgument {
+        /// Which lock it was given for, if for one.
+        lock: Option<String>,
+        /// What is invalid, and what to write instead.
+        message: String,
+    },
 
     /// The host gave no random bytes for a token. Workers give them only inside of a request
     /// handler.

@@ -16,11 +16,11 @@ pub(super) fn access(credential: &str) -> Result<Access, Error> {
     let credential = credential.trim();
     if credential.is_empty() {
         let what = "the bridge's credential is empty; is its variable set?";
-        return Err(Error::InvalidArgument(what.into()));
+        return Err(Error::invalid(what));
     }
     if !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
-        return Err(Error::InvalidArgument(what.into()));
+        return Err(Error::invalid(what));
     }
     let bearer = || ("authorization", format!("Bearer {credential}"));
     Ok(Access {

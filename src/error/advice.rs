@@ -26,7 +26,7 @@ impl Error {
     /// ```
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::InvalidArgument(_) => {
+            Self::InvalidArgument { .. } => {
                 "Correct what the message names; the same call fails again."
             }
             Self::EntropyUnavailable => {

@@ -9,7 +9,7 @@ impl Error {
     /// versions.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::InvalidArgument(_) => "invalid_argument",
+            Self::InvalidArgument { .. } => "invalid_argument",
             Self::EntropyUnavailable => "entropy_unavailable",
             Self::Held { .. } => "held",
             Self::Quarantined { .. } => "quarantined",
@@ -32,8 +32,9 @@ impl Error {
         }
     }
 
-    /// The Redis key of the lock that the failed call was about. `None` if the call was about no
-    /// lock, or sent nothing for one.
+    /// The Redis key of the lock that the failed call was about, or the name with its prefix of the
+    /// throttle or the debounce. `None` if it was about none, as a read without a lock; if the host
+    /// gave no random bytes; and if what was invalid was made before there was a lock, as a bridge.
     ///
     /// ```
     /// use edgelock::Error;
@@ -56,13 +57,14 @@ impl Error {
             | Self::Released { lock }
             | Self::Busy { lock }
             | Self::WrongType { lock } => Some(lock),
-            Self::CommandFailed { lock, .. }
+            Self::InvalidArgument { lock, .. }
+            | Self::CommandFailed { lock, .. }
             | Self::Unauthorized { lock, .. }
             | Self::Refused { lock, .. }
             | Self::Unavailable { lock, .. }
             | Self::TimedOut { lock, .. }
             | Self::BadResponse { lock, .. } => lock.as_deref(),
-            Self::InvalidArgument(_) | Self::EntropyUnavailable => None,
+            Self::EntropyUnavailable => None,
         }
     }
 

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error, of};
+use super::{BadResponse, Error};
 use crate::transport::TransportError;
 
 impl Error {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        let (lock, message) = (None, message.into());
+        Self::InvalidArgument { lock, message }
+    }
+
     pub(crate) const fn bad(kind: BadResponse) -> Self {
         let (lock, source) = (None, None);
         Self::BadResponse { lock, kind, source }
@@ -50,15 +55,6 @@ impl Error {
         }
     }
 
-    /// The same error. If an argument is invalid, it says for which lock that was given: options
-    /// are checked where they are set, and refused where the lock is used.
-    pub(crate) fn given_for(self, lock: &str) -> Self {
-        match self {
-            Self::InvalidArgument(what) => Self::InvalidArgument([what, of(Some(lock))].concat()),
-            other => other,
-        }
-    }
-
     /// The same error with this lock's name. The caller knows the name; the place where it fails
     /// does not.
     pub(crate) fn of_lock(mut self, name: Option<&str>) -> Self {
@@ -66,7 +62,8 @@ impl Error {
             Self::WrongType { lock } | Self::NotReplicated { lock, .. } => {
                 *lock = name.unwrap_or_default().to_owned();
             }
-            Self::CommandFailed { lock, .. }
+            Self::InvalidArgument { lock, .. }
+            | Self::CommandFailed { lock, .. }
             | Self::Unauthorized { lock, .. }
             | Self::Refused { lock, .. }
             | Self::Unavailable { lock, .. }

@@ -2,11 +2,16 @@
 //! says no secrets.
 
 use std::error::Error as _;
+use std::{fs, slice};
 
-use edgelock::{BadResponse, Bridge, Client, Error, Request, Response, Transport, TransportError};
+use edgelock::{
+    BadResponse, Bridge, Client, Command, Error, Request, Response, Token, Transport,
+    TransportError,
+};
+use xtask::paths;
 
 use crate::support::noted::Drawn;
-use crate::support::run;
+use crate::support::{Stack, ms, run};
 
 const CREDENTIAL: &str = "credential-of-the-bridge";
 /// The token of every acquisition of [`Drawn`].
@@ -82,6 +87,62 @@ fn an_error_names_the_lock_also_where_the_way_to_it_failed() {
             );
         }
     });
+}
+
+#[test]
+fn an_invalid_argument_names_the_lock_that_it_was_given_for() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("sku:42");
+        let lease = lock.try_acquire().await.unwrap();
+        let long = (0..1_000).fold(Command::new("MGET"), |command, _| command.key("x"));
+        let client = stack.client();
+        let all = client.lock_all(["sku:42", "sku:43"]);
+        for (error, name) in [
+            (lock.clone().ttl(ms(1)).check(), Some("sku:42")),
+            (
+                lock.check_reads(&[Command::new("SET").key("x")]),
+                Some("sku:42"),
+            ),
+            (
+                lease.exec(slice::from_ref(&long)).await.map(drop),
+                Some("sku:42"),
+            ),
+            (lease.downgrade().await, Some("sku:42")),
+            (all.signal_list("x").check(), Some("sku:42, sku:43")),
+            (client.throttle("sku:42", ms(0)).check(), Some("sku:42")),
+            (client.debounce("sku:42", ms(0)).check(), Some("sku:42")),
+            (client.once("sku:42").keep(ms(0)).check(), Some("sku:42")),
+            (
+                client.read(&[Command::new("SET").key("x")]).await.map(drop),
+                None,
+            ),
+            (Token::parse("x").map(drop), None),
+        ] {
+            let error = error.unwrap_err();
+            assert_eq!((error.code(), error.lock()), ("invalid_argument", name));
+            let names_it = error.to_string().contains("sku:42");
+            assert_eq!(names_it, name.is_some(), "{error}");
+        }
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn there_is_an_example_of_every_error_that_a_page_names() {
+    let page = fs::read_to_string(paths::root().join("docs/troubleshooting.md")).expect("a page");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let codes = rows.filter_map(|row| row.split('`').next());
+    // That one is JavaScript's.
+    let codes: Vec<_> = codes.filter(|code| *code != "internal").collect();
+    assert_eq!(codes.len(), 24);
+    for code in codes {
+        let error = Error::example(code, "sku:42").expect(code);
+        assert_eq!(error.code(), code);
+        let has_lock = code != "entropy_unavailable";
+        assert_eq!(error.lock(), has_lock.then_some("sku:42"));
+    }
+    assert_eq!(Error::example("no such code", "sku:42"), None);
 }
 
 #[test]

@@ -63,7 +63,7 @@ const NO_HOST: &str = "the bridge's address has no valid host and port";
 
 fn told<O>(outcome: Result<O, Error>) -> String {
     let error = outcome.err().expect("a wrong use");
-    assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
     let text = error.to_string();
     text.strip_prefix("invalid argument: ")
         .expect("its beginning")

@@ -85,7 +85,7 @@ fn begin<T: Transport, R: Runtime>(
         once.run(async |_| {
             let _ = ended.await;
             match fails {
-                true => Err(Error::InvalidArgument("no work".into())),
+                true => Err(Error::example("invalid_argument", "").expect("a code")),
                 false => Ok(7),
             }
         })
