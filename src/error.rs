@@ -5,11 +5,14 @@ mod bad_response;
 mod example;
 mod facts;
 mod made;
+mod shown;
 
 use std::time::Duration;
 
 use crate::redact::Named;
 use crate::transport::TransportError;
+
+use shown::{holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;
 
@@ -48,6 +51,7 @@ pub enum Error {
 
     /// Another holder has the lock, and had it for as long as this call was willing to wait.
     #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref()), left(*remaining))]
+    #[non_exhaustive]
     Held {
         /// Which lock.
         lock: String,
@@ -73,6 +77,7 @@ pub enum Error {
         Named(lock),
         ms(*retry_after)
     )]
+    #[non_exhaustive]
     Quarantined {
         /// Which lock.
         lock: String,
@@ -102,6 +107,7 @@ pub enum Error {
     /// The key of [`crate::Once`] was used for something else: what was executed under it, or is
     /// being executed, has another [fingerprint](crate::Once::fingerprint). Nothing was executed.
     #[error("{} was used for something else: its fingerprint differs", Named(lock))]
+    #[non_exhaustive]
     FingerprintMismatch {
         /// The key.
         lock: String,
@@ -138,6 +144,7 @@ pub enum Error {
         "the lease of lock {} is lost: it ran out, was forced, or Redis forgot it",
         Named(lock)
     )]
+    #[non_exhaustive]
     Lost {
         /// Which lock.
         lock: String,
@@ -146,6 +153,7 @@ pub enum Error {
     /// The lease's deadline has passed on the local clock, so another holder may have the lock by
     /// now. Nothing was sent.
     #[error("the lease of lock {} is past its deadline", Named(lock))]
+    #[non_exhaustive]
     Expired {
         /// Which lock.
         lock: String,
@@ -157,6 +165,7 @@ pub enum Error {
         "the work was stopped: it held lock {} for longer than allowed",
         Named(lock)
     )]
+    #[non_exhaustive]
     MaxHoldExceeded {
         /// Which lock.
         lock: String,
@@ -165,6 +174,7 @@ pub enum Error {
     /// The lease was already released, committed or handed over. Or a release or a commit was sent
     /// and its outcome is unknown; then only these two may follow. Nothing was sent.
     #[error("the lease of lock {} was already released", Named(lock))]
+    #[non_exhaustive]
     Released {
         /// Which lock.
         lock: String,
@@ -176,6 +186,7 @@ pub enum Error {
         "another write of the lease of lock {} is still under way",
         Named(lock)
     )]
+    #[non_exhaustive]
     Busy {
         /// Which lock.
         lock: String,
@@ -200,6 +211,7 @@ pub enum Error {
     /// The bridge or Redis does not accept the credential, or does not allow scripts. Nothing was
     /// executed.
     #[error("not authorized: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
     Unauthorized {
         /// Which lock.
         lock: Option<String>,
@@ -212,6 +224,7 @@ pub enum Error {
         "the key of lock {} holds something else: data, or a lock of another kind",
         Named(lock)
     )]
+    #[non_exhaustive]
     WrongType {
         /// Which lock.
         lock: String,
@@ -234,6 +247,7 @@ pub enum Error {
     /// while: it loads its data, a fail-over or the move of a slot is under way, a script keeps it
     /// busy, or it misses its replicas.
     #[error("unavailable: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
     Unavailable {
         /// Which lock.
         lock: Option<String>,
@@ -271,31 +285,4 @@ pub enum Error {
         /// What the transport said, if the response was incomplete.
         source: Option<TransportError>,
     },
-}
-
-fn holder(label: Option<&str>) -> String {
-    label.map_or_else(
-        || "another owner".to_owned(),
-        |label| Named(label).to_string(),
-    )
-}
-
-fn left(remaining: Option<Duration>) -> String {
-    remaining.map_or_else(
-        || "never expires: is it data?".to_owned(),
-        |left| format!("expires in {} ms", ms(left)),
-    )
-}
-
-fn of(lock: Option<&str>) -> String {
-    lock.map_or_else(String::new, |lock| format!(" (lock {})", Named(lock)))
-}
-
-fn under(lock: Option<&str>) -> String {
-    lock.map_or_else(String::new, |lock| format!(" under lock {}", Named(lock)))
-}
-
-/// 64 bits hold any duration that Redis reports, and need less code to print than 128.
-const fn ms(duration: Duration) -> u64 {
-    duration.as_millis() as u64
 }

@@ -86,11 +86,7 @@ mod tests {
     use super::*;
 
     fn decode(status: u16, body: &str) -> Result<Reply, Error> {
-        super::decode(&Response {
-            status,
-            body: body.as_bytes().to_vec(),
-            ..Response::default()
-        })
+        super::decode(&Response::new(status, body))
     }
 
     #[track_caller]

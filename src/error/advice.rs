@@ -21,7 +21,7 @@ impl Error {
     /// ```
     /// use edgelock::Error;
     ///
-    /// let error = Error::Lost { lock: "sku:42".into() };
+    /// let error = Error::example("lost", "sku:42").expect("a code");
     /// assert!(error.advice().starts_with("Stop, and undo"));
     /// ```
     pub fn advice(&self) -> &'static str {

@@ -6,7 +6,7 @@ use super::{BadResponse, Error};
 
 impl Error {
     /// An error with this [code](Error::code) about this lock, for tests of code that handles
-    /// errors. The variants grow, so only this crate can construct them. `None` if no error has the
+    /// errors. The variants may grow, so only this crate constructs them. `None` if no error has the
     /// code.
     ///
     /// Nothing was executed, unless such an error never says so. The other facts are made up. Those

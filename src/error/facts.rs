@@ -39,7 +39,7 @@ impl Error {
     /// ```
     /// use edgelock::Error;
     ///
-    /// let error = Error::Lost { lock: "sku:42".into() };
+    /// let error = Error::example("lost", "sku:42").expect("a code");
     /// assert_eq!(error.lock(), Some("sku:42"));
     /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost: it ran out, was forced, or Redis forgot it"#);
     /// ```
@@ -74,7 +74,8 @@ impl Error {
     /// use edgelock::{BadResponse, Error};
     ///
     /// assert!(Error::from(BadResponse::Truncated).is_outcome_unknown());
-    /// assert!(!Error::Lost { lock: "sku:42".into() }.is_outcome_unknown());
+    /// let lost = Error::example("lost", "sku:42").expect("a code");
+    /// assert!(!lost.is_outcome_unknown());
     /// ```
     pub const fn is_outcome_unknown(&self) -> bool {
         match self {

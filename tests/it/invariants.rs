@@ -189,6 +189,27 @@ fn no_modules_go_round_in_circles() {
 }
 
 #[test]
+fn every_struct_variant_of_an_error_or_an_event_may_grow() {
+    let mut found = 0;
+    for (name, text) in sources() {
+        if !["error.rs", "event.rs"].contains(&name.as_str()) {
+            continue;
+        }
+        let lines: Vec<_> = text.lines().collect();
+        for pair in lines.windows(2) {
+            let is_variant = pair[1].ends_with(" {")
+                && pair[1].starts_with("    ")
+                && pair[1][4..].starts_with(|first: char| first.is_uppercase());
+            if is_variant {
+                assert_eq!(pair[0].trim(), "#[non_exhaustive]", "{name}:{}", pair[1]);
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 25, "{found}");
+}
+
+#[test]
 fn files_are_short() {
     for (name, text) in sources() {
         let code = text
