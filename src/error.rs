@@ -25,8 +25,9 @@ pub use bad_response::BadResponse;
 /// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
 /// or Redis said, with both cut out. A field `lock` is the lock's whole Redis key, with the
 /// client's prefix; of [several names at once](crate::Client::lock_all) it is all keys, with commas
-/// between them, but for [`Error::Held`] the one that is held. Messages show up to 100 characters
-/// of it, without control characters. If `lock` is an `Option`, it is `None` for a read without a
+/// between them, but for [`Error::Held`] the one that is held. For a throttle or a debounce it is
+/// the name, with the prefix. Messages show up to 100 characters of it, without control characters.
+/// If `lock` is an `Option`, it is `None` for what was about none of these, as a read without a
 /// lock.
 ///
 /// If the transport failed, the [source](std::error::Error::source) is what it said.
@@ -221,7 +222,7 @@ pub enum Error {
 
     /// The lock's key holds something else than a lock of this kind. Nothing was changed.
     #[error(
-        "the key of lock {} holds something else: data, or a lock of another kind",
+        "the key of {} holds something else: data, or a lock of another kind",
         Named(lock)
     )]
     #[non_exhaustive]

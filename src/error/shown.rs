@@ -20,7 +20,7 @@ pub(super) fn left(remaining: Option<Duration>) -> String {
 
 /// What it was about: a lock, a throttle or a debounce.
 pub(super) fn of(lock: Option<&str>) -> String {
-    lock.map_or_else(String::new, |lock| format!(" (lock {})", Named(lock)))
+    lock.map_or_else(String::new, |lock| format!(" (for {})", Named(lock)))
 }
 
 pub(super) fn under(lock: Option<&str>) -> String {

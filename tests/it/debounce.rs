@@ -420,7 +420,7 @@ fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
             (of(ms(5)).max_wait(micros(7_500)), longest),
             (of(ms(5)).max_wait(day + ms(1)), longest),
             (of(ms(5)).max_wait(Duration::MAX), longest),
-            (client.debounce("", ms(0)), "a lock's name is empty"),
+            (client.debounce("", ms(0)), "the name is empty"),
         ] {
             let refused = debounce.clone().run(never).await.unwrap_err();
             assert_eq!(refused.code(), "invalid_argument");

@@ -17,19 +17,23 @@ const CREDENTIAL: &str = "credential-of-the-bridge";
 /// The token of every acquisition of [`Drawn`].
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
-/// A transport that never gets a response.
-struct Failing(TransportError);
+/// A transport that always comes to the same.
+struct Always(Result<Response, TransportError>);
 
-impl Transport for Failing {
+impl Transport for Always {
     async fn send(&self, _: Request<'_>) -> Result<Response, TransportError> {
-        Err(self.0.clone())
+        self.0.clone()
     }
 }
 
-async fn failure(of: TransportError) -> Error {
+fn client_that(comes_to: Result<Response, TransportError>) -> Client<Always, Drawn> {
     let bridge = Bridge::upstash("http://127.0.0.1:1", CREDENTIAL).expect("a bridge");
-    let client = Client::new(bridge, Failing(of), Drawn::default());
-    let lock = client.max_attempts(1).prefix("shop:").lock("sku:42");
+    let client = Client::new(bridge, Always(comes_to), Drawn::default());
+    client.max_attempts(1).prefix("shop:")
+}
+
+async fn failure(of: TransportError) -> Error {
+    let lock = client_that(Err(of)).lock("sku:42");
     lock.try_acquire().await.expect_err("no response")
 }
 
@@ -82,7 +86,7 @@ fn an_error_names_the_lock_also_where_the_way_to_it_failed() {
             let error = failure(of).await;
             assert_eq!(error.lock(), Some("shop:sku:42"));
             assert!(
-                error.to_string().ends_with(r#" (lock "shop:sku:42")"#),
+                error.to_string().ends_with(r#" (for "shop:sku:42")"#),
                 "{error}"
             );
         }
@@ -125,6 +129,38 @@ fn an_invalid_argument_names_the_lock_that_it_was_given_for() {
             assert_eq!(names_it, name.is_some(), "{error}");
         }
         lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_throttle_and_a_debounce_are_not_called_locks() {
+    run(async {
+        let wrong = r#"{"error":"WRONGTYPE Operation against a key"}"#;
+        for comes_to in [
+            Err(TransportError::NotSent("refused".into())),
+            Err(TransportError::TimedOut),
+            Ok(Response::new(404, "")),
+            Ok(Response::new(200, "<html>")),
+            Ok(Response::new(400, wrong)),
+        ] {
+            let client = client_that(comes_to);
+            let (throttle, debounce) = (client.throttle("a", ms(9)), client.debounce("a", ms(9)));
+            for error in [
+                throttle.try_pass().await.unwrap_err(),
+                debounce.run(async || Ok::<_, Error>(())).await.unwrap_err(),
+                client.throttle("", ms(9)).check().unwrap_err(),
+                client.debounce("a}", ms(9)).check().unwrap_err(),
+                client.throttle("a", ms(0)).check().unwrap_err(),
+            ] {
+                let text = error.to_string();
+                let names_none = text.replace("a lock of another kind", "");
+                assert!(!names_none.contains("lock"), "{text}");
+                assert!(
+                    error.lock().is_some_and(|name| text.contains(name)),
+                    "{text}"
+                );
+            }
+        }
     });
 }
 

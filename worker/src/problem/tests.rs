@@ -145,7 +145,7 @@ fn the_log_says_why_and_only_of_failures_that_are_ours() {
     let line = Problem::of(unavailable(true)).log().unwrap();
     assert_eq!(
         line,
-        r#"{"event":"failed","status":503,"code":"bridge_unavailable","cause":"unavailable: an example (lock \"sale:42\")"}"#
+        r#"{"event":"failed","status":503,"code":"bridge_unavailable","cause":"unavailable: an example (for \"sale:42\")"}"#
     );
     assert_eq!(Problem::no_such_sale().log(), None);
 }
