@@ -30,7 +30,8 @@ pub use bad_response::BadResponse;
 /// If `lock` is an `Option`, it is `None` for what was about none of these, as a read without a
 /// lock.
 ///
-/// If the transport failed, the [source](std::error::Error::source) is what it said.
+/// A message says all that is known, as why there was no connection. Only why a response broke off
+/// is the [source](std::error::Error::source).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -260,8 +261,6 @@ pub enum Error {
         retry_after: Option<Duration>,
         /// Whether the script may have run nevertheless.
         may_have_run: bool,
-        /// What the transport said, if there was no response.
-        source: Option<TransportError>,
     },
 
     /// No reply came within the request's time-out. The request was aborted, but may have been
@@ -283,7 +282,7 @@ pub enum Error {
         lock: Option<String>,
         /// What is wrong with it.
         kind: BadResponse,
-        /// What the transport said, if the response was incomplete.
+        /// Why a response broke off.
         source: Option<TransportError>,
     },
 }

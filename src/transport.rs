@@ -23,8 +23,8 @@ pub struct Request<'a> {
     pub timeout: Duration,
 }
 
-/// The response, whatever its status. It may grow, so a transport makes it by [`Response::new`], and
-/// sets the headers that came.
+/// The response, whatever its status. It may grow, so a transport makes it by [`Response::new`],
+/// and sets the headers that came.
 #[non_exhaustive]
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Response {
@@ -81,7 +81,7 @@ pub enum TransportError {
     #[error("no response: {0}")]
     NoResponse(String),
     /// The response began, and broke off.
-    #[error("the response broke off: {0}")]
+    #[error("interrupted: {0}")]
     Interrupted(String),
     /// The body is larger than [`Request::body_limit`].
     #[error("the response is too large")]
@@ -89,16 +89,6 @@ pub enum TransportError {
     /// [`Request::timeout`] has passed.
     #[error("no whole response in time")]
     TimedOut,
-}
-
-impl TransportError {
-    /// The text that it quotes.
-    pub(crate) const fn text(&mut self) -> Option<&mut String> {
-        match self {
-            Self::NotSent(text) | Self::NoResponse(text) | Self::Interrupted(text) => Some(text),
-            Self::TooLarge | Self::TimedOut => None,
-        }
-    }
 }
 
 /// Sends requests. On the edge, use `edgelock::web::Fetch`.

@@ -74,7 +74,6 @@ fn malformed(response: &Response, text: &str) -> Error {
 pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
     Error::Unavailable {
         lock: None,
-        source: None,
         message: said(response),
         retry_after: retry_after(response),
         may_have_run: may_have_run && !is_known_not_to_have_run(response),

@@ -6,8 +6,8 @@ use super::{BadResponse, Error};
 
 impl Error {
     /// An error with this [code](Error::code) about this lock, for tests of code that handles
-    /// errors. The variants may grow, so only this crate constructs them. `None` if no error has the
-    /// code.
+    /// errors. The variants may grow, so only this crate constructs them. `None` if no error has
+    /// the code.
     ///
     /// Nothing was executed, unless such an error never says so. The other facts are made up. Those
     /// that matter to a test can be set.

@@ -25,8 +25,10 @@ impl Error {
     }
 
     pub(crate) const fn unauthorized(message: String) -> Self {
-        let lock = None;
-        Self::Unauthorized { lock, message }
+        Self::Unauthorized {
+            lock: None,
+            message,
+        }
     }
 
     pub(crate) const fn refused(message: String, may_have_run: bool) -> Self {
@@ -43,7 +45,6 @@ impl Error {
             message,
             retry_after: None,
             may_have_run,
-            source: None,
         }
     }
 
@@ -104,30 +105,29 @@ impl Error {
 
     /// The error to report if this one is of the last request, and `lost` of one before it. A
     /// refusal says nothing of earlier requests, except when to come back.
-    pub(crate) fn behind(self, lost: Self) -> Self {
-        match self {
-            refusal if !refusal.is_refusal() => refusal,
+    pub(crate) fn behind(mut self, lost: Self) -> Self {
+        if !self.is_refusal() {
+            return self;
+        }
+        match &mut self {
             Self::Unavailable {
-                lock,
-                message,
-                retry_after: retry_after @ Some(_),
-                source,
+                retry_after: Some(_),
+                may_have_run,
                 ..
-            } => Self::Unavailable {
-                lock,
-                message,
-                retry_after,
-                may_have_run: true,
-                source,
-            },
+            } => {
+                *may_have_run = true;
+                self
+            }
             _ => lost,
         }
     }
 
     /// The same error with `clean` applied to what it quotes from outside.
     pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
-        if let Self::Unavailable { source, .. } | Self::BadResponse { source, .. } = &mut self
-            && let Some(text) = source.as_mut().and_then(TransportError::text)
+        if let Self::BadResponse {
+            source: Some(TransportError::Interrupted(text)),
+            ..
+        } = &mut self
         {
             *text = clean(text);
         }

@@ -92,7 +92,6 @@ mod tests {
     fn a_bridge_is_left_alone_for_as_long_as_patience_lasts() {
         let busy = |seconds| Error::Unavailable {
             lock: None,
-            source: None,
             message: String::new(),
             retry_after: Some(Duration::from_secs(seconds)),
             may_have_run: false,

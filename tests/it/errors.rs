@@ -1,7 +1,8 @@
-//! What an error says besides its kind: which lock it is about, and what the transport said. It
-//! says no secrets.
+//! What an error says besides its kind: which lock it is about, why, and what to do. It says no
+//! secrets.
 
 use std::error::Error as _;
+use std::net::TcpListener;
 use std::{fs, slice};
 
 use edgelock::{
@@ -11,7 +12,7 @@ use edgelock::{
 use xtask::paths;
 
 use crate::support::noted::Drawn;
-use crate::support::{Stack, ms, run};
+use crate::support::{Stack, client_of, ms, run};
 
 const CREDENTIAL: &str = "credential-of-the-bridge";
 /// The token of every acquisition of [`Drawn`].
@@ -38,40 +39,92 @@ async fn failure(of: TransportError) -> Error {
 }
 
 #[test]
-fn what_the_transport_said_is_the_source_without_secrets() {
+fn what_the_transport_said_is_in_the_message_or_the_source_without_secrets_and_never_in_both() {
     run(async {
-        let said = format!("no way to {CREDENTIAL} for {TOKEN}");
+        let said = || format!("no way to {CREDENTIAL} for {TOKEN}");
         let shown = "no way to … for …";
-        for (of, source, is_known) in [
+        let message = format!(r#"unavailable: {shown} (for "shop:sku:42")"#);
+        let interrupted = format!("interrupted: {shown}");
+        let broke_off = r#"the answer broke off (for "shop:sku:42")"#;
+        for (of, told, source, is_known) in [
             (
-                TransportError::NotSent(said.clone()),
-                Some("no connection: "),
+                TransportError::NotSent(said()),
+                message.as_str(),
+                None,
                 true,
             ),
+            (TransportError::NoResponse(said()), &message, None, false),
             (
-                TransportError::NoResponse(said.clone()),
-                Some("no response: "),
+                TransportError::Interrupted(said()),
+                broke_off,
+                Some(interrupted),
                 false,
             ),
-            (
-                TransportError::Interrupted(said),
-                Some("the response broke off: "),
-                false,
-            ),
-            (TransportError::TimedOut, None, false),
         ] {
             let error = failure(of).await;
-            let told = error.source().map(ToString::to_string);
-            assert_eq!(told, source.map(|what| format!("{what}{shown}")), "{error}");
+            assert_eq!(error.to_string(), told);
+            assert_eq!(error.source().map(ToString::to_string), source);
             assert_eq!(error.is_outcome_unknown(), !is_known);
             let all = format!("{error} {error:?}");
             assert!(!all.contains("creden") && !all.contains("AAA"), "{all}");
         }
-        let large = failure(TransportError::TooLarge).await;
-        assert_eq!(
-            large.source().map(ToString::to_string).as_deref(),
-            Some("the response is too large")
+        for of in [TransportError::TimedOut, TransportError::TooLarge] {
+            let error = failure(of).await;
+            assert!(
+                error.source().is_none() && error.is_outcome_unknown(),
+                "{error}"
+            );
+        }
+    });
+}
+
+/// The error of a native client, which says nothing of the address and of the credential.
+async fn native_failure(url: &str) -> Error {
+    let bridge = Bridge::upstash_over_plain_http(url, CREDENTIAL).expect("a bridge");
+    let client = client_of(bridge).max_attempts(1);
+    let error = client.lock("sku:42").try_acquire().await;
+    let error = error.expect_err("there is no bridge");
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("unavailable", false)
+    );
+    let all = format!("{error} {error:?}");
+    let is_told = [CREDENTIAL, "://"]
+        .into_iter()
+        .any(|secret| all.contains(secret));
+    assert!(!is_told, "{all}");
+    assert!(error.source().is_none(), "the message says all: {error}");
+    error
+}
+
+#[test]
+fn a_connection_that_is_refused_says_so() {
+    run(async {
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = port.local_addr().expect("an address");
+        drop(port);
+        let error = native_failure(&format!("http://{address}")).await;
+        assert!(error.to_string().contains("Connection refused"), "{error}");
+    });
+}
+
+#[test]
+fn a_name_that_does_not_resolve_says_so() {
+    run(async {
+        let error = native_failure("http://bridge.invalid").await;
+        assert!(
+            error.to_string().contains("failed to lookup address"),
+            "{error}"
         );
+    });
+}
+
+/// These tests are built without TLS.
+#[test]
+fn a_build_without_tls_says_so() {
+    run(async {
+        let error = native_failure("https://127.0.0.1:1").await;
+        assert!(error.to_string().contains("scheme is not http"), "{error}");
     });
 }
 
@@ -166,7 +219,7 @@ fn a_throttle_and_a_debounce_are_not_called_locks() {
 
 #[test]
 fn there_is_an_example_of_every_error_that_a_page_names() {
-    let page = fs::read_to_string(paths::root().join("docs/troubleshooting.md")).expect("a page");
+    let page = text("docs/troubleshooting.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
     let codes = rows.filter_map(|row| row.split('`').next());
     // That one is JavaScript's.
@@ -179,6 +232,10 @@ fn there_is_an_example_of_every_error_that_a_page_names() {
         assert_eq!(error.lock(), has_lock.then_some("sku:42"));
     }
     assert_eq!(Error::example("no such code", "sku:42"), None);
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(paths::root().join(path)).expect(path)
 }
 
 #[test]

@@ -205,7 +205,6 @@ fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
     assert_eq!(after(Duration::ZERO, &lost), None);
     let away = Error::Unavailable {
         lock: None,
-        source: None,
         message: String::new(),
         retry_after: Some(ms(2_000)),
         may_have_run: false,
