@@ -5,6 +5,7 @@ mod bad_response;
 mod example;
 mod facts;
 mod made;
+mod reason;
 mod shown;
 
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::transport::TransportError;
 use shown::{holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;
+pub(crate) use reason::Reason;
 
 /// The failure of an operation.
 ///
@@ -219,6 +221,8 @@ pub enum Error {
         lock: Option<String>,
         /// What was said, and by whom.
         message: String,
+        #[doc(hidden)]
+        reason: Option<Reason>,
     },
 
     /// The lock's key holds something else than a lock of this kind. Nothing was changed.
@@ -243,6 +247,8 @@ pub enum Error {
         message: String,
         /// Whether the script may have run before the refusal.
         may_have_run: bool,
+        #[doc(hidden)]
+        reason: Option<Reason>,
     },
 
     /// The bridge, or the Redis behind it, is away or overloaded. Or its state prevents it for a
@@ -261,6 +267,8 @@ pub enum Error {
         retry_after: Option<Duration>,
         /// Whether the script may have run nevertheless.
         may_have_run: bool,
+        #[doc(hidden)]
+        reason: Option<Reason>,
     },
 
     /// No reply came within the request's time-out. The request was aborted, but may have been

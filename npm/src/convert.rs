@@ -76,6 +76,10 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         Some(lock) => plain.with("lock", lock),
         None => plain,
     };
+    let plain = match error.reason() {
+        Some(reason) => plain.with("reason", reason),
+        None => plain,
+    };
     let plain = match error {
         Error::Held {
             remaining,

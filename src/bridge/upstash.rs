@@ -7,7 +7,7 @@
 
 use super::{Access, answer, json};
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::percent;
 use crate::redact;
 use crate::transport::Response;
@@ -92,6 +92,8 @@ fn error_of(text: String) -> Result<Reply, Error> {
         Err(Error::unauthorized(text))
     } else if text.starts_with("Invalid ") {
         Err(Error::refused(text, false))
+    } else if redact::contains(&text, "body must be") {
+        Err(Error::refused(text, false).because(Some(Reason::PathIsCommand)))
     } else {
         Ok(Reply::Error(text))
     }

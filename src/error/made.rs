@@ -28,6 +28,7 @@ impl Error {
         Self::Unauthorized {
             lock: None,
             message,
+            reason: None,
         }
     }
 
@@ -36,6 +37,7 @@ impl Error {
             lock: None,
             message,
             may_have_run,
+            reason: None,
         }
     }
 
@@ -45,6 +47,7 @@ impl Error {
             message,
             retry_after: None,
             may_have_run,
+            reason: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What an error says besides its kind: which lock it is about, why, and what to do. It says no
 //! secrets.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::net::TcpListener;
 use std::{fs, slice};
@@ -234,8 +235,156 @@ fn there_is_an_example_of_every_error_that_a_page_names() {
     assert_eq!(Error::example("no such code", "sku:42"), None);
 }
 
+/// The advice of the npm package by code or reason, with the names that Rust has for things.
+fn advice_of_the_npm_package() -> BTreeMap<String, String> {
+    let text = text("npm/ts/advice.ts");
+    let takes_texts_apart = ["test(", "match(", "includes("]
+        .iter()
+        .any(|word| text.contains(word));
+    assert!(!takes_texts_apart);
+    let constant = |name: &str| {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("const {name} = ")));
+        line.expect(name).trim_end_matches(';').to_owned()
+    };
+    let (_, table) = text.split_once("string>> = {\n").expect("a table");
+    let (table, _) = table.split_once("\n};").expect("its end");
+    let advice = |line: &str| {
+        let (key, said) = line
+            .trim()
+            .trim_end_matches(',')
+            .split_once(": ")
+            .expect(line);
+        let said = match said.starts_with('"') {
+            true => said.to_owned(),
+            false => constant(said),
+        };
+        (key.to_owned(), in_rust(said.trim_matches('"')))
+    };
+    table.lines().map(advice).collect()
+}
+
+/// `retryAfter` as `retry_after`, and without what only JavaScript has to be told.
+fn in_rust(said: &str) -> String {
+    let mut text = String::new();
+    for char in said.chars() {
+        let is_hump = char.is_uppercase() && text.ends_with(char::is_lowercase);
+        match is_hump {
+            true => text.extend(['_', char.to_ascii_lowercase()]),
+            false => text.push(char),
+        }
+    }
+    [
+        " milliseconds",
+        ", with neither a Big_int nor a circle",
+        ": 10_000 is 10 s",
+    ]
+    .into_iter()
+    .fold(text, |text, only_there| text.replace(only_there, ""))
+}
+
 fn text(path: &str) -> String {
     fs::read_to_string(paths::root().join(path)).expect(path)
+}
+
+/// What is known of these answers besides the code.
+const REASONS: [(u16, &str, &str); 10] = [
+    (
+        400,
+        "NOPERM this user has no permissions to access one of the keys used as arguments",
+        "forbidden_key",
+    ),
+    (
+        400,
+        "NOPERM User app has no permissions to access the 'a command' key",
+        "forbidden_key",
+    ),
+    (
+        400,
+        "NOPERM this user has no permissions to run the 'eval' command",
+        "forbidden_command",
+    ),
+    (400, "NOAUTH Authentication required.", "no_password"),
+    (503, "NOAUTH Authentication required.", "no_password"),
+    (
+        503,
+        "ERR Redis wants a password that the bridge does not have; nothing was executed",
+        "no_password",
+    ),
+    (404, "not here", "no_bridge"),
+    (405, "not so", "no_bridge"),
+    (
+        400,
+        "ERR unknown command 'APP', with args beginning with: ",
+        "path_is_command",
+    ),
+    (
+        400,
+        "ERR the body must be a JSON array of arrays: one for each command",
+        "path_is_command",
+    ),
+];
+
+/// And of these nothing is.
+const NO_REASONS: [(u16, &str); 6] = [
+    (400, "WRONGPASS invalid username-password pair"),
+    (401, "Unauthorized: who says NOPERM and status 404?"),
+    (402, "pay first: NOAUTH"),
+    (413, "a body must be smaller"),
+    (
+        400,
+        "OOM command not allowed when used memory > 'maxmemory'.",
+    ),
+    (503, "status 404"),
+];
+
+#[test]
+fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
+    run(async {
+        let answered = async |status, said: &str| {
+            let body = format!(r#"{{"error":"{said}"}}"#);
+            let client = client_that(Ok(Response::new(status, body)));
+            client.lock("a").try_acquire().await.unwrap_err()
+        };
+        let mut told = advice_of_the_npm_package();
+        for (status, said) in NO_REASONS {
+            let error = answered(status, said).await;
+            assert_eq!(
+                (error.reason(), error.advice()),
+                (None, told[error.code()].as_str())
+            );
+        }
+        let mut reasons: BTreeSet<_> = REASONS.map(|(.., reason)| reason).into();
+        for (status, said, reason) in REASONS {
+            let error = answered(status, said).await;
+            assert_eq!(
+                (error.reason(), error.advice()),
+                (Some(reason), told[reason].as_str()),
+                "{error}"
+            );
+        }
+        let mut held = Error::example("held", "a").expect("a code");
+        if let Error::Held { remaining, .. } = &mut held {
+            *remaining = None;
+        }
+        reasons.extend(held.reason());
+        assert_eq!(held.advice(), told["never_expires"]);
+        // Every reason that there is was seen, and the package knows no other.
+        let of_rust = text("src/error/reason.rs");
+        let names = of_rust
+            .split("=> \"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next());
+        assert_eq!(names.collect::<BTreeSet<_>>(), reasons);
+        told.retain(|key, _| !reasons.contains(key.as_str()));
+        // These are JavaScript's.
+        assert!(told.remove("internal").is_some() && told.remove("no_environment").is_some());
+        assert_eq!(told.len(), 24);
+        for (code, advice) in told {
+            assert_eq!(Error::example(&code, "a").expect(&code).advice(), advice);
+        }
+    });
 }
 
 #[test]
