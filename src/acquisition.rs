@@ -106,7 +106,7 @@ impl Shared {
             return None;
         }
         if shared.wants != wants {
-            return Some(Err(Error::InvalidArgument(OTHERWISE.into())));
+            return Some(Err(Error::invalid(OTHERWISE)));
         }
         standing.callers += 1;
         Some(Ok(Caller {

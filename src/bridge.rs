@@ -210,8 +210,8 @@ impl Bridge {
         timeout: Duration,
     ) -> Result<Post, Error> {
         let Dialect::Upstash = self.dialect else {
-            return Err(Error::InvalidArgument(
-                "webdis cannot wait for replicas: it has no requests of two commands".into(),
+            return Err(Error::invalid(
+                "webdis cannot wait for replicas: it has no requests of two commands",
             ));
         };
         Ok(Post {

@@ -151,7 +151,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
         let is_owner = (1..=MAX_OWNER).contains(&owner.len());
         let what = || {
-            Error::InvalidArgument(format!(
+            Error::invalid(format!(
                 "an owner has 1 to {MAX_OWNER} bytes, and this one {}",
                 owner.len()
             ))
@@ -180,7 +180,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
     /// is invalid. It also does if `permits` is 0, or if this is a [quorum](Client::quorum).
     pub fn semaphore(&self, name: &str, permits: u32) -> Lock<T, R> {
-        let what = || Error::InvalidArgument("a semaphore has 1 permit or more, not 0".into());
+        let what = || Error::invalid("a semaphore has 1 permit or more, not 0");
         let checked = (permits > 0).then_some(()).ok_or_else(what);
         self.lock_of(name, Kind::semaphore(permits), checked)
     }

@@ -85,7 +85,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, wait: Duration) -> Self {
         let is_wait = wait <= LONGEST && ttl::is_from(SHORTEST, wait);
         let what = || {
-            Error::InvalidArgument(format!(
+            Error::invalid(format!(
                 "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not {}",
                 ttl::shown(wait)
             ))
@@ -104,7 +104,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     pub fn max_wait(self, max_wait: Duration) -> Self {
         let is_longer = max_wait <= LONGEST && ttl::is_from(self.wait, max_wait);
         let what = || {
-            Error::InvalidArgument(format!(
+            Error::invalid(format!(
                 "the longest wait of a debounce is from its wait ({}) to 24 hours, in whole milliseconds, not {}",
                 ttl::shown(self.wait),
                 ttl::shown(max_wait)

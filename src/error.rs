@@ -2,15 +2,21 @@
 
 mod advice;
 mod bad_response;
+mod example;
 mod facts;
 mod made;
+mod reason;
+mod shown;
 
 use std::time::Duration;
 
 use crate::redact::Named;
 use crate::transport::TransportError;
 
+use shown::{holder, left, ms, of, under};
+
 pub use bad_response::BadResponse;
+pub(crate) use reason::Reason;
 
 /// The failure of an operation.
 ///
@@ -21,18 +27,26 @@ pub use bad_response::BadResponse;
 /// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
 /// or Redis said, with both cut out. A field `lock` is the lock's whole Redis key, with the
 /// client's prefix; of [several names at once](crate::Client::lock_all) it is all keys, with commas
-/// between them, but for [`Error::Held`] the one that is held. Messages show up to 100 characters
-/// of it, without control characters. If `lock` is an `Option`, it is `None` for a read without a
+/// between them, but for [`Error::Held`] the one that is held. For a throttle or a debounce it is
+/// the name, with the prefix. Messages show up to 100 characters of it, without control characters.
+/// If `lock` is an `Option`, it is `None` for what was about none of these, as a read without a
 /// lock.
 ///
-/// If the transport failed, the [source](std::error::Error::source) is what it said.
+/// A message says all that is known, as why there was no connection. Only why a response broke off
+/// is the [source](std::error::Error::source).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// An argument is invalid: a name that is empty or too long, a ttl out of range, a bad address.
     /// Nothing was sent.
-    #[error("invalid argument: {0}")]
-    InvalidArgument(String),
+    #[error("invalid argument: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
+    InvalidArgument {
+        /// Which lock it was given for, if for one.
+        lock: Option<String>,
+        /// What is invalid, and what to write instead.
+        message: String,
+    },
 
     /// The host gave no random bytes for a token. Workers give them only inside of a request
     /// handler.
@@ -41,6 +55,7 @@ pub enum Error {
 
     /// Another holder has the lock, and had it for as long as this call was willing to wait.
     #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref()), left(*remaining))]
+    #[non_exhaustive]
     Held {
         /// Which lock.
         lock: String,
@@ -66,6 +81,7 @@ pub enum Error {
         Named(lock),
         ms(*retry_after)
     )]
+    #[non_exhaustive]
     Quarantined {
         /// Which lock.
         lock: String,
@@ -95,6 +111,7 @@ pub enum Error {
     /// The key of [`crate::Once`] was used for something else: what was executed under it, or is
     /// being executed, has another [fingerprint](crate::Once::fingerprint). Nothing was executed.
     #[error("{} was used for something else: its fingerprint differs", Named(lock))]
+    #[non_exhaustive]
     FingerprintMismatch {
         /// The key.
         lock: String,
@@ -131,6 +148,7 @@ pub enum Error {
         "the lease of lock {} is lost: it ran out, was forced, or Redis forgot it",
         Named(lock)
     )]
+    #[non_exhaustive]
     Lost {
         /// Which lock.
         lock: String,
@@ -139,6 +157,7 @@ pub enum Error {
     /// The lease's deadline has passed on the local clock, so another holder may have the lock by
     /// now. Nothing was sent.
     #[error("the lease of lock {} is past its deadline", Named(lock))]
+    #[non_exhaustive]
     Expired {
         /// Which lock.
         lock: String,
@@ -150,6 +169,7 @@ pub enum Error {
         "the work was stopped: it held lock {} for longer than allowed",
         Named(lock)
     )]
+    #[non_exhaustive]
     MaxHoldExceeded {
         /// Which lock.
         lock: String,
@@ -158,6 +178,7 @@ pub enum Error {
     /// The lease was already released, committed or handed over. Or a release or a commit was sent
     /// and its outcome is unknown; then only these two may follow. Nothing was sent.
     #[error("the lease of lock {} was already released", Named(lock))]
+    #[non_exhaustive]
     Released {
         /// Which lock.
         lock: String,
@@ -169,6 +190,7 @@ pub enum Error {
         "another write of the lease of lock {} is still under way",
         Named(lock)
     )]
+    #[non_exhaustive]
     Busy {
         /// Which lock.
         lock: String,
@@ -193,18 +215,22 @@ pub enum Error {
     /// The bridge or Redis does not accept the credential, or does not allow scripts. Nothing was
     /// executed.
     #[error("not authorized: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
     Unauthorized {
         /// Which lock.
         lock: Option<String>,
         /// What was said, and by whom.
         message: String,
+        #[doc(hidden)]
+        reason: Option<Reason>,
     },
 
     /// The lock's key holds something else than a lock of this kind. Nothing was changed.
     #[error(
-        "the key of lock {} holds something else: data, or a lock of another kind",
+        "the key of {} holds something else: data, or a lock of another kind",
         Named(lock)
     )]
+    #[non_exhaustive]
     WrongType {
         /// Which lock.
         lock: String,
@@ -221,12 +247,15 @@ pub enum Error {
         message: String,
         /// Whether the script may have run before the refusal.
         may_have_run: bool,
+        #[doc(hidden)]
+        reason: Option<Reason>,
     },
 
     /// The bridge, or the Redis behind it, is away or overloaded. Or its state prevents it for a
     /// while: it loads its data, a fail-over or the move of a slot is under way, a script keeps it
     /// busy, or it misses its replicas.
     #[error("unavailable: {message}{}", of(lock.as_deref()))]
+    #[non_exhaustive]
     Unavailable {
         /// Which lock.
         lock: Option<String>,
@@ -238,8 +267,8 @@ pub enum Error {
         retry_after: Option<Duration>,
         /// Whether the script may have run nevertheless.
         may_have_run: bool,
-        /// What the transport said, if there was no response.
-        source: Option<TransportError>,
+        #[doc(hidden)]
+        reason: Option<Reason>,
     },
 
     /// No reply came within the request's time-out. The request was aborted, but may have been
@@ -261,34 +290,7 @@ pub enum Error {
         lock: Option<String>,
         /// What is wrong with it.
         kind: BadResponse,
-        /// What the transport said, if the response was incomplete.
+        /// Why a response broke off.
         source: Option<TransportError>,
     },
-}
-
-fn holder(label: Option<&str>) -> String {
-    label.map_or_else(
-        || "another owner".to_owned(),
-        |label| Named(label).to_string(),
-    )
-}
-
-fn left(remaining: Option<Duration>) -> String {
-    remaining.map_or_else(
-        || "never expires: is it data?".to_owned(),
-        |left| format!("expires in {} ms", ms(left)),
-    )
-}
-
-fn of(lock: Option<&str>) -> String {
-    lock.map_or_else(String::new, |lock| format!(" (lock {})", Named(lock)))
-}
-
-fn under(lock: Option<&str>) -> String {
-    lock.map_or_else(String::new, |lock| format!(" under lock {}", Named(lock)))
-}
-
-/// 64 bits hold any duration that Redis reports, and need less code to print than 128.
-const fn ms(duration: Duration) -> u64 {
-    duration.as_millis() as u64
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::{BadResponse, Error};
 
 /// Something that happened to a lock. [`crate::Runtime::observe`] gets it at that moment. It holds
 /// no token.
@@ -21,6 +21,7 @@ pub struct Event<'a> {
 pub enum EventKind<'a> {
     /// Another holder has the lock, and this acquisition begins to wait. Once for each acquisition
     /// that waits.
+    #[non_exhaustive]
     Contended {
         /// The holder's time left; `None` if the lock has no expiry.
         remaining: Option<Duration>,
@@ -28,6 +29,7 @@ pub enum EventKind<'a> {
         ahead: u64,
     },
     /// The lock was acquired.
+    #[non_exhaustive]
     Acquired {
         /// From the call to the grant.
         waited: Duration,
@@ -36,6 +38,7 @@ pub enum EventKind<'a> {
     },
     /// A wait for the lock ended without it, or was given up because its future was dropped. There
     /// was no `Contended` before it if the wait was over when the first answer came.
+    #[non_exhaustive]
     GaveUp {
         /// From the call to its end.
         waited: Duration,
@@ -44,6 +47,7 @@ pub enum EventKind<'a> {
     },
     /// The work was [executed once](crate::Once) already. The acquisition got its result in place
     /// of the lock.
+    #[non_exhaustive]
     Replayed {
         /// From the call to the result.
         waited: Duration,
@@ -51,17 +55,20 @@ pub enum EventKind<'a> {
         requests: u32,
     },
     /// The lease has its full ttl again.
+    #[non_exhaustive]
     Renewed {
         /// How long the request took.
         took: Duration,
     },
     /// The lease is over although nobody gave it back: it ran out, was released by force, or Redis
     /// lost it.
+    #[non_exhaustive]
     Lost {
         /// Since it was acquired or resumed.
         held: Duration,
     },
     /// The lock was given back.
+    #[non_exhaustive]
     Released {
         /// Since it was acquired or resumed.
         held: Duration,
@@ -69,6 +76,7 @@ pub enum EventKind<'a> {
         took: Duration,
     },
     /// A request got lost, or servers of a quorum have no say yet. It is sent again after a pause.
+    #[non_exhaustive]
     Retried {
         /// How it got lost, or [`Error::Quarantined`].
         error: &'a Error,
@@ -76,6 +84,7 @@ pub enum EventKind<'a> {
         pause: Duration,
     },
     /// A turn of a [`GroupCommit`](crate::GroupCommit) is over.
+    #[non_exhaustive]
     Grouped {
         /// How many items were decided in it.
         items: u64,
@@ -100,5 +109,36 @@ impl EventKind<'_> {
             Self::Retried { .. } => "retried",
             Self::Grouped { .. } => "grouped",
         }
+    }
+
+    /// An event with this code, for tests of code that observes events. The variants may grow, so
+    /// only this crate constructs them. `None` if no event has the code. What it says is made up;
+    /// what matters to a test can be set, as in [`Error::example`].
+    pub fn example(code: &str) -> Option<EventKind<'static>> {
+        static ERROR: Error = Error::bad(BadResponse::Truncated);
+        let time = Duration::from_secs(1);
+        let (waited, held, took, requests) = (time, time, time, 1);
+        Some(match code {
+            "contended" => EventKind::Contended {
+                remaining: Some(time),
+                ahead: 0,
+            },
+            "acquired" => EventKind::Acquired { waited, requests },
+            "gave_up" => EventKind::GaveUp { waited, requests },
+            "replayed" => EventKind::Replayed { waited, requests },
+            "renewed" => EventKind::Renewed { took },
+            "lost" => EventKind::Lost { held },
+            "released" => EventKind::Released { held, took },
+            "retried" => EventKind::Retried {
+                error: &ERROR,
+                pause: time,
+            },
+            "grouped" => EventKind::Grouped {
+                items: 1,
+                waiting: 0,
+                took,
+            },
+            _ => return None,
+        })
     }
 }

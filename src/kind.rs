@@ -255,7 +255,7 @@ impl Kind {
 }
 
 fn refuse(why: Option<&'static str>) -> Result<(), Error> {
-    why.map_or(Ok(()), |why| Err(Error::InvalidArgument(why.into())))
+    why.map_or(Ok(()), |why| Err(Error::invalid(why)))
 }
 
 /// Bridges separate the parts of an event by commas and line ends, so a channel must have none.

@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 128;
 /// [`Error::InvalidArgument`] if it is too long.
 pub(crate) fn stored(label: &str) -> Result<String, Error> {
     if label.len() > MAX_BYTES {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::invalid(format!(
             "a label has up to {MAX_BYTES} bytes, and this one {}",
             label.len()
         )));

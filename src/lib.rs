@@ -39,7 +39,7 @@
 //! #                 self.stock.store(0, Relaxed);
 //! #                 format!(r#"{{"result":[1,"{nonce}","{}"]}}"#, if words.contains(&"SET") { r"+OK\r\n" } else { "" })
 //! #             };
-//! #             Ok(Response { status: 200, body: body.into_bytes(), ..Response::default() })
+//! #             Ok(Response::new(200, body))
 //! #         }
 //! #     }
 //! #     pub struct Still;

@@ -36,33 +36,31 @@ impl Name {
     /// with a suffix behind it is refused as a key too.
     pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Error> {
         if name.is_empty() {
-            return Err(Error::InvalidArgument(
-                "a lock's name is empty; is its variable set?".into(),
-            ));
+            return Err(Error::invalid("the name is empty; is its variable set?"));
         }
         let key = [prefix, name].concat();
         if key.len() > MAX_BYTES {
             let bytes = key.len();
-            return Err(Error::InvalidArgument(format!(
-                "a lock's name has {bytes} bytes with its prefix, and may have {MAX_BYTES}; take a digest of what is longer"
+            return Err(Error::invalid(format!(
+                "the name has {bytes} bytes with its prefix, and may have {MAX_BYTES}; take a digest of what is longer"
             )));
         }
         if is_companion(&key) {
-            return Err(Error::InvalidArgument(
-                "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending".into(),
+            return Err(Error::invalid(
+                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending",
             ));
         }
         let tag = hash_tag(&key);
         if tag.is_some_and(|tag| key == ["{", tag, "}"].concat()) {
-            return Err(Error::InvalidArgument(
-                "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same".into(),
+            return Err(Error::invalid(
+                "the name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same",
             ));
         }
         let stem = if tag.is_some() {
             key.clone()
         } else if key.contains('}') {
-            return Err(Error::InvalidArgument(
-                "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out".into(),
+            return Err(Error::invalid(
+                "the name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out",
             ));
         } else {
             ["{", &key, "}"].concat()

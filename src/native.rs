@@ -13,6 +13,8 @@
 //! }
 //! ```
 
+use std::error::Error as StdError;
+use std::iter;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -135,13 +137,24 @@ impl Http {
 fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -> TransportError {
     move |error| {
         if error.is_connect() {
-            TransportError::NotSent(error.to_string())
+            TransportError::NotSent(why(error))
         } else if error.is_timeout() {
             TransportError::TimedOut
         } else {
-            otherwise(error.to_string())
+            otherwise(why(error))
         }
     }
+}
+
+/// What went wrong, and what caused that, as a refused connection. Without the address, which says
+/// nothing new.
+fn why(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let chain = iter::successors(Some(&error as &dyn StdError), |&error| error.source());
+    chain
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 /// tokio as [`Runtime`]. Background work goes to the tokio runtime in which it first waits or is

@@ -89,7 +89,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub fn keep(self, keep: Duration) -> Self {
         self.with(|once| {
             if !ttl::is_from(SHORTEST_KEEP, keep) {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::invalid(format!(
                     "a result is kept for 1 ms to 366 days, in whole milliseconds, not {}",
                     ttl::shown(keep)
                 )));
@@ -108,7 +108,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub fn fingerprint(self, fingerprint: &str) -> Self {
         self.with(|once| {
             if !(1..=MAX_FINGERPRINT).contains(&fingerprint.len()) {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::invalid(format!(
                     "a fingerprint has 1 to {MAX_FINGERPRINT} bytes, and this one {}; take a digest of what is longer",
                     fingerprint.len()
                 )));
@@ -123,7 +123,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.with(|once| {
             if !(1..=MAX_BYTES).contains(&bytes) {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::invalid(format!(
                     "a result may have 1 to {MAX_BYTES} bytes, and the bound given is {bytes}"
                 )));
             }

@@ -41,7 +41,7 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refused = self.refused.clone();
-        refused.map_or(Ok(()), |error| Err(error.given_for(self.key())))
+        refused.map_or(Ok(()), |error| Err(error.of_lock(Some(self.key()))))
     }
 
     /// One call, if it may send anything.

@@ -36,8 +36,8 @@ pub(crate) fn reading<R: Runtime>(
 ) -> Result<Ask<Vec<Reply>>, Error> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
-        return Err(Error::InvalidArgument(
-            "there are several bridges to read from; name one by a lock behind it, with `shard_of` (in JavaScript `shardOf`)".into(),
+        return Err(Error::invalid(
+            "there are several bridges to read from; name one by a lock behind it, with `shard_of` (in JavaScript `shardOf`)",
         ));
     };
     let session = Session::random(runtime)?;

@@ -21,7 +21,7 @@ impl Replicas {
     pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Error> {
         // Redis takes 0 for "for ever".
         if count == 0 || within < Duration::from_millis(1) || within > LONGEST {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::invalid(format!(
                 "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, not for {count} within {}",
                 ttl::shown(within)
             )));

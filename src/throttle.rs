@@ -75,7 +75,7 @@ impl ThrottleOutcome {
 impl<T: Transport, R: Runtime> Throttle<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, window: Duration) -> Self {
         let what = || {
-            Error::InvalidArgument(format!(
+            Error::invalid(format!(
                 "the window of a throttle is 1 ms to 366 days, in whole milliseconds, not {}",
                 ttl::shown(window)
             ))

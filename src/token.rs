@@ -27,7 +27,7 @@ impl Token {
         if text.len() == TOKEN_CHARS && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Error::InvalidArgument(format!(
+            Err(Error::invalid(format!(
                 "a token is {TOKEN_CHARS} characters of base64url, and this one has {} bytes; pass on the token of a lease as it is",
                 text.len()
             )))

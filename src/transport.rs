@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
 /// A `POST` that the client wants to send. It has no `Debug`: its headers hold the credential, and
-/// its body a lock's token.
+/// its body a lock's token. Only the client makes one, so it may grow.
+#[non_exhaustive]
 pub struct Request<'a> {
     /// Absolute address.
     pub url: &'a str,
@@ -22,7 +23,9 @@ pub struct Request<'a> {
     pub timeout: Duration,
 }
 
-/// The response, whatever its status.
+/// The response, whatever its status. It may grow, so a transport makes it by [`Response::new`],
+/// and sets the headers that came.
+#[non_exhaustive]
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Response {
     /// HTTP status. 0 if the host hides a redirect's status, as browsers do.
@@ -33,6 +36,25 @@ pub struct Response {
     pub bridge: Option<String>,
     /// The body; a redirect's is not read.
     pub body: Vec<u8>,
+}
+
+impl Response {
+    /// A response without headers.
+    ///
+    /// ```
+    /// use edgelock::Response;
+    ///
+    /// let mut response = Response::new(503, "busy");
+    /// response.retry_after = Some("7".to_owned());
+    /// ```
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        Self {
+            status,
+            body,
+            ..Self::default()
+        }
+    }
 }
 
 /// The body may hold a lock's token.
@@ -59,7 +81,7 @@ pub enum TransportError {
     #[error("no response: {0}")]
     NoResponse(String),
     /// The response began, and broke off.
-    #[error("the response broke off: {0}")]
+    #[error("interrupted: {0}")]
     Interrupted(String),
     /// The body is larger than [`Request::body_limit`].
     #[error("the response is too large")]
@@ -67,16 +89,6 @@ pub enum TransportError {
     /// [`Request::timeout`] has passed.
     #[error("no whole response in time")]
     TimedOut,
-}
-
-impl TransportError {
-    /// The text that it quotes.
-    pub(crate) const fn text(&mut self) -> Option<&mut String> {
-        match self {
-            Self::NotSent(text) | Self::NoResponse(text) | Self::Interrupted(text) => Some(text),
-            Self::TooLarge | Self::TimedOut => None,
-        }
-    }
 }
 
 /// Sends requests. On the edge, use `edgelock::web::Fetch`.

@@ -31,7 +31,7 @@ pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
     if is_from(MIN, ttl) {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::invalid(format!(
         "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {}",
         shown(ttl)
     )))

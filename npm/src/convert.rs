@@ -76,6 +76,10 @@ pub(crate) fn failure(error: &Error) -> JsValue {
         Some(lock) => plain.with("lock", lock),
         None => plain,
     };
+    let plain = match error.reason() {
+        Some(reason) => plain.with("reason", reason),
+        None => plain,
+    };
     let plain = match error {
         Error::Held {
             remaining,
@@ -190,20 +194,28 @@ pub(crate) fn event(event: &Event<'_>) -> Object {
         .with("type", event.kind.code())
         .with("lock", event.lock);
     match event.kind {
-        EventKind::Contended { remaining, ahead } => plain
+        EventKind::Contended {
+            remaining, ahead, ..
+        } => plain
             .with("remaining", perhaps_milliseconds(remaining))
             .with("ahead", ahead as f64),
-        EventKind::Acquired { waited, requests }
-        | EventKind::Replayed { waited, requests }
-        | EventKind::GaveUp { waited, requests } => plain
+        EventKind::Acquired {
+            waited, requests, ..
+        }
+        | EventKind::Replayed {
+            waited, requests, ..
+        }
+        | EventKind::GaveUp {
+            waited, requests, ..
+        } => plain
             .with("waited", milliseconds(waited))
             .with("requests", requests),
-        EventKind::Renewed { took } => plain.with("took", milliseconds(took)),
-        EventKind::Lost { held } => plain.with("held", milliseconds(held)),
-        EventKind::Released { held, took } => plain
+        EventKind::Renewed { took, .. } => plain.with("took", milliseconds(took)),
+        EventKind::Lost { held, .. } => plain.with("held", milliseconds(held)),
+        EventKind::Released { held, took, .. } => plain
             .with("held", milliseconds(held))
             .with("took", milliseconds(took)),
-        EventKind::Retried { error, pause } => plain
+        EventKind::Retried { error, pause, .. } => plain
             .with("error", failure(error))
             .with("pause", milliseconds(pause)),
         _ => plain,

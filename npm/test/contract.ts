@@ -374,7 +374,7 @@ export const contract: Suite = {
     const wrongType = await fails("wrong_type", lock.tryAcquire());
     for (const error of [held, failed, busy, released, gone, wrongType]) {
       equal(error.lock, key);
-      check(error.message.includes(`lock "${key}"`), error.message);
+      check(error.message.includes(`"${key}"`), error.message);
     }
     // Errors that the TypeScript side makes itself have the same words.
     const handedOver = stack.lock("b\n");

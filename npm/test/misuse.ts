@@ -5,7 +5,7 @@ import { check, equal, type Stack, type Suite, thrown } from "./harness.js";
 const GOOD = { url: "https://bridge.example", credential: "a-credential-of-a-bridge" };
 const TOKEN = "a".repeat(22);
 /** The lock called a, which all offline calls are about. */
-const A = `(lock "a")`;
+const A = `(for "a")`;
 const noTtl = (ms: string) => `a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not ${ms} ms ${A}`;
 const noWindow = (ms: string) => `the window of a throttle is 1 ms to 366 days, in whole milliseconds, not ${ms} ms ${A}`;
 const noWait = (ms: string) => `the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not ${ms} ms ${A}`;
@@ -13,7 +13,7 @@ const NO_HTTPS = "the bridge's address does not begin with https://, nor with ht
 const OF_REDIS = "the bridge's address is that of Redis itself, which the bridge uses; give that of the bridge, which begins with https://";
 const NO_URL = "the bridge's address is empty; is its variable set?";
 const NO_CREDENTIAL = "the bridge's credential is empty; is its variable set?";
-const NO_NAME = "a lock's name is empty; is its variable set?";
+const NO_NAME = "the name is empty; is its variable set?";
 const UNSET = "undefined: is its variable set?";
 
 type Use = readonly [use: () => unknown, told: string];
@@ -70,13 +70,13 @@ const CLIENTS: readonly Use[] = [
 ];
 
 const LOCKS: readonly Use[] = [
-  [() => lock({}, ""), `${NO_NAME} (lock "")`],
+  [() => lock({}, ""), `${NO_NAME} (for "")`],
   [() => offline().lock(undefined as never), `a lock's name is a string, not ${UNSET}`],
   [() => lock({}, 42), "a lock's name is a string, not 42"],
   [() => lock({}, "\ud800"), "a lock's name is no Unicode text: half of a surrogate pair is missing"],
-  [() => lock({}, "n".repeat(513)), `a lock's name has 513 bytes with its prefix, and may have 512; take a digest of what is longer (lock "${"n".repeat(100)}…")`],
-  [() => lock({}, "{a}"), "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same (lock \"{a}\")"],
-  [() => lock({}, "a}"), "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out (lock \"a}\")"],
+  [() => lock({}, "n".repeat(513)), `the name has 513 bytes with its prefix, and may have 512; take a digest of what is longer (for "${"n".repeat(100)}…")`],
+  [() => lock({}, "{a}"), "the name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same (for \"{a}\")"],
+  [() => lock({}, "a}"), "the name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out (for \"a}\")"],
   [() => lock({ ttl: 0 }), noTtl("0")],
   [() => lock({ ttl: 1.5 }), noTtl("1.500000")],
   [() => lock({ ttl: 1e12 }), noTtl("1000000000000")],
@@ -107,14 +107,14 @@ const LOCKS: readonly Use[] = [
   [() => offline().throttle("a", 0), noWindow("0")],
   [() => offline().throttle("a", 1.5), noWindow("1.500000")],
   [() => offline().throttle("a", undefined as never), `window is a number of milliseconds, 0 or more, not ${UNSET}`],
-  [() => offline().throttle("", 5), `${NO_NAME} (lock "")`],
+  [() => offline().throttle("", 5), `${NO_NAME} (for "")`],
   [() => offline().debounce("a", 0), noWait("0")],
   [() => offline().debounce("a", 1e9), noWait("1000000000")],
   [() => offline().debounce("a", "1s" as never), "wait is a number of milliseconds, 0 or more, not a string"],
   [() => offline().debounce("a", 500, { maxWait: 400 }), `the longest wait of a debounce is from its wait (500 ms) to 24 hours, in whole milliseconds, not 400 ms ${A}`],
   [() => offline().debounce("a", 500, { max: 900 } as never), `"max" is no option of a debounce: there are maxWait`],
-  [() => new Client({ quorum: [GOOD] }).throttle("a", 5), "a throttle lives behind one bridge, not several: they would have to agree on which call comes first (lock \"a\")"],
-  [() => new Client({ quorum: [GOOD] }).debounce("a", 5), "a debounce lives behind one bridge, not several: they would have to agree on which call comes last (lock \"a\")"],
+  [() => new Client({ quorum: [GOOD] }).throttle("a", 5), "a throttle lives behind one bridge, not several: they would have to agree on which call comes first (for \"a\")"],
+  [() => new Client({ quorum: [GOOD] }).debounce("a", 5), "a debounce lives behind one bridge, not several: they would have to agree on which call comes last (for \"a\")"],
   [() => new Client({ quorum: [GOOD] }).reentrant("a", "o").acquire(), `a reentrant lock lives behind one bridge, not several ${A}`],
 ];
 
@@ -146,7 +146,7 @@ const answered = (status: number, body: string, headers: Record<string, string> 
   return new Client({ ...GOOD, fetch: answer, maxAttempts: 1 }).lock("a").tryAcquire();
 };
 
-const AT = `(lock "a")`;
+const AT = `(for "a")`;
 const ANSWERS: ReadonlyArray<readonly [use: () => unknown, told: string, advice: string]> = [
   [() => answered(200, "<html>It works!</html>"), `status 200 with a body that is not JSON; is the address that of a bridge? ${AT}`, "the address is that of a bridge"],
   [() => answered(404, "<html>404</html>"), `refused: the bridge answers with status 404 ${AT}`, "the address is that of a bridge"],
@@ -163,6 +163,7 @@ async function checkAll(stack: Stack, uses: readonly Use[]): Promise<void> {
     const error = await thrown(Promise.resolve().then(use));
     check(error instanceof EdgelockError, `${String(error)} of ${told}`);
     equal(error.message, `invalid argument: ${told}`);
+    check(error.lock !== undefined || !told.includes(`(for "`), `it names a lock, and has none: ${told}`);
     check(!error.isOutcomeUnknown && !error.message.includes(GOOD.credential), "nothing was sent, and no secret told");
   }
   check(uses.length > 15 && stack.mark !== "", "they are many");
@@ -208,7 +209,7 @@ export const misuse: Suite = {
     await stack.redis("HSET ~b x 5");
     const other = await thrown(stack.lock("b").tryAcquire());
     check(other instanceof EdgelockError, String(other));
-    equal(other.message, `the key of lock "${stack.mark}b" holds something else: data, or a lock of another kind`);
+    equal(other.message, `the key of "${stack.mark}b" holds something else: data, or a lock of another kind`);
   },
 
   async a_lease_that_is_over_says_of_which_lock_and_what_to_do(stack) {

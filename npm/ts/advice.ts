@@ -1,12 +1,14 @@
-// What the caller of a failed call can do about it.
-import type { ErrorCode, Failure } from "./failure.js";
+// What the caller of a failed call can do about it. src/error/advice.rs says the same with Rust's
+// names; a test compares the two.
+import type { ErrorCode, Failure, Reason } from "./failure.js";
 
 const COME_AGAIN = "Try again later.";
 const MAY_HAVE_RUN =
   "It may have been done: a lock that was taken frees itself after its ttl, and of writes, read what they change before you write again.";
 const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without a path unless it wants one, and what lies between.";
 
-const ADVICE: Readonly<Record<ErrorCode, string>> = {
+/** By the reason, where more is known than the code. */
+const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   invalid_argument: "Correct what the message names; the same call fails again.",
   entropy_unavailable: "Acquire inside a request handler; a client may be made outside.",
   held: "Come back after `retryAfter` milliseconds, or wait longer.",
@@ -32,22 +34,17 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   too_large: "Read less at once; or, if nothing was read, check that the address is that of a bridge.",
   unexpected_reply: LOOK_AT_THE_ADDRESS,
   internal: "Please report it, with its `cause`.",
+  never_expires: "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, call `forceRelease`.",
+  forbidden_key: "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands.",
+  forbidden_command: "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`).",
+  no_password: "Give the bridge the password of its Redis; its log says more.",
+  no_bridge: LOOK_AT_THE_ADDRESS,
+  path_is_command: "Look at the path of the address, which the bridge takes for a command: most bridges want none.",
+  no_environment: "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Node reads a file .env only if it is told to (`node --env-file=.env`), and Deno needs --allow-env.",
 };
 
-/** What Redis or a bridge says, of which more is known than by its code. */
-const KNOWN: ReadonlyArray<readonly [code: ErrorCode, said: RegExp, advice: string]> = [
-  ["invalid_argument", /the environment/, "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Node reads a file .env only if it is told to (`node --env-file=.env`), and Deno needs --allow-env."],
-  ["unauthorized", /NOPERM.* keys?\b/, "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."],
-  ["unauthorized", /NOPERM.* command/, "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."],
-  ["held", /never expires/, "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, `forceRelease()` it."],
-  ["refused", /status 40[45]/, LOOK_AT_THE_ADDRESS],
-  ["unavailable", /NOAUTH|password/, "Give the bridge the password of its Redis; its log says more."],
-  ["refused", /unknown command|body must be/, "Look at the path of the address, which the bridge takes for a command: most bridges want none."],
-];
-
 /** The advice for this failure. */
-export function adviceOn({ code, message, isOutcomeUnknown }: Failure): string {
-  const known = KNOWN.find(([of, said]) => of === code && said.test(message));
-  const advice = known ? known[2] : ADVICE[code as ErrorCode];
+export function adviceOn({ code, reason, isOutcomeUnknown }: Failure): string {
+  const advice = ADVICE[reason ?? (code as ErrorCode)];
   return isOutcomeUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
 }

@@ -32,11 +32,11 @@ export function lookUp(env: object): { readonly url: string; readonly credential
     if (typeof url === "string") throw half(urlName, credentialName);
     if (typeof credential === "string") throw half(credentialName, urlName);
   }
-  throw invalidArgument(`the environment names no bridge: set ${NAMES.map((pair) => pair.join(" and ")).join(", or ")}; a host that asks for permissions must let them be read`);
+  throw invalidArgument(`the environment names no bridge: set ${NAMES.map((pair) => pair.join(" and ")).join(", or ")}; a host that asks for permissions must let them be read`, "no_environment");
 }
 
 function half(set: string, missing: string): InvalidArgumentError {
-  return invalidArgument(`the environment has ${set}, and no ${missing}: set both`);
+  return invalidArgument(`the environment has ${set}, and no ${missing}: set both`, "no_environment");
 }
 
 function reader(env: object): (name: string) => unknown {

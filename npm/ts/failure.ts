@@ -5,6 +5,8 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly isOutcomeUnknown: boolean;
+  /** What is known besides the code. Advice follows it. */
+  readonly reason?: Reason;
   readonly lock?: string;
   readonly remaining?: number | null;
   readonly ahead?: number;
@@ -20,6 +22,16 @@ export interface Failure {
   readonly bytes?: number;
   readonly most?: number;
 }
+
+/** As in src/error/reason.rs; the last is of this side of the border. */
+export type Reason =
+  | "never_expires"
+  | "forbidden_key"
+  | "forbidden_command"
+  | "no_password"
+  | "no_bridge"
+  | "path_is_command"
+  | "no_environment";
 
 /** The codes of the errors. They do not change between versions. */
 export type ErrorCode =

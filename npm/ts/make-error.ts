@@ -19,7 +19,7 @@ import {
   UnavailableError,
   WrongTypeError,
 } from "./errors.js";
-import type { Failure } from "./failure.js";
+import type { Failure, Reason } from "./failure.js";
 import { quoted } from "./quoted.js";
 
 /** The error that a failure stands for. */
@@ -70,8 +70,9 @@ export function toError(failure: Failure): AnyEdgelockError {
   }
 }
 
-export function invalidArgument(message: string): InvalidArgumentError {
-  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false });
+export function invalidArgument(message: string, reason?: Reason): InvalidArgumentError {
+  const more = reason === undefined ? {} : { reason };
+  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false, ...more });
 }
 
 export function released(lock: string): ReleasedError {

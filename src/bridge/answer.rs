@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::json;
 use crate::command::Reply;
-use crate::error::{BadResponse, Error};
+use crate::error::{BadResponse, Error, Reason};
+use crate::redact;
 use crate::transport::Response;
 
 /// Why the status alone says that nothing was executed.
@@ -13,7 +14,8 @@ pub(super) fn refusal(response: &Response) -> Option<Error> {
     match status {
         0 | 300..=399 => Some(Error::bad(BadResponse::Redirected { status })),
         401 | 403 => Some(Error::unauthorized(said(response))),
-        404 | 405 | 413 | 415 => Some(Error::refused(said(response), false)),
+        404 | 405 => Some(Error::refused(said(response), false).because(Some(Reason::NoBridge))),
+        413 | 415 => Some(Error::refused(said(response), false)),
         // The bridge shed it before it reached Redis.
         429 => Some(unavailable(response, false)),
         _ => None,
@@ -72,12 +74,17 @@ fn malformed(response: &Response, text: &str) -> Error {
 
 /// `may_have_run` unless the bridge itself says that nothing was executed.
 pub(super) fn unavailable(response: &Response, may_have_run: bool) -> Error {
+    let message = said(response);
+    // What Redis says to a bridge that has not logged in, and what edgelock-bridge makes of it.
+    let wants_password = ["NOAUTH", "wants a password"]
+        .into_iter()
+        .any(|words| redact::contains(&message, words));
     Error::Unavailable {
         lock: None,
-        source: None,
-        message: said(response),
+        message,
         retry_after: retry_after(response),
         may_have_run: may_have_run && !is_known_not_to_have_run(response),
+        reason: wants_password.then_some(Reason::NoPassword),
     }
 }
 

@@ -20,11 +20,7 @@ const PLAIN: &str = "is plain http: to another machine, which would show the cre
 /// The address without trailing slashes.
 pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
     let url = url.trim();
-    let refuse = |why: &str| {
-        Err(Error::InvalidArgument(format!(
-            "the bridge's address {why}"
-        )))
-    };
+    let refuse = |why: &str| Err(Error::invalid(format!("the bridge's address {why}")));
     if url.is_empty() {
         return refuse("is empty; is its variable set?");
     }

@@ -7,7 +7,7 @@
 
 use super::{Access, answer, json};
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::percent;
 use crate::redact;
 use crate::script::is_error_of_redis;
@@ -17,11 +17,11 @@ pub(super) fn access(credential: &str) -> Result<Access, Error> {
     let credential = credential.trim();
     if credential.is_empty() {
         let what = "the bridge's credential is empty; is its variable set?";
-        return Err(Error::InvalidArgument(what.into()));
+        return Err(Error::invalid(what));
     }
     if !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
-        return Err(Error::InvalidArgument(what.into()));
+        return Err(Error::invalid(what));
     }
     let bearer = || ("authorization", format!("Bearer {credential}"));
     Ok(Access {
@@ -93,6 +93,8 @@ fn error_of(text: String) -> Result<Reply, Error> {
         Err(Error::unauthorized(text))
     } else if text.starts_with("Invalid ") {
         Err(Error::refused(text, false))
+    } else if redact::contains(&text, "body must be") {
+        Err(Error::refused(text, false).because(Some(Reason::PathIsCommand)))
     } else {
         Ok(Reply::Error(text))
     }

@@ -14,9 +14,8 @@ use crate::transport::Response;
 pub(super) fn access(user: &str, password: &str) -> Result<Access, Error> {
     let is_valid = |text: &str| !text.is_empty() && !text.contains(char::is_control);
     if !is_valid(user) || !is_valid(password) || user.contains(':') {
-        return Err(Error::InvalidArgument(
-            "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?"
-                .into(),
+        return Err(Error::invalid(
+            "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?",
         ));
     }
     let pair = base64(&format!("{user}:{password}"));
@@ -87,11 +86,7 @@ mod tests {
     use super::*;
 
     fn decode(status: u16, body: &str) -> Result<Reply, Error> {
-        super::decode(&Response {
-            status,
-            body: body.as_bytes().to_vec(),
-            ..Response::default()
-        })
+        super::decode(&Response::new(status, body))
     }
 
     #[track_caller]

@@ -77,7 +77,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     fn all_named(&self, names: &[&str]) -> Result<Name, Error> {
         let count = names.len();
         if !(1..=MAX_NAMES).contains(&count) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::invalid(format!(
                 "lock_all takes 1 to {MAX_NAMES} names, and was given {count}"
             )));
         }
@@ -87,7 +87,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let name = Name::new(&self.prefix, name)?;
             let at = all.partition_point(|other| other.key() < name.key());
             if all.get(at) == Some(&name) {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::invalid(format!(
                     "lock_all was given {} twice",
                     Named(name.key())
                 )));
@@ -97,7 +97,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let first = all.remove(0);
         let apart = |other: &&Name| !self.topology.is_together(&first, other);
         if let Some(other) = all.iter().find(apart) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::invalid(format!(
                 "{} and {} live behind different bridges of this client; give all names of lock_all one hash tag, as in {{cart:7}}:a",
                 Named(first.key()),
                 Named(other.key())

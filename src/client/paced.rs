@@ -42,7 +42,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     fn paced(&self, name: &str, refusal: &str) -> Paced<T, R> {
         let (name, named) = self.named(name);
         let placed = match self.topology.layout {
-            Layout::Quorum => Err(Error::InvalidArgument(refusal.into())),
+            Layout::Quorum => Err(Error::invalid(refusal)),
             Layout::Single(_) | Layout::Sharded(_) => Ok(()),
         };
         let checked = self.check().and(named).and(placed);

@@ -131,7 +131,7 @@ fn check_distinct<'a>(
         None if ids.is_empty() => "none".to_owned(),
         None => return Ok(()),
     };
-    Err(Error::InvalidArgument(format!(
+    Err(Error::invalid(format!(
         "{what} needs {needs}, and was given {given}"
     )))
 }

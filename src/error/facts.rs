@@ -9,7 +9,7 @@ impl Error {
     /// versions.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::InvalidArgument(_) => "invalid_argument",
+            Self::InvalidArgument { .. } => "invalid_argument",
             Self::EntropyUnavailable => "entropy_unavailable",
             Self::Held { .. } => "held",
             Self::Quarantined { .. } => "quarantined",
@@ -32,13 +32,14 @@ impl Error {
         }
     }
 
-    /// The Redis key of the lock that the failed call was about. `None` if the call was about no
-    /// lock, or sent nothing for one.
+    /// The Redis key of the lock that the failed call was about, or the name with its prefix of the
+    /// throttle or the debounce. `None` if it was about none, as a read without a lock; if the host
+    /// gave no random bytes; and if what was invalid was made before there was a lock, as a bridge.
     ///
     /// ```
     /// use edgelock::Error;
     ///
-    /// let error = Error::Lost { lock: "sku:42".into() };
+    /// let error = Error::example("lost", "sku:42").expect("a code");
     /// assert_eq!(error.lock(), Some("sku:42"));
     /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost: it ran out, was forced, or Redis forgot it"#);
     /// ```
@@ -56,13 +57,14 @@ impl Error {
             | Self::Released { lock }
             | Self::Busy { lock }
             | Self::WrongType { lock } => Some(lock),
-            Self::CommandFailed { lock, .. }
+            Self::InvalidArgument { lock, .. }
+            | Self::CommandFailed { lock, .. }
             | Self::Unauthorized { lock, .. }
             | Self::Refused { lock, .. }
             | Self::Unavailable { lock, .. }
             | Self::TimedOut { lock, .. }
             | Self::BadResponse { lock, .. } => lock.as_deref(),
-            Self::InvalidArgument(_) | Self::EntropyUnavailable => None,
+            Self::EntropyUnavailable => None,
         }
     }
 
@@ -72,7 +74,8 @@ impl Error {
     /// use edgelock::{BadResponse, Error};
     ///
     /// assert!(Error::from(BadResponse::Truncated).is_outcome_unknown());
-    /// assert!(!Error::Lost { lock: "sku:42".into() }.is_outcome_unknown());
+    /// let lost = Error::example("lost", "sku:42").expect("a code");
+    /// assert!(!lost.is_outcome_unknown());
     /// ```
     pub const fn is_outcome_unknown(&self) -> bool {
         match self {

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error, of};
+use super::{BadResponse, Error};
 use crate::transport::TransportError;
 
 impl Error {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        let (lock, message) = (None, message.into());
+        Self::InvalidArgument { lock, message }
+    }
+
     pub(crate) const fn bad(kind: BadResponse) -> Self {
         let (lock, source) = (None, None);
         Self::BadResponse { lock, kind, source }
@@ -20,8 +25,11 @@ impl Error {
     }
 
     pub(crate) const fn unauthorized(message: String) -> Self {
-        let lock = None;
-        Self::Unauthorized { lock, message }
+        Self::Unauthorized {
+            lock: None,
+            message,
+            reason: None,
+        }
     }
 
     pub(crate) const fn refused(message: String, may_have_run: bool) -> Self {
@@ -29,6 +37,7 @@ impl Error {
             lock: None,
             message,
             may_have_run,
+            reason: None,
         }
     }
 
@@ -38,7 +47,7 @@ impl Error {
             message,
             retry_after: None,
             may_have_run,
-            source: None,
+            reason: None,
         }
     }
 
@@ -50,15 +59,6 @@ impl Error {
         }
     }
 
-    /// The same error. If an argument is invalid, it says for which lock that was given: options
-    /// are checked where they are set, and refused where the lock is used.
-    pub(crate) fn given_for(self, lock: &str) -> Self {
-        match self {
-            Self::InvalidArgument(what) => Self::InvalidArgument([what, of(Some(lock))].concat()),
-            other => other,
-        }
-    }
-
     /// The same error with this lock's name. The caller knows the name; the place where it fails
     /// does not.
     pub(crate) fn of_lock(mut self, name: Option<&str>) -> Self {
@@ -66,7 +66,8 @@ impl Error {
             Self::WrongType { lock } | Self::NotReplicated { lock, .. } => {
                 *lock = name.unwrap_or_default().to_owned();
             }
-            Self::CommandFailed { lock, .. }
+            Self::InvalidArgument { lock, .. }
+            | Self::CommandFailed { lock, .. }
             | Self::Unauthorized { lock, .. }
             | Self::Refused { lock, .. }
             | Self::Unavailable { lock, .. }
@@ -107,30 +108,29 @@ impl Error {
 
     /// The error to report if this one is of the last request, and `lost` of one before it. A
     /// refusal says nothing of earlier requests, except when to come back.
-    pub(crate) fn behind(self, lost: Self) -> Self {
-        match self {
-            refusal if !refusal.is_refusal() => refusal,
+    pub(crate) fn behind(mut self, lost: Self) -> Self {
+        if !self.is_refusal() {
+            return self;
+        }
+        match &mut self {
             Self::Unavailable {
-                lock,
-                message,
-                retry_after: retry_after @ Some(_),
-                source,
+                retry_after: Some(_),
+                may_have_run,
                 ..
-            } => Self::Unavailable {
-                lock,
-                message,
-                retry_after,
-                may_have_run: true,
-                source,
-            },
+            } => {
+                *may_have_run = true;
+                self
+            }
             _ => lost,
         }
     }
 
     /// The same error with `clean` applied to what it quotes from outside.
     pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
-        if let Self::Unavailable { source, .. } | Self::BadResponse { source, .. } = &mut self
-            && let Some(text) = source.as_mut().and_then(TransportError::text)
+        if let Self::BadResponse {
+            source: Some(TransportError::Interrupted(text)),
+            ..
+        } = &mut self
         {
             *text = clean(text);
         }

@@ -210,7 +210,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         self.check()?;
         let checked = script::check_reads(reads).and_then(|()| check_commands(&self.kind, reads));
-        checked.map_err(|error| error.given_for(self.key()))
+        checked.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     async fn acquire_within(
@@ -255,7 +255,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let claim = if self.kind.is_voted() {
             self.new_claim()?
         } else {
-            let caller = acquisition.ask(runtime, self.kind.wants())?;
+            let caller = acquisition.ask(runtime, self.kind.wants());
+            let caller = caller.map_err(|error| error.of_lock(Some(self.key())))?;
             let claim = self.claim(caller.token(), caller.session(runtime)?)?;
             Claim {
                 caller: Some(caller),

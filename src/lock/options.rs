@@ -33,7 +33,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
         let refused = self.refused.clone();
-        refused.map_or(Ok(()), |error| Err(error.given_for(self.key())))
+        refused.map_or(Ok(()), |error| Err(error.of_lock(Some(self.key()))))
     }
 
     /// Applies `set`. The lock's calls fail with the first error.
@@ -148,13 +148,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let list = key.into();
         self.with(|lock| {
             if list.is_empty() || list == lock.name.key() {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::invalid(format!(
                     "the signal list cannot be {}: it is a key of its own, neither empty nor the lock's",
                     Named(&list)
                 )));
             }
             if name::is_companion(&list) {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::invalid(format!(
                     "the signal list cannot be {}: a key with this ending belongs to a lock",
                     Named(&list)
                 )));

@@ -92,10 +92,10 @@ mod tests {
     fn a_bridge_is_left_alone_for_as_long_as_patience_lasts() {
         let busy = |seconds| Error::Unavailable {
             lock: None,
-            source: None,
             message: String::new(),
             retry_after: Some(Duration::from_secs(seconds)),
             may_have_run: false,
+            reason: None,
         };
         let mut backoff = Backoff::new(9, ms(2_500));
         assert_eq!(backoff.pause(&HIGH, &busy(1)), Some(ms(1_000)));

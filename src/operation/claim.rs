@@ -55,8 +55,8 @@ impl Claim {
     /// the longest hold that it may have forgotten.
     pub(crate) fn check_renewal(&self, ttl: Duration) -> Result<(), Error> {
         match uptime(&self.kind, &self.topology, self.ttl) {
-            Some(longest) if ttl > longest => Err(Error::InvalidArgument(
-                "a lock over several bridges is renewed for no longer than its ttl, or the quarantine".into(),
+            Some(longest) if ttl > longest => Err(Error::invalid(
+                "a lock over several bridges is renewed for no longer than its ttl, or the quarantine",
             )),
             _ => Ok(()),
         }

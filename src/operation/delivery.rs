@@ -271,23 +271,15 @@ fn out_of_time() -> Error {
 
 /// What it means for the script that no response came within `timeout`.
 fn unanswered(error: TransportError, timeout: Duration) -> Error {
-    let kind = match &error {
-        TransportError::NotSent(message) | TransportError::NoResponse(message) => {
-            return Error::Unavailable {
-                lock: None,
-                message: message.clone(),
-                retry_after: None,
-                may_have_run: !matches!(error, TransportError::NotSent(_)),
-                source: Some(error),
-            };
-        }
-        TransportError::TimedOut => return Error::timed_out(timeout),
-        TransportError::Interrupted(_) => BadResponse::Truncated,
-        TransportError::TooLarge => BadResponse::TooLarge,
-    };
-    Error::BadResponse {
-        lock: None,
-        kind,
-        source: Some(error),
+    match error {
+        TransportError::NotSent(message) => Error::unavailable(message, false),
+        TransportError::NoResponse(message) => Error::unavailable(message, true),
+        TransportError::TimedOut => Error::timed_out(timeout),
+        TransportError::TooLarge => Error::bad(BadResponse::TooLarge),
+        why @ TransportError::Interrupted(_) => Error::BadResponse {
+            lock: None,
+            kind: BadResponse::Truncated,
+            source: Some(why),
+        },
     }
 }

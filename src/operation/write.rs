@@ -268,7 +268,7 @@ impl Operation for Write {
                 Ok((phase, writing)) => (self.phase, self.writing) = (phase, writing),
                 Err(error) => {
                     self.phase = Phase::Done;
-                    return Some(Err(error.given_for(&self.hold.claim.lock())));
+                    return Some(Err(error.of_lock(Some(self.hold.claim.name.shown()))));
                 }
             }
         }

@@ -70,7 +70,7 @@ pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
         .filter_map(|command| command.words().first())
     {
         if !READS.contains(&name.to_ascii_uppercase().as_str()) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::invalid(format!(
                 "{} is not known as a command that only reads; send it with exec or commit",
                 Named(name)
             )));
@@ -85,7 +85,7 @@ pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
         return Ok(());
     };
     let words = long.words();
-    Err(Error::InvalidArgument(format!(
+    Err(Error::invalid(format!(
         "the command {} has {} words, and may have {MAX_WORDS}; split it",
         Named(words.first().map_or("", |name| name)),
         words.len()

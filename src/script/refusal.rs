@@ -1,7 +1,7 @@
 //! What an error text of Redis means: its code, and whether anything was executed.
 
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::redact;
 
 /// With which Redis begins what it says of a script that it did not execute, or that it broke off.
@@ -57,13 +57,27 @@ pub(super) fn refusal(text: String) -> Error {
     // The error was raised inside of the script, so the commands before the failing call were
     // executed. Without a code it may come from anybody.
     let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
-    match code {
+    let reason = reason(code, &text);
+    let error = match code {
         "WRONGTYPE" => Error::WrongType {
             lock: String::new(),
         },
         "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::unauthorized(text),
         _ if PASSING.contains(&code) => Error::unavailable(text, may_have_run),
         _ => Error::refused(text, may_have_run),
+    };
+    error.because(reason)
+}
+
+/// What is known besides the code. The words are those of Redis 6 and later.
+fn reason(code: &str, text: &str) -> Option<Reason> {
+    let says = |words| redact::contains(text, words);
+    match code {
+        "NOAUTH" => Some(Reason::NoPassword),
+        "NOPERM" if says(" key") => Some(Reason::ForbiddenKey),
+        "NOPERM" if says(" command") => Some(Reason::ForbiddenCommand),
+        "ERR" if says("unknown command") => Some(Reason::PathIsCommand),
+        _ => None,
     }
 }
 

@@ -280,7 +280,7 @@ fn a_reply_that_webdis_gives_to_another_client_is_no_verdict() {
         let error = client.lock("a").try_acquire().await.unwrap_err();
         // The third request gives up the one whose answer was not ours.
         assert_eq!((error.code(), seen.sent()), ("held", 3));
-        let why = r#"an unexpected reply: the reply to another request (lock "a")"#;
+        let why = r#"an unexpected reply: the reply to another request (for "a")"#;
         assert_eq!(seen.retries(), [why]);
     });
 }

@@ -60,7 +60,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
         let lock = || client.lock("a");
         let long = "x".repeat(129);
         let wrong = [
-            (client.lock("").ttl(ms(0)), "a lock's name is empty"),
+            (client.lock("").ttl(ms(0)), "the name is empty"),
             (
                 client.reentrant("a", "").ttl(ms(0)),
                 "an owner has 1 to 512 bytes",
@@ -107,7 +107,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             ),
             (
                 client.shard_of("").lock("a").ttl(ms(3)),
-                "a lock's name is empty",
+                "the name is empty",
             ),
         ];
         for (lock, word) in wrong {

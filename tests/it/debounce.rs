@@ -163,7 +163,9 @@ fn a_call_that_is_alone_waits_and_does_the_work_in_two_requests(spawn: Spawn) {
         assert_eq!(stack.waiting(), [""; 0]);
         // The caller gets what the work comes to, an error too.
         let debounce = client.debounce("a", ms(1));
-        let failed = debounce.run(async || Err::<u8, _>(Error::InvalidArgument("no work".into())));
+        let no_work =
+            async || Err::<u8, _>(Error::example("invalid_argument", "a").expect("a code"));
+        let failed = debounce.run(no_work);
         assert_eq!(code(failed.await), "invalid_argument");
     });
 }
@@ -418,7 +420,7 @@ fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
             (of(ms(5)).max_wait(micros(7_500)), longest),
             (of(ms(5)).max_wait(day + ms(1)), longest),
             (of(ms(5)).max_wait(Duration::MAX), longest),
-            (client.debounce("", ms(0)), "a lock's name is empty"),
+            (client.debounce("", ms(0)), "the name is empty"),
         ] {
             let refused = debounce.clone().run(never).await.unwrap_err();
             assert_eq!(refused.code(), "invalid_argument");

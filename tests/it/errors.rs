@@ -1,68 +1,131 @@
-//! What an error says besides its kind: which lock it is about, and what the transport said. It
-//! says no secrets.
+//! What an error says besides its kind: which lock it is about, why, and what to do. It says no
+//! secrets.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
+use std::net::TcpListener;
+use std::{fs, slice};
 
-use edgelock::{BadResponse, Bridge, Client, Error, Request, Response, Transport, TransportError};
+use edgelock::{
+    BadResponse, Bridge, Client, Command, Error, Request, Response, Token, Transport,
+    TransportError,
+};
+use xtask::paths;
 
 use crate::support::noted::Drawn;
-use crate::support::run;
+use crate::support::{Stack, client_of, ms, run};
 
 const CREDENTIAL: &str = "credential-of-the-bridge";
 /// The token of every acquisition of [`Drawn`].
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
-/// A transport that never gets a response.
-struct Failing(TransportError);
+/// A transport that always comes to the same.
+struct Always(Result<Response, TransportError>);
 
-impl Transport for Failing {
+impl Transport for Always {
     async fn send(&self, _: Request<'_>) -> Result<Response, TransportError> {
-        Err(self.0.clone())
+        self.0.clone()
     }
 }
 
-async fn failure(of: TransportError) -> Error {
+fn client_that(comes_to: Result<Response, TransportError>) -> Client<Always, Drawn> {
     let bridge = Bridge::upstash("http://127.0.0.1:1", CREDENTIAL).expect("a bridge");
-    let client = Client::new(bridge, Failing(of), Drawn::default());
-    let lock = client.max_attempts(1).prefix("shop:").lock("sku:42");
+    let client = Client::new(bridge, Always(comes_to), Drawn::default());
+    client.max_attempts(1).prefix("shop:")
+}
+
+async fn failure(of: TransportError) -> Error {
+    let lock = client_that(Err(of)).lock("sku:42");
     lock.try_acquire().await.expect_err("no response")
 }
 
 #[test]
-fn what_the_transport_said_is_the_source_without_secrets() {
+fn what_the_transport_said_is_in_the_message_or_the_source_without_secrets_and_never_in_both() {
     run(async {
-        let said = format!("no way to {CREDENTIAL} for {TOKEN}");
+        let said = || format!("no way to {CREDENTIAL} for {TOKEN}");
         let shown = "no way to … for …";
-        for (of, source, is_known) in [
+        let message = format!(r#"unavailable: {shown} (for "shop:sku:42")"#);
+        let interrupted = format!("interrupted: {shown}");
+        let broke_off = r#"the answer broke off (for "shop:sku:42")"#;
+        for (of, told, source, is_known) in [
             (
-                TransportError::NotSent(said.clone()),
-                Some("no connection: "),
+                TransportError::NotSent(said()),
+                message.as_str(),
+                None,
                 true,
             ),
+            (TransportError::NoResponse(said()), &message, None, false),
             (
-                TransportError::NoResponse(said.clone()),
-                Some("no response: "),
+                TransportError::Interrupted(said()),
+                broke_off,
+                Some(interrupted),
                 false,
             ),
-            (
-                TransportError::Interrupted(said),
-                Some("the response broke off: "),
-                false,
-            ),
-            (TransportError::TimedOut, None, false),
         ] {
             let error = failure(of).await;
-            let told = error.source().map(ToString::to_string);
-            assert_eq!(told, source.map(|what| format!("{what}{shown}")), "{error}");
+            assert_eq!(error.to_string(), told);
+            assert_eq!(error.source().map(ToString::to_string), source);
             assert_eq!(error.is_outcome_unknown(), !is_known);
             let all = format!("{error} {error:?}");
             assert!(!all.contains("creden") && !all.contains("AAA"), "{all}");
         }
-        let large = failure(TransportError::TooLarge).await;
-        assert_eq!(
-            large.source().map(ToString::to_string).as_deref(),
-            Some("the response is too large")
+        for of in [TransportError::TimedOut, TransportError::TooLarge] {
+            let error = failure(of).await;
+            assert!(
+                error.source().is_none() && error.is_outcome_unknown(),
+                "{error}"
+            );
+        }
+    });
+}
+
+/// The error of a native client, which says nothing of the address and of the credential.
+async fn native_failure(url: &str) -> Error {
+    let bridge = Bridge::upstash_over_plain_http(url, CREDENTIAL).expect("a bridge");
+    let client = client_of(bridge).max_attempts(1);
+    let error = client.lock("sku:42").try_acquire().await;
+    let error = error.expect_err("there is no bridge");
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("unavailable", false)
+    );
+    let all = format!("{error} {error:?}");
+    let is_told = [CREDENTIAL, "://"]
+        .into_iter()
+        .any(|secret| all.contains(secret));
+    assert!(!is_told, "{all}");
+    assert!(error.source().is_none(), "the message says all: {error}");
+    error
+}
+
+#[test]
+fn a_connection_that_is_refused_says_so() {
+    run(async {
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = port.local_addr().expect("an address");
+        drop(port);
+        let error = native_failure(&format!("http://{address}")).await;
+        assert!(error.to_string().contains("Connection refused"), "{error}");
+    });
+}
+
+#[test]
+fn a_name_that_does_not_resolve_says_so() {
+    run(async {
+        let error = native_failure("http://bridge.invalid").await;
+        assert!(
+            error.to_string().contains("failed to lookup address"),
+            "{error}"
         );
+    });
+}
+
+/// These tests are built without TLS.
+#[test]
+fn a_build_without_tls_says_so() {
+    run(async {
+        let error = native_failure("https://127.0.0.1:1").await;
+        assert!(error.to_string().contains("scheme is not http"), "{error}");
     });
 }
 
@@ -77,9 +140,249 @@ fn an_error_names_the_lock_also_where_the_way_to_it_failed() {
             let error = failure(of).await;
             assert_eq!(error.lock(), Some("shop:sku:42"));
             assert!(
-                error.to_string().ends_with(r#" (lock "shop:sku:42")"#),
+                error.to_string().ends_with(r#" (for "shop:sku:42")"#),
                 "{error}"
             );
+        }
+    });
+}
+
+#[test]
+fn an_invalid_argument_names_the_lock_that_it_was_given_for() {
+    run(async {
+        let stack = Stack::spawn();
+        let lock = stack.lock("sku:42");
+        let lease = lock.try_acquire().await.unwrap();
+        let long = (0..1_000).fold(Command::new("MGET"), |command, _| command.key("x"));
+        let client = stack.client();
+        let all = client.lock_all(["sku:42", "sku:43"]);
+        for (error, name) in [
+            (lock.clone().ttl(ms(1)).check(), Some("sku:42")),
+            (
+                lock.check_reads(&[Command::new("SET").key("x")]),
+                Some("sku:42"),
+            ),
+            (
+                lease.exec(slice::from_ref(&long)).await.map(drop),
+                Some("sku:42"),
+            ),
+            (lease.downgrade().await, Some("sku:42")),
+            (all.signal_list("x").check(), Some("sku:42, sku:43")),
+            (client.throttle("sku:42", ms(0)).check(), Some("sku:42")),
+            (client.debounce("sku:42", ms(0)).check(), Some("sku:42")),
+            (client.once("sku:42").keep(ms(0)).check(), Some("sku:42")),
+            (
+                client.read(&[Command::new("SET").key("x")]).await.map(drop),
+                None,
+            ),
+            (Token::parse("x").map(drop), None),
+        ] {
+            let error = error.unwrap_err();
+            assert_eq!((error.code(), error.lock()), ("invalid_argument", name));
+            let names_it = error.to_string().contains("sku:42");
+            assert_eq!(names_it, name.is_some(), "{error}");
+        }
+        lease.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_throttle_and_a_debounce_are_not_called_locks() {
+    run(async {
+        let wrong = r#"{"error":"WRONGTYPE Operation against a key"}"#;
+        for comes_to in [
+            Err(TransportError::NotSent("refused".into())),
+            Err(TransportError::TimedOut),
+            Ok(Response::new(404, "")),
+            Ok(Response::new(200, "<html>")),
+            Ok(Response::new(400, wrong)),
+        ] {
+            let client = client_that(comes_to);
+            let (throttle, debounce) = (client.throttle("a", ms(9)), client.debounce("a", ms(9)));
+            for error in [
+                throttle.try_pass().await.unwrap_err(),
+                debounce.run(async || Ok::<_, Error>(())).await.unwrap_err(),
+                client.throttle("", ms(9)).check().unwrap_err(),
+                client.debounce("a}", ms(9)).check().unwrap_err(),
+                client.throttle("a", ms(0)).check().unwrap_err(),
+            ] {
+                let text = error.to_string();
+                let names_none = text.replace("a lock of another kind", "");
+                assert!(!names_none.contains("lock"), "{text}");
+                assert!(
+                    error.lock().is_some_and(|name| text.contains(name)),
+                    "{text}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn there_is_an_example_of_every_error_that_a_page_names() {
+    let page = text("docs/troubleshooting.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let codes = rows.filter_map(|row| row.split('`').next());
+    // That one is JavaScript's.
+    let codes: Vec<_> = codes.filter(|code| *code != "internal").collect();
+    assert_eq!(codes.len(), 24);
+    for code in codes {
+        let error = Error::example(code, "sku:42").expect(code);
+        assert_eq!(error.code(), code);
+        let has_lock = code != "entropy_unavailable";
+        assert_eq!(error.lock(), has_lock.then_some("sku:42"));
+    }
+    assert_eq!(Error::example("no such code", "sku:42"), None);
+}
+
+/// The advice of the npm package by code or reason, with the names that Rust has for things.
+fn advice_of_the_npm_package() -> BTreeMap<String, String> {
+    let text = text("npm/ts/advice.ts");
+    let takes_texts_apart = ["test(", "match(", "includes("]
+        .iter()
+        .any(|word| text.contains(word));
+    assert!(!takes_texts_apart);
+    let constant = |name: &str| {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("const {name} = ")));
+        line.expect(name).trim_end_matches(';').to_owned()
+    };
+    let (_, table) = text.split_once("string>> = {\n").expect("a table");
+    let (table, _) = table.split_once("\n};").expect("its end");
+    let advice = |line: &str| {
+        let (key, said) = line
+            .trim()
+            .trim_end_matches(',')
+            .split_once(": ")
+            .expect(line);
+        let said = match said.starts_with('"') {
+            true => said.to_owned(),
+            false => constant(said),
+        };
+        (key.to_owned(), in_rust(said.trim_matches('"')))
+    };
+    table.lines().map(advice).collect()
+}
+
+/// `retryAfter` as `retry_after`, and without what only JavaScript has to be told.
+fn in_rust(said: &str) -> String {
+    let mut text = String::new();
+    for char in said.chars() {
+        let is_hump = char.is_uppercase() && text.ends_with(char::is_lowercase);
+        match is_hump {
+            true => text.extend(['_', char.to_ascii_lowercase()]),
+            false => text.push(char),
+        }
+    }
+    [
+        " milliseconds",
+        ", with neither a Big_int nor a circle",
+        ": 10_000 is 10 s",
+    ]
+    .into_iter()
+    .fold(text, |text, only_there| text.replace(only_there, ""))
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(paths::root().join(path)).expect(path)
+}
+
+/// What is known of these answers besides the code.
+const REASONS: [(u16, &str, &str); 10] = [
+    (
+        400,
+        "NOPERM this user has no permissions to access one of the keys used as arguments",
+        "forbidden_key",
+    ),
+    (
+        400,
+        "NOPERM User app has no permissions to access the 'a command' key",
+        "forbidden_key",
+    ),
+    (
+        400,
+        "NOPERM this user has no permissions to run the 'eval' command",
+        "forbidden_command",
+    ),
+    (400, "NOAUTH Authentication required.", "no_password"),
+    (503, "NOAUTH Authentication required.", "no_password"),
+    (
+        503,
+        "ERR Redis wants a password that the bridge does not have; nothing was executed",
+        "no_password",
+    ),
+    (404, "not here", "no_bridge"),
+    (405, "not so", "no_bridge"),
+    (
+        400,
+        "ERR unknown command 'APP', with args beginning with: ",
+        "path_is_command",
+    ),
+    (
+        400,
+        "ERR the body must be a JSON array of arrays: one for each command",
+        "path_is_command",
+    ),
+];
+
+/// And of these nothing is.
+const NO_REASONS: [(u16, &str); 6] = [
+    (400, "WRONGPASS invalid username-password pair"),
+    (401, "Unauthorized: who says NOPERM and status 404?"),
+    (402, "pay first: NOAUTH"),
+    (413, "a body must be smaller"),
+    (
+        400,
+        "OOM command not allowed when used memory > 'maxmemory'.",
+    ),
+    (503, "status 404"),
+];
+
+#[test]
+fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
+    run(async {
+        let answered = async |status, said: &str| {
+            let body = format!(r#"{{"error":"{said}"}}"#);
+            let client = client_that(Ok(Response::new(status, body)));
+            client.lock("a").try_acquire().await.unwrap_err()
+        };
+        let mut told = advice_of_the_npm_package();
+        for (status, said) in NO_REASONS {
+            let error = answered(status, said).await;
+            assert_eq!(
+                (error.reason(), error.advice()),
+                (None, told[error.code()].as_str())
+            );
+        }
+        let mut reasons: BTreeSet<_> = REASONS.map(|(.., reason)| reason).into();
+        for (status, said, reason) in REASONS {
+            let error = answered(status, said).await;
+            assert_eq!(
+                (error.reason(), error.advice()),
+                (Some(reason), told[reason].as_str()),
+                "{error}"
+            );
+        }
+        let mut held = Error::example("held", "a").expect("a code");
+        if let Error::Held { remaining, .. } = &mut held {
+            *remaining = None;
+        }
+        reasons.extend(held.reason());
+        assert_eq!(held.advice(), told["never_expires"]);
+        // Every reason that there is was seen, and the package knows no other.
+        let of_rust = text("src/error/reason.rs");
+        let names = of_rust
+            .split("=> \"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next());
+        assert_eq!(names.collect::<BTreeSet<_>>(), reasons);
+        told.retain(|key, _| !reasons.contains(key.as_str()));
+        // These are JavaScript's.
+        assert!(told.remove("internal").is_some() && told.remove("no_environment").is_some());
+        assert_eq!(told.len(), 24);
+        for (code, advice) in told {
+            assert_eq!(Error::example(&code, "a").expect(&code).advice(), advice);
         }
     });
 }

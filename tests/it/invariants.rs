@@ -91,17 +91,38 @@ fn only_script_knows_redis() {
             "NOSCRIPT)",
             "\"EXISTS\"",
             "PEXPIRE",
+            "NOPERM",
+            "WRONGPASS",
+            "unknown command",
         ],
     );
+    // A bridge says so of itself.
+    only(&["script", "bridge"], &["NOAUTH"]);
 }
 
 #[test]
 fn only_bridge_knows_json_and_http() {
     // `once.rs` reads and writes what its caller keeps.
     only(&["bridge", "once.rs"], &["json::", "serde"]);
-    only(&["bridge"], &["Bearer", "401"]);
+    only(
+        &["bridge"],
+        &["Bearer", "401", "404", "body must be", "wants a password"],
+    );
     // In the browser build the host parses JSON for `bridge`.
     only(&["web/json"], &["JSON.parse", "stringify"]);
+}
+
+/// What is known of a refusal is set where it is made.
+#[test]
+fn errors_take_no_messages_apart() {
+    for (name, text) in sources() {
+        for word in ["contains(", "starts_with(", "ends_with(", "strip_", "find("] {
+            let is_code = |line: &&str| !line.trim_start().starts_with("//");
+            let mut code = text.lines().filter(is_code);
+            let is_there = name.starts_with("error") && code.any(|line| line.contains(word));
+            assert!(!is_there, "{name} has {word}");
+        }
+    }
 }
 
 #[test]
@@ -186,6 +207,27 @@ fn no_modules_go_round_in_circles() {
         }
     }
     assert!(uses.is_empty(), "among these is a circle: {uses:?}");
+}
+
+#[test]
+fn every_struct_variant_of_an_error_or_an_event_may_grow() {
+    let mut found = 0;
+    for (name, text) in sources() {
+        if !["error.rs", "event.rs"].contains(&name.as_str()) {
+            continue;
+        }
+        let lines: Vec<_> = text.lines().collect();
+        for pair in lines.windows(2) {
+            let is_variant = pair[1].ends_with(" {")
+                && pair[1].starts_with("    ")
+                && pair[1][4..].starts_with(|first: char| first.is_uppercase());
+            if is_variant {
+                assert_eq!(pair[0].trim(), "#[non_exhaustive]", "{name}:{}", pair[1]);
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 25, "{found}");
 }
 
 #[test]

@@ -331,7 +331,7 @@ fn a_grant_that_arrives_after_its_ttl_is_no_lease() {
         // The request is given up after the ttl: a later answer would be of no use.
         assert_eq!(
             lock.try_acquire().await.unwrap_err().to_string(),
-            r#"no answer within 60 ms (lock "a")"#
+            r#"no answer within 60 ms (for "a")"#
         );
         abandoned(&mut stack).await;
         straggler_is_refused(&mut stack, &proxy).await;

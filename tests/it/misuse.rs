@@ -63,7 +63,7 @@ const NO_HOST: &str = "the bridge's address has no valid host and port";
 
 fn told<O>(outcome: Result<O, Error>) -> String {
     let error = outcome.err().expect("a wrong use");
-    assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
     let text = error.to_string();
     text.strip_prefix("invalid argument: ")
         .expect("its beginning")
@@ -122,13 +122,13 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
     }
 }
 
-const EMPTY: &str = "a lock's name is empty; is its variable set?";
+const EMPTY: &str = "the name is empty; is its variable set?";
 
 /// The message about an argument that was given for this lock.
 fn about(lock: &str, what: &str) -> String {
     match lock.char_indices().nth(100) {
-        None => format!("{what} (lock {lock:?})"),
-        Some((end, _)) => format!("{what} (lock \"{}…\")", &lock[..end]),
+        None => format!("{what} (for {lock:?})"),
+        Some((end, _)) => format!("{what} (for \"{}…\")", &lock[..end]),
     }
 }
 
@@ -140,14 +140,14 @@ fn offline() -> TestClient {
 fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     let client = offline();
     let long = "n".repeat(513);
-    let belongs = "a lock's name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
-    let braces = "a lock's name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
-    let outside = "a lock's name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
+    let belongs = "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
+    let braces = "the name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
+    let outside = "the name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
     for (name, what) in [
         ("", EMPTY),
         (
             long.as_str(),
-            "a lock's name has 513 bytes with its prefix, and may have 512; take a digest of what is longer",
+            "the name has 513 bytes with its prefix, and may have 512; take a digest of what is longer",
         ),
         ("{a}:fence", belongs),
         ("{a}:queue", belongs),
@@ -380,7 +380,7 @@ fn data_under_the_name_of_a_lock_is_told_from_a_holder() {
         let error = stack.lock("b").try_acquire().await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            r#"the key of lock "b" holds something else: data, or a lock of another kind"#
+            r#"the key of "b" holds something else: data, or a lock of another kind"#
         );
     });
 }

@@ -85,7 +85,7 @@ fn begin<T: Transport, R: Runtime>(
         once.run(async |_| {
             let _ = ended.await;
             match fails {
-                true => Err(Error::InvalidArgument("no work".into())),
+                true => Err(Error::example("invalid_argument", "").expect("a code")),
                 false => Ok(7),
             }
         })
@@ -586,7 +586,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
         let (client, noted) = noting();
         let once = || client.once("a");
         let wrong = [
-            (client.once("").keep(ms(0)), "a lock's name is empty"),
+            (client.once("").keep(ms(0)), "the name is empty"),
             (once().keep(ms(0)).ttl(ms(0)), "kept for 1 ms to 366 days"),
             (once().keep(LONG * 1_000_000), "kept for 1 ms to 366 days"),
             (

@@ -508,7 +508,7 @@ fn a_request_without_an_answer_is_aborted_at_its_time_out() {
                 .await
                 .unwrap_err()
                 .to_string(),
-            r#"no answer within 60 ms (lock "a")"#
+            r#"no answer within 60 ms (for "a")"#
         );
         assert_eq!(hung_up.get(), 2);
     });

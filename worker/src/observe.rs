@@ -10,35 +10,41 @@ use serde::Serialize;
 /// What happened to `lock`, as a line of JSON. No event holds a token.
 pub(crate) fn line(lock: &str, kind: &EventKind<'_>) -> String {
     let line = match *kind {
-        EventKind::Contended { remaining, ahead } => Line::Contended {
+        EventKind::Contended {
+            remaining, ahead, ..
+        } => Line::Contended {
             lock,
             remaining_ms: remaining.map(ms),
             ahead,
         },
-        EventKind::Acquired { waited, requests } => Line::Acquired {
+        EventKind::Acquired {
+            waited, requests, ..
+        } => Line::Acquired {
             lock,
             waited_ms: ms(waited),
             requests,
         },
-        EventKind::GaveUp { waited, requests } => Line::GaveUp {
+        EventKind::GaveUp {
+            waited, requests, ..
+        } => Line::GaveUp {
             lock,
             waited_ms: ms(waited),
             requests,
         },
-        EventKind::Renewed { took } => Line::Renewed {
+        EventKind::Renewed { took, .. } => Line::Renewed {
             lock,
             took_ms: ms(took),
         },
-        EventKind::Lost { held } => Line::Lost {
+        EventKind::Lost { held, .. } => Line::Lost {
             lock,
             held_ms: ms(held),
         },
-        EventKind::Released { held, took } => Line::Released {
+        EventKind::Released { held, took, .. } => Line::Released {
             lock,
             held_ms: ms(held),
             took_ms: ms(took),
         },
-        EventKind::Retried { error, pause } => Line::Retried {
+        EventKind::Retried { error, pause, .. } => Line::Retried {
             lock,
             error: error.code(),
             pause_ms: ms(pause),
@@ -47,6 +53,7 @@ pub(crate) fn line(lock: &str, kind: &EventKind<'_>) -> String {
             items,
             waiting,
             took,
+            ..
         } => Line::Grouped {
             lock,
             items,
@@ -125,9 +132,11 @@ impl Timing {
         match *kind {
             // These say nothing of this lock.
             EventKind::Retried { .. } | EventKind::Grouped { .. } => return,
-            EventKind::Acquired { waited, requests } => cost.taken = Some((waited, requests)),
+            EventKind::Acquired {
+                waited, requests, ..
+            } => cost.taken = Some((waited, requests)),
             // If another request took the lock, only that request knows how long it was held.
-            EventKind::Lost { held } | EventKind::Released { held, .. } => {
+            EventKind::Lost { held, .. } | EventKind::Released { held, .. } => {
                 cost.held = cost.taken.map(|_| held);
             }
             _ => {}
@@ -159,73 +168,48 @@ fn ms(duration: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use edgelock::{BadResponse, Error};
-
     use super::*;
 
-    const fn us(us: u64) -> Duration {
-        Duration::from_micros(us)
+    fn example(code: &str) -> EventKind<'static> {
+        EventKind::example(code).expect("a code")
     }
 
-    const ACQUIRED: EventKind<'_> = EventKind::Acquired {
-        waited: us(12_345),
-        requests: 3,
-    };
-    const RELEASED: EventKind<'_> = EventKind::Released {
-        held: us(20_000),
-        took: us(10),
-    };
+    fn acquired() -> EventKind<'static> {
+        let mut kind = example("acquired");
+        if let EventKind::Acquired { waited, .. } = &mut kind {
+            *waited = Duration::from_micros(12_345);
+        }
+        kind
+    }
 
     #[test]
     fn each_event_is_a_line_of_json() {
-        let error = Error::from(BadResponse::Truncated);
-        for (kind, line) in [
-            (
-                EventKind::Contended {
-                    remaining: None,
-                    ahead: 2,
-                },
-                r#"{"event":"contended","lock":"a","remaining_ms":null,"ahead":2}"#,
-            ),
-            (
-                ACQUIRED,
-                r#"{"event":"acquired","lock":"a","waited_ms":12.3,"requests":3}"#,
-            ),
-            (
-                EventKind::GaveUp {
-                    waited: us(5_000_000),
-                    requests: 9,
-                },
-                r#"{"event":"gave_up","lock":"a","waited_ms":5000.0,"requests":9}"#,
-            ),
-            (
-                EventKind::Renewed { took: us(2_000) },
-                r#"{"event":"renewed","lock":"a","took_ms":2.0}"#,
-            ),
-            (
-                EventKind::Lost { held: us(2_000) },
-                r#"{"event":"lost","lock":"a","held_ms":2.0}"#,
-            ),
-            (
-                RELEASED,
-                r#"{"event":"released","lock":"a","held_ms":20.0,"took_ms":0.0}"#,
-            ),
-            (
-                EventKind::Retried {
-                    error: &error,
-                    pause: us(1_000),
-                },
-                r#"{"event":"retried","lock":"a","error":"truncated","pause_ms":1.0}"#,
-            ),
+        for (code, said) in [
+            ("contended", r#""remaining_ms":1000.0,"ahead":0"#),
+            ("gave_up", r#""waited_ms":1000.0,"requests":1"#),
+            ("renewed", r#""took_ms":1000.0"#),
+            ("lost", r#""held_ms":1000.0"#),
+            ("released", r#""held_ms":1000.0,"took_ms":1000.0"#),
+            ("retried", r#""error":"truncated","pause_ms":1000.0"#),
+            ("grouped", r#""items":1,"waiting":0,"took_ms":1000.0"#),
         ] {
-            assert_eq!(super::line("a", &kind), line);
-            assert!(line.contains(kind.code()), "{line}");
+            let line = format!(r#"{{"event":"{code}","lock":"a",{said}}}"#);
+            assert_eq!(super::line("a", &example(code)), line);
         }
+        assert_eq!(
+            super::line("a", &acquired()),
+            r#"{"event":"acquired","lock":"a","waited_ms":12.3,"requests":1}"#
+        );
+        let mut data = example("contended");
+        if let EventKind::Contended { remaining, .. } = &mut data {
+            *remaining = None;
+        }
+        assert!(super::line("a", &data).contains(r#""remaining_ms":null"#));
     }
 
     #[test]
     fn no_name_makes_a_second_line() {
-        let line = line("a\"\n{\"event\":\"x\"}", &ACQUIRED);
+        let line = line("a\"\n{\"event\":\"x\"}", &acquired());
         assert!(!line.contains('\n'), "{line}");
         let json: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(json["lock"], "a\"\n{\"event\":\"x\"}");
@@ -240,31 +224,28 @@ mod tests {
 
     #[test]
     fn the_header_says_what_became_of_the_lock_and_what_it_cost() {
-        let contended = EventKind::Contended {
-            remaining: Some(us(1)),
-            ahead: 0,
-        };
-        let retried = EventKind::Retried {
-            error: &Error::from(BadResponse::Truncated),
-            pause: us(1),
-        };
-        let taken = "lock-wait;dur=12.3, lock-requests;desc=\"3\"";
+        let [contended, retried, lost, released] =
+            ["contended", "retried", "lost", "released"].map(example);
+        let taken = "lock-wait;dur=12.3, lock-requests;desc=\"1\"";
         let header = |last: &str, more: &str| format!("lock;desc=\"{last}\"{more}");
         check(&[], None);
         check(&[retried], None);
         check(&[contended], Some(&header("contended", "")));
         check(
-            &[contended, retried, ACQUIRED],
+            &[contended, retried, acquired()],
             Some(&header("acquired", &format!(", {taken}"))),
         );
         check(
-            &[ACQUIRED, RELEASED],
-            Some(&header("released", &format!(", {taken}, lock-hold;dur=20"))),
+            &[acquired(), released],
+            Some(&header(
+                "released",
+                &format!(", {taken}, lock-hold;dur=1000"),
+            )),
         );
         check(
-            &[ACQUIRED, EventKind::Lost { held: us(1_500) }],
-            Some(&header("lost", &format!(", {taken}, lock-hold;dur=1.5"))),
+            &[acquired(), lost],
+            Some(&header("lost", &format!(", {taken}, lock-hold;dur=1000"))),
         );
-        check(&[RELEASED], Some(&header("released", "")));
+        check(&[released], Some(&header("released", "")));
     }
 }

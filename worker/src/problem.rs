@@ -170,7 +170,7 @@ impl Problem {
                 "whether it was done might be forgotten; send the same request again, it is not done twice",
             )
             .retry_after(Duration::from_secs(1)),
-            Error::InvalidArgument(detail) => Self::invalid("name", detail.clone()),
+            Error::InvalidArgument { message, .. } => Self::invalid("name", message.clone()),
             Error::WrongType { .. } => Self::new(
                 500,
                 "wrong_type",

@@ -167,14 +167,12 @@ impl Transport for Host {
             return Err(TransportError::NotSent("there are no more answers".into()));
         };
         let body = filled(&body, &request);
-        Ok(Response {
-            status: head
-                .status
-                .map_err(|why| Head::failure(&why, body.clone()))?,
-            retry_after: head.retry_after,
-            bridge: head.bridge,
-            body: body.into_bytes(),
-        })
+        let status = head
+            .status
+            .map_err(|why| Head::failure(&why, body.clone()))?;
+        let mut response = Response::new(status, body);
+        (response.retry_after, response.bridge) = (head.retry_after, head.bridge);
+        Ok(response)
     }
 
     async fn listen(

@@ -96,8 +96,9 @@ impl Candidate {
             return Ok(());
         }
         let reads = cx.reads();
-        script::check_reads(&reads)?;
-        self.claim.check_commands(&reads)?;
+        script::check_reads(&reads)
+            .and_then(|()| self.claim.check_commands(&reads))
+            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.patience, waiter, &reads);
         self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);

@@ -34,7 +34,7 @@ impl Hold {
 
     pub(in crate::operation) fn no_writer(&self) -> Error {
         let what = "only the lease of a read/write lock's writer can be downgraded";
-        Error::InvalidArgument(what.into())
+        Error::invalid(what)
     }
 
     pub(in crate::operation) fn check_last(&self) -> Result<(), Error> {

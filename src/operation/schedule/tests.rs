@@ -205,10 +205,10 @@ fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
     assert_eq!(after(Duration::ZERO, &lost), None);
     let away = Error::Unavailable {
         lock: None,
-        source: None,
         message: String::new(),
         retry_after: Some(ms(2_000)),
         may_have_run: false,
+        reason: None,
     };
     assert_eq!(after(ms(2_000), &away), Some(ms(2_000)));
     assert_eq!(after(ms(1_999), &away), None);

@@ -144,26 +144,19 @@ pub(crate) fn knows_no_script(response: &Response) -> bool {
 
 /// The response of a bridge that is too busy, and says when to come back.
 pub(crate) fn overloaded(status: u16, retry_after: &str) -> Response {
-    Response {
-        retry_after: Some(retry_after.to_owned()),
-        ..upstash::refusal(status, "too much to do")
-    }
+    let mut response = upstash::refusal(status, "too much to do");
+    response.retry_after = Some(retry_after.to_owned());
+    response
 }
 
 fn answer(status: u16, body: &serde_json::Value) -> Response {
-    Response {
-        status,
-        bridge: Some("push".to_owned()),
-        body: body.to_string().into_bytes(),
-        ..Response::default()
-    }
+    let mut response = Response::new(status, body.to_string());
+    response.bridge = Some("push".to_owned());
+    response
 }
 
 fn empty(status: u16) -> Response {
-    Response {
-        status,
-        ..Response::default()
-    }
+    Response::new(status, "")
 }
 
 /// `text` without the escapes of a URL.

@@ -2,29 +2,34 @@ use edgelock::BadResponse;
 
 use super::*;
 
-fn unavailable(may_have_run: bool) -> Error {
-    Error::Unavailable {
-        lock: None,
-        source: None,
-        message: "what the bridge said".to_owned(),
-        retry_after: Some(Duration::from_millis(1_001)),
-        may_have_run,
-    }
+fn example(code: &str) -> Error {
+    Error::example(code, "sale:42").expect("a code")
 }
 
-fn held(retry_after: Duration) -> Error {
-    Error::Held {
-        lock: lock(),
-        remaining: None,
-        ahead: 7,
-        label: None,
+fn unavailable(is_unknown: bool) -> Error {
+    let mut error = example("unavailable");
+    if let Error::Unavailable {
         retry_after,
-        requests: 1,
+        may_have_run,
+        ..
+    } = &mut error
+    {
+        *retry_after = Some(Duration::from_millis(1_001));
+        *may_have_run = is_unknown;
     }
+    error
 }
 
-fn lock() -> String {
-    "sale:42".to_owned()
+fn held(estimate: Duration) -> Error {
+    let mut error = example("held");
+    if let Error::Held {
+        ahead, retry_after, ..
+    } = &mut error
+    {
+        *ahead = 7;
+        *retry_after = estimate;
+    }
+    error
 }
 
 #[track_caller]
@@ -38,7 +43,7 @@ fn check(problem: Problem, status: u16, code: &str, retry_after: Option<&str>) {
         .iter()
         .find(|(name, _)| *name == "retry-after");
     assert_eq!(header.map(|(_, value)| value.as_str()), retry_after);
-    assert!(!response.body.contains("the bridge said"), "{response:?}");
+    assert!(!response.body.contains("an example"), "{response:?}");
 }
 
 #[test]
@@ -49,12 +54,7 @@ fn each_failure_has_its_status_and_code() {
         "lock_held",
         Some("1"),
     );
-    check(
-        Problem::of(Error::Expired { lock: lock() }),
-        503,
-        "lock_lost",
-        Some("1"),
-    );
+    check(Problem::of(example("expired")), 503, "lock_lost", Some("1"));
     check(
         Problem::of(BadResponse::Truncated.into()),
         503,
@@ -73,27 +73,19 @@ fn each_failure_has_its_status_and_code() {
         "bridge_unavailable",
         Some("2"),
     );
-    let quarantined = Error::Quarantined {
-        lock: lock(),
-        retry_after: Duration::from_millis(1_001),
-    };
     check(
-        Problem::of(quarantined),
+        Problem::of(example("quarantined")),
         503,
         "bridge_unavailable",
-        Some("2"),
+        Some("1"),
     );
+    check(Problem::of(example("wrong_type")), 500, "wrong_type", None);
     check(
-        Problem::of(Error::WrongType { lock: lock() }),
-        500,
-        "wrong_type",
+        Problem::of(example("unauthorized")),
+        502,
+        "bridge_refused",
         None,
     );
-    let refused = Error::Unauthorized {
-        lock: None,
-        message: "what the bridge said".to_owned(),
-    };
-    check(Problem::of(refused), 502, "bridge_refused", None);
     check(
         Problem::of(BadResponse::Redirected { status: 301 }.into()),
         502,
@@ -141,7 +133,7 @@ fn a_write_whose_outcome_is_unknown_is_never_said_to_have_failed() {
         Some("1"),
     );
     check(
-        Problem::of_write(Error::Lost { lock: lock() }),
+        Problem::of_write(example("lost")),
         503,
         "lock_lost",
         Some("1"),
@@ -153,7 +145,7 @@ fn the_log_says_why_and_only_of_failures_that_are_ours() {
     let line = Problem::of(unavailable(true)).log().unwrap();
     assert_eq!(
         line,
-        r#"{"event":"failed","status":503,"code":"bridge_unavailable","cause":"unavailable: what the bridge said"}"#
+        r#"{"event":"failed","status":503,"code":"bridge_unavailable","cause":"unavailable: an example (for \"sale:42\")"}"#
     );
     assert_eq!(Problem::no_such_sale().log(), None);
 }

@@ -299,7 +299,7 @@ impl Client {
             let _held = self.hold(lease);
             self.point().await;
             if stage.plan.fails {
-                return Err(Error::InvalidArgument("the work failed".into()));
+                return Err(Error::example("invalid_argument", "").expect("a code"));
             }
             is_done.set(true);
             Ok::<_, Error>(own.clone())

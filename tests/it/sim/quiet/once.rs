@@ -105,7 +105,7 @@ impl Asks {
                 match self.fails.replace(false) {
                     true => {
                         self.expect_next(place);
-                        Err(Error::InvalidArgument("the work failed".into()))
+                        Err(Error::example("invalid_argument", "").expect("a code"))
                     }
                     false => {
                         self.expect_all(place);
@@ -126,7 +126,7 @@ impl Asks {
         self.waiting.borrow_mut()[place] = None;
         match told.map(OnceOutcome::into_value) {
             Ok(result) => drop(self.results.borrow_mut().insert(result)),
-            Err(Error::InvalidArgument(_)) => {}
+            Err(Error::InvalidArgument { .. }) => {}
             Err(error) => {
                 let what = format!("a caller got no result: {error}");
                 case.check.fail(Invariant::NextWaiterHolds, what);

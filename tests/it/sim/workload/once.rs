@@ -41,7 +41,7 @@ impl Client {
             };
             self.sleep(time).await;
             if rng.chance(200) {
-                return Err(Error::InvalidArgument("the work failed".into()));
+                return Err(Error::example("invalid_argument", "").expect("a code"));
             }
             is_done.set(true);
             Ok(own.clone())

@@ -1,0 +1,85 @@
+//! Errors for the tests of those who handle them.
+
+use std::time::Duration;
+
+use super::{BadResponse, Error};
+
+impl Error {
+    /// An error with this [code](Error::code) about this lock, for tests of code that handles
+    /// errors. The variants may grow, so only this crate constructs them. `None` if no error has
+    /// the code.
+    ///
+    /// Nothing was executed, unless such an error never says so. The other facts are made up. Those
+    /// that matter to a test can be set.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use edgelock::Error;
+    ///
+    /// let mut held = Error::example("held", "sku:42").expect("a code");
+    /// if let Error::Held { retry_after, .. } = &mut held {
+    ///     *retry_after = Duration::from_secs(3);
+    /// }
+    /// assert_eq!(held.retry_after(), Some(Duration::from_secs(3)));
+    /// assert_eq!(held.lock(), Some("sku:42"));
+    /// ```
+    pub fn example(code: &str, lock: &str) -> Option<Self> {
+        const SECOND: Duration = Duration::from_secs(1);
+        let name = lock.to_owned();
+        let example = || "an example".to_owned();
+        let error = match code {
+            "invalid_argument" => Self::invalid(example()),
+            "entropy_unavailable" => Self::EntropyUnavailable,
+            "held" => Self::Held {
+                lock: name,
+                remaining: Some(SECOND),
+                ahead: 0,
+                label: None,
+                retry_after: SECOND,
+                requests: 1,
+            },
+            "quarantined" => Self::Quarantined {
+                lock: name,
+                retry_after: SECOND,
+            },
+            "not_replicated" => Self::NotReplicated {
+                lock: name,
+                asked: 1,
+                acknowledged: 0,
+            },
+            "fingerprint_mismatch" => Self::FingerprintMismatch { lock: name },
+            "result_too_large" => Self::ResultTooLarge {
+                lock: name,
+                bytes: 2,
+                most: 1,
+            },
+            "result_unreadable" => Self::ResultUnreadable {
+                lock: name,
+                message: example(),
+            },
+            "lost" => Self::Lost { lock: name },
+            "expired" => Self::Expired { lock: name },
+            "max_hold_exceeded" => Self::MaxHoldExceeded { lock: name },
+            "released" => Self::Released { lock: name },
+            "busy" => Self::Busy { lock: name },
+            "command_failed" => Self::CommandFailed {
+                lock: None,
+                index: 0,
+                command: "GET".to_owned(),
+                message: example(),
+            },
+            "unauthorized" => Self::unauthorized(example()),
+            "wrong_type" => Self::WrongType { lock: name },
+            "refused" => Self::refused(example(), false),
+            "unavailable" => Self::unavailable(example(), false),
+            "timed_out" => Self::timed_out(SECOND),
+            "redirected" => Self::bad(BadResponse::Redirected { status: 302 }),
+            "not_json" => Self::bad(BadResponse::NotJson { status: 200 }),
+            "truncated" => Self::bad(BadResponse::Truncated),
+            "too_large" => Self::bad(BadResponse::TooLarge),
+            "unexpected_reply" => Self::unexpected("an example"),
+            _ => return None,
+        };
+        Some(error.of_lock(Some(lock)))
+    }
+}
