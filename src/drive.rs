@@ -13,10 +13,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::command::Command;
+use crate::locked::locked;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::Runtime;
 use crate::transport::Transport;
-use flights::{Answer, Ended, Flights, Received, locked};
+use flights::{Answer, Ended, Flights, Received};
 
 /// The host on which operations are driven.
 pub(crate) struct Host<T, R> {

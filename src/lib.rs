@@ -99,6 +99,7 @@ mod kind;
 mod label;
 mod lease;
 mod lock;
+mod locked;
 mod name;
 mod once;
 mod operation;

@@ -2,9 +2,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use crate::locked::locked;
 use crate::operation::{Id, Input};
 use crate::threads::SendOutsideWasm;
 use crate::transport::{Response, TransportError};
@@ -130,9 +131,4 @@ fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
         .partition(|(id, _)| ids.contains(id));
     *flights = kept;
     theirs
-}
-
-/// No change is left half done under this mutex.
-pub(super) fn locked(received: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    received.lock().unwrap_or_else(PoisonError::into_inner)
 }

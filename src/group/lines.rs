@@ -1,7 +1,7 @@
 //! The items of all names, and the callers that wait for each name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::driver::{Driver, leave_behind};
@@ -10,6 +10,7 @@ use super::slot::Slot;
 use crate::acquisition::Acquisition;
 use crate::error::Error;
 use crate::lock::Lock;
+use crate::locked::locked;
 use crate::runtime::{Runtime, Task};
 use crate::select::{Either, select};
 use crate::token::Token;
@@ -51,8 +52,7 @@ impl<I, A> Lines<I, A> {
 
     /// How many names have items.
     pub(super) fn names(&self) -> usize {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.by_name.len()
+        locked(&self.0).by_name.len()
     }
 
     /// The outcome of `item` under the name of `lock`. A caller that is to drive begins the turn by
@@ -128,7 +128,7 @@ impl<I, A> Lines<I, A> {
     }
 
     fn acquisition(&self, name: &str) -> Acquisition {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = locked(&self.0);
         let line = state.by_name.get(name);
         line.map_or_else(Acquisition::new, |line| line.acquisition.clone())
     }
@@ -139,7 +139,7 @@ impl<I, A> Lines<I, A> {
         name: &str,
         act: impl FnOnce(&mut Callers<I, A>) -> O,
     ) -> Option<O> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.0);
         let line = state.by_name.get_mut(name)?;
         let output = act(&mut line.callers);
         if line.callers.is_idle() {
@@ -151,7 +151,7 @@ impl<I, A> Lines<I, A> {
     }
 
     fn arrive(&self, name: &str, item: Arc<I>, bytes: usize, slot: &Arc<Slot<A>>) -> u64 {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.0);
         let numbers = state.numbers;
         let line = match state.by_name.get_mut(name) {
             Some(line) => line,

@@ -5,13 +5,14 @@ mod phase;
 mod terms;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::{Claim, Cx, GiveBack};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::locked::locked;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{Call, Renewed};
 use crate::token::Token;
@@ -247,10 +248,8 @@ impl Hold {
         }
     }
 
-    /// No change is left half done under this mutex, so a panic elsewhere while it was locked does
-    /// not matter.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 }
 
