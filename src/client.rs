@@ -39,7 +39,7 @@ pub struct Client<T, R> {
     topology: Topology,
     prefix: Arc<str>,
     /// The first invalid option. All calls fail with it.
-    refused: Option<Error>,
+    checked: Result<(), Error>,
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -54,7 +54,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             host: Arc::new(Host { transport, runtime }),
             topology: Topology::new(bridges, layout),
             prefix: "".into(),
-            refused: None,
+            checked: Ok(()),
         }
     }
 
@@ -123,7 +123,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         };
         let checked = self.check().and(made).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
-        Lock::new(host, topology, name, kind, checked.err())
+        Lock::new(host, topology, name, kind, checked)
     }
 
     /// The name of a lock, and whether it is valid.
@@ -234,7 +234,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// What is wrong with its options, if anything is.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.refused.clone().map_or(Ok(()), Err)
+        self.checked.clone()
     }
 
     /// The host that it was made for: clock, timers, background work.
@@ -249,7 +249,7 @@ impl<T, R> Clone for Client<T, R> {
             host: self.host.clone(),
             topology: self.topology.clone(),
             prefix: self.prefix.clone(),
-            refused: self.refused.clone(),
+            checked: self.checked.clone(),
         }
     }
 }

@@ -78,8 +78,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 
     fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
-        let refused = set(&mut self).err();
-        self.lock = self.lock.with(|_| refused.map_or(Ok(()), Err));
+        let checked = set(&mut self);
+        self.lock = self.lock.with(|_| checked);
         self
     }
 
