@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use super::gather::Bound;
 use super::habits::Habits;
-use super::lines::{Pace, held};
+use super::lines::held;
+use super::pace::Pace;
 use super::reads::{Pending, Reads};
 use super::section::{Peek, Section};
 use super::slot::Slot;
