@@ -191,7 +191,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// The writer is the holder of the [lock](Client::lock) of that name. So holders of the plain
     /// lock wait for the writer and for readers, and both wait for them.
     pub fn read_write(&self, name: &str) -> ReadWrite<T, R> {
-        ReadWrite::new(self.clone(), name)
+        let read = self.lock_of(name, Kind::reader(), Ok(())).fair(true);
+        ReadWrite::new(read, self.lock_of(name, Kind::writer(), Ok(())))
     }
 
     /// Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
