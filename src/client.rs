@@ -2,7 +2,6 @@
 
 mod multi;
 mod paced;
-mod read_write;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,11 +16,10 @@ use crate::lock::Lock;
 use crate::name::Name;
 use crate::once::Once;
 use crate::read::read;
+use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
-
-pub use read_write::ReadWrite;
 
 const MAX_OWNER: usize = 512;
 

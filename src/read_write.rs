@@ -30,7 +30,7 @@ pub struct ReadWrite<T, R> {
 }
 
 impl<T: Transport, R: Runtime> ReadWrite<T, R> {
-    pub(super) const fn new(read: Lock<T, R>, write: Lock<T, R>) -> Self {
+    pub(crate) const fn new(read: Lock<T, R>, write: Lock<T, R>) -> Self {
         Self { read, write }
     }
 
