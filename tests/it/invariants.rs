@@ -1,6 +1,7 @@
 //! The rules of ARCHITECTURE.md that a reader of the sources can check.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod circles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -148,41 +149,6 @@ fn operations_have_no_clock_and_no_futures() {
             }
         }
     }
-}
-
-/// Compares the names of top-level modules: if one uses another, that one must not use it, directly
-/// or by others.
-#[test]
-fn no_modules_go_round_in_circles() {
-    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, text) in sources() {
-        let module = name.split(['/', '.']).next().unwrap_or_default().to_owned();
-        if !name.ends_with(".rs") || name.ends_with("tests.rs") || module == "lib" {
-            continue;
-        }
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let code = code
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
-        let used = uses.entry(module.clone()).or_default();
-        for path in code.flat_map(|line| line.split("crate::").skip(1)) {
-            let other = path
-                .split(|char: char| !char.is_alphanumeric() && char != '_')
-                .next();
-            used.extend(other.map(str::to_owned).filter(|other| *other != module));
-        }
-    }
-    assert!(uses["client"].contains("lock"), "{uses:?}");
-    // A module that uses none of the others, or that none of them uses, is in no circle.
-    loop {
-        let left: BTreeSet<String> = uses.keys().cloned().collect();
-        let used: BTreeSet<String> = uses.values().flatten().cloned().collect();
-        uses.retain(|module, uses| used.contains(module) && !uses.is_disjoint(&left));
-        if uses.len() == left.len() {
-            break;
-        }
-    }
-    assert!(uses.is_empty(), "among these is a circle: {uses:?}");
 }
 
 #[test]
