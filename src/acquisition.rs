@@ -1,10 +1,11 @@
 //! An acquisition that other callers of the process can take over.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::locked::locked;
 use crate::runtime::Runtime;
 use crate::script::Waiter;
 use crate::token::{Session, Token};
@@ -160,11 +161,6 @@ impl Caller {
         standing.is_over |= is_last;
         is_last
     }
-}
-
-/// No change is left half done under these mutexes.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Without the token.

@@ -1,11 +1,13 @@
 //! A script call as an HTTP request, and the HTTP response as a Redis reply.
 
+mod access;
 mod answer;
 mod endpoint;
 mod events;
 mod json;
 mod listening;
 mod objects;
+mod push;
 mod upstash;
 mod webdis;
 
@@ -16,9 +18,11 @@ use crate::command::Reply;
 use crate::error::Error;
 use crate::redact;
 use crate::transport::{Request, Response};
+use access::Access;
 use endpoint::PlainHttp;
 
-pub(crate) use listening::{Listening, Push};
+pub(crate) use listening::Listening;
+pub(crate) use push::Push;
 
 /// The replies of lock operations are far smaller. A larger one is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;
@@ -51,17 +55,6 @@ enum Dialect {
     Upstash,
     Webdis,
 }
-
-/// How a dialect proves that it may use the bridge.
-#[derive(Clone)]
-struct Access {
-    headers: Headers,
-    listening_headers: Headers,
-    /// The texts that no message may quote.
-    secrets: Vec<String>,
-}
-
-type Headers = [(&'static str, String); 2];
 
 impl Bridge {
     /// A bridge that speaks Upstash's REST dialect: Upstash itself, `edgelock-bridge`,

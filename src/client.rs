@@ -2,7 +2,6 @@
 
 mod multi;
 mod paced;
-mod read_write;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,11 +16,10 @@ use crate::lock::Lock;
 use crate::name::Name;
 use crate::once::Once;
 use crate::read::read;
+use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
-
-pub use read_write::ReadWrite;
 
 const MAX_OWNER: usize = 512;
 
@@ -39,7 +37,7 @@ pub struct Client<T, R> {
     topology: Topology,
     prefix: Arc<str>,
     /// The first invalid option. All calls fail with it.
-    refused: Option<Error>,
+    checked: Result<(), Error>,
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -54,7 +52,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             host: Arc::new(Host { transport, runtime }),
             topology: Topology::new(bridges, layout),
             prefix: "".into(),
-            refused: None,
+            checked: Ok(()),
         }
     }
 
@@ -123,7 +121,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         };
         let checked = self.check().and(made).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
-        Lock::new(host, topology, name, kind, checked.err())
+        Lock::new(host, topology, name, kind, checked)
     }
 
     /// The name of a lock, and whether it is valid.
@@ -191,7 +189,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// The writer is the holder of the [lock](Client::lock) of that name. So holders of the plain
     /// lock wait for the writer and for readers, and both wait for them.
     pub fn read_write(&self, name: &str) -> ReadWrite<T, R> {
-        ReadWrite::new(self.clone(), name)
+        let read = self.lock_of(name, Kind::reader(), Ok(())).fair(true);
+        ReadWrite::new(read, self.lock_of(name, Kind::writer(), Ok(())))
     }
 
     /// Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
@@ -234,7 +233,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// What is wrong with its options, if anything is.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.refused.clone().map_or(Ok(()), Err)
+        self.checked.clone()
     }
 
     /// The host that it was made for: clock, timers, background work.
@@ -249,7 +248,7 @@ impl<T, R> Clone for Client<T, R> {
             host: self.host.clone(),
             topology: self.topology.clone(),
             prefix: self.prefix.clone(),
-            refused: self.refused.clone(),
+            checked: self.checked.clone(),
         }
     }
 }

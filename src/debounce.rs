@@ -11,7 +11,6 @@ use crate::runtime::Runtime;
 use crate::transport::Transport;
 use crate::ttl;
 
-const SHORTEST: Duration = Duration::from_millis(1);
 /// A call stays open for that long.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -83,15 +82,10 @@ impl<V> DebounceOutcome<V> {
 
 impl<T: Transport, R: Runtime> Debounce<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, wait: Duration) -> Self {
-        let is_wait = wait <= LONGEST && ttl::is_from(SHORTEST, wait);
-        let what = || {
-            Error::invalid(format!(
-                "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds, not {}",
-                ttl::shown(wait)
-            ))
-        };
+        let what = "the wait of a debounce is 1 ms to 24 hours";
+        let checked = ttl::check_range(what, ttl::SHORTEST..=LONGEST, wait);
         Self {
-            paced: paced.with(is_wait.then_some(()).ok_or_else(what)),
+            paced: paced.with(checked),
             wait,
             max_wait: wait.saturating_mul(10).min(LONGEST),
         }
@@ -102,16 +96,12 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     /// of a burst counts for all.
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
-        let is_longer = max_wait <= LONGEST && ttl::is_from(self.wait, max_wait);
-        let what = || {
-            Error::invalid(format!(
-                "the longest wait of a debounce is from its wait ({}) to 24 hours, in whole milliseconds, not {}",
-                ttl::shown(self.wait),
-                ttl::shown(max_wait)
-            ))
-        };
+        let shortest = ttl::shown(self.wait);
+        let what =
+            format!("the longest wait of a debounce is from its wait ({shortest}) to 24 hours");
+        let checked = ttl::check_range(&what, self.wait..=LONGEST, max_wait);
         Self {
-            paced: self.paced.with(is_longer.then_some(()).ok_or_else(what)),
+            paced: self.paced.with(checked),
             max_wait,
             ..self
         }

@@ -7,17 +7,17 @@
 
 mod flights;
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::command::Command;
+use crate::locked::locked;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::Runtime;
-use crate::threads::SendOutsideWasm;
 use crate::transport::Transport;
-use flights::{Answer, Ended, Flights, Received, locked};
+use flights::{Answer, Ended, Flights, Received};
 
 /// The host on which operations are driven.
 pub(crate) struct Host<T, R> {
@@ -53,32 +53,23 @@ pub(crate) fn drive_in_background<T: Transport, R: Runtime>(
     host.runtime.spawn(Box::pin(task));
 }
 
-fn driven<O: Operation + 'static, T: Transport, R: Runtime>(
+fn driven<O: Operation, T: Transport, R: Runtime>(
     host: Arc<Host<T, R>>,
     operation: O,
-) -> Driven<O, T, R, impl Flight<Answer>, impl Flight<()>, impl Flight<Ended>> {
-    let driver = Driver {
-        state: State::New,
-        flights: Flights::none(),
-        ids: 0,
-        send: sending::<T, R>,
-        sleep: sleeping::<T, R>,
-        listen: listening::<T, R>,
-        host,
-    };
+) -> Driven<O, T, R> {
     Driven {
         told: Running {
             operation,
             outcome: None,
         },
-        driver,
+        driver: Driver {
+            state: State::New,
+            flights: Flights::none(),
+            ids: 0,
+            host,
+        },
     }
 }
-
-/// A future that an operation waits for.
-trait Flight<O>: Future<Output = O> + SendOutsideWasm + 'static {}
-
-impl<O, F: Future<Output = O> + SendOutsideWasm + 'static> Flight<O> for F {}
 
 async fn sending<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail) -> Answer {
     host.transport.send(mail.request()).await
@@ -94,17 +85,9 @@ async fn sleeping<T, R: Runtime>(host: Arc<Host<T, R>>, time: Duration) {
 }
 
 /// An operation with its driver.
-struct Driven<O, T, R, A, S, L>
-where
-    O: Operation,
-    T: Transport,
-    R: Runtime,
-    A: Flight<Answer>,
-    S: Flight<()>,
-    L: Flight<Ended>,
-{
+struct Driven<O: Operation, T: Transport, R: Runtime> {
     told: Running<O>,
-    driver: Driver<T, R, A, S, L>,
+    driver: Driver<T, R>,
 }
 
 /// An operation and its outcome. A driver need not know the operation's type, so its code exists
@@ -132,15 +115,7 @@ impl<O: Operation> Tell for Running<O> {
     }
 }
 
-impl<O, T, R, A, S, L> Driven<O, T, R, A, S, L>
-where
-    O: Operation,
-    T: Transport,
-    R: Runtime,
-    A: Flight<Answer>,
-    S: Flight<()>,
-    L: Flight<Ended>,
-{
+impl<O: Operation, T: Transport, R: Runtime> Driven<O, T, R> {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -151,37 +126,19 @@ where
     }
 }
 
-impl<O, T, R, A, S, L> Drop for Driven<O, T, R, A, S, L>
-where
-    O: Operation,
-    T: Transport,
-    R: Runtime,
-    A: Flight<Answer>,
-    S: Flight<()>,
-    L: Flight<Ended>,
-{
+impl<O: Operation, T: Transport, R: Runtime> Drop for Driven<O, T, R> {
     fn drop(&mut self) {
         self.driver.cancel(&mut self.told);
     }
 }
 
 /// The host of an operation, and what the operation waits for.
-struct Driver<T, R, A, S, L>
-where
-    T: Transport,
-    R: Runtime,
-    A: Flight<Answer>,
-    S: Flight<()>,
-    L: Flight<Ended>,
-{
+struct Driver<T, R> {
     state: State,
-    flights: Flights<A, S, L>,
+    flights: Flights,
     /// The last id that was given out.
     ids: u32,
     host: Arc<Host<T, R>>,
-    send: fn(Arc<Host<T, R>>, Mail) -> A,
-    sleep: fn(Arc<Host<T, R>>, Duration) -> S,
-    listen: fn(Arc<Host<T, R>>, Mail, Received) -> L,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -191,14 +148,7 @@ enum State {
     Done,
 }
 
-impl<T, R, A, S, L> Driver<T, R, A, S, L>
-where
-    T: Transport,
-    R: Runtime,
-    A: Flight<Answer>,
-    S: Flight<()>,
-    L: Flight<Ended>,
-{
+impl<T: Transport, R: Runtime> Driver<T, R> {
     /// Tells the operation all that has happened, until it is done or nothing is left.
     fn poll(
         &mut self,
@@ -251,17 +201,11 @@ where
     fn grant(&mut self, wish: Wish, waker: Option<&Waker>) {
         let host = self.host.clone();
         match wish {
-            Wish::Send(id, mail) => {
-                let answer = (self.send)(host, mail);
-                self.flights.send(id, answer);
-            }
-            Wish::Wake(id, time) => {
-                let timer = (self.sleep)(host, time);
-                self.flights.wake(id, timer);
-            }
+            Wish::Send(id, mail) => self.flights.send(id, sending(host, mail)),
+            Wish::Wake(id, time) => self.flights.wake(id, sleeping(host, time)),
             Wish::Listen(id, mail) => {
                 let received = Received::default();
-                let ended = (self.listen)(host, mail, received.clone());
+                let ended = listening(host, mail, received.clone());
                 self.flights.listen(id, received, ended);
             }
             Wish::Stop(id) => drop(self.flights.split_off(&[id])),
@@ -280,9 +224,6 @@ where
             flights: self.flights.split_off(ids),
             ids: self.ids,
             host: self.host.clone(),
-            send: self.send,
-            sleep: self.sleep,
-            listen: self.listen,
         };
         let told = Running {
             operation,

@@ -5,9 +5,11 @@ mod gather;
 mod habits;
 mod lines;
 mod look;
+mod pace;
 mod reads;
 mod section;
 mod slot;
+mod ticket;
 mod turn;
 
 use std::fmt;

@@ -13,6 +13,7 @@ mod once;
 mod quorum;
 mod read_write;
 mod reentrant;
+mod row;
 mod semaphore;
 mod shared;
 mod throttle;
@@ -20,6 +21,7 @@ mod throttle;
 use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
+use row::{Row, Waking};
 
 pub(crate) use debounce::{ARRIVE, LEAVE, SETTLE};
 pub(crate) use lua::{Script, Scripts};
@@ -27,57 +29,6 @@ pub(crate) use throttle::{GIVE_BACK, PASS};
 
 /// What reads without a lock.
 pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);
-
-/// All differences between one kind and another.
-pub(crate) struct Row {
-    scripts: Scripts,
-    /// The scripts of a lock that also feeds a list when it is free.
-    signalling: Option<Scripts>,
-    /// Its keys besides those that all locks have. The text is the token or the session.
-    keys: fn(&Name, &str) -> Vec<String>,
-    waking: Waking,
-    /// The row for a quorum.
-    of_majority: Option<&'static Self>,
-    /// For a quorum: makes a fence the lowest that each server may issue next.
-    raise: Option<Script>,
-    /// Makes a reader of a writer.
-    downgrade: Option<Script>,
-    refusals: Refusals,
-}
-
-/// How waiters are woken.
-enum Waking {
-    /// Waiters queue. A release gives the lock to one of them, and tells it.
-    HandOver,
-    /// All listeners of this channel are told that the lock may be free.
-    Broadcast(fn(&Name) -> String),
-    /// Nobody is told.
-    Poll,
-}
-
-/// Why a kind refuses something, if it does.
-#[derive(Clone, Copy)]
-struct Refusals {
-    fair: Option<&'static str>,
-    label: Option<&'static str>,
-    commands: Option<&'static str>,
-    replicas: Option<&'static str>,
-    signal_list: Option<&'static str>,
-    turns: Option<&'static str>,
-    majority: Option<&'static str>,
-}
-
-impl Refusals {
-    const NONE: Self = Self {
-        fair: None,
-        label: None,
-        commands: None,
-        replicas: None,
-        signal_list: None,
-        turns: None,
-        majority: None,
-    };
-}
 
 /// The kind of one lock, with its parameters: the owner, or what is wanted of it.
 #[derive(Clone)]
@@ -147,10 +98,14 @@ impl Kind {
         }
     }
 
-    /// The same kind for a quorum.
+    /// What it is at each server of a quorum: the quorum's mutex, or refused.
     pub(crate) fn of_majority(self) -> (Self, Result<(), Error>) {
         let checked = refuse(self.row.refusals.majority);
-        let row = self.row.of_majority.unwrap_or(self.row);
+        let row = if checked.is_ok() {
+            &quorum::ROW
+        } else {
+            self.row
+        };
         (Self { row, ..self }, checked)
     }
 

@@ -61,7 +61,7 @@ pub struct Lock<T, R> {
     replicas: Option<Replicas>,
     pub(crate) label: String,
     /// The first invalid option. Every call that would send something fails with it instead.
-    refused: Option<Error>,
+    checked: Result<(), Error>,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
@@ -70,7 +70,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         topology: Topology,
         name: Name,
         kind: Kind,
-        refused: Option<Error>,
+        checked: Result<(), Error>,
     ) -> Self {
         Self {
             topology: topology.for_name(&name),
@@ -84,7 +84,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             max_hold: None,
             replicas: None,
             label: String::new(),
-            refused,
+            checked,
         }
     }
 
@@ -236,7 +236,7 @@ impl<T, R> Clone for Lock<T, R> {
             max_hold: self.max_hold,
             replicas: self.replicas.clone(),
             label: self.label.clone(),
-            refused: self.refused.clone(),
+            checked: self.checked.clone(),
         }
     }
 }

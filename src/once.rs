@@ -22,7 +22,6 @@ use crate::ttl;
 pub use outcome::OnceOutcome;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-const SHORTEST_KEEP: Duration = Duration::from_millis(1);
 const MAX_FINGERPRINT: usize = 128;
 /// A byte can take three on its way here, and an answer has up to 1 MiB.
 const MAX_BYTES: usize = 256 * 1024;
@@ -78,8 +77,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 
     fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
-        let refused = set(&mut self).err();
-        self.lock = self.lock.with(|_| refused.map_or(Ok(()), Err));
+        let checked = set(&mut self);
+        self.lock = self.lock.with(|_| checked);
         self
     }
 
@@ -88,12 +87,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     #[must_use]
     pub fn keep(self, keep: Duration) -> Self {
         self.with(|once| {
-            if !ttl::is_from(SHORTEST_KEEP, keep) {
-                return Err(Error::invalid(format!(
-                    "a result is kept for 1 ms to 366 days, in whole milliseconds, not {}",
-                    ttl::shown(keep)
-                )));
-            }
+            let what = "a result is kept for 1 ms to 366 days";
+            ttl::check_range(what, ttl::SHORTEST..=ttl::MAX, keep)?;
             once.keep = keep;
             Ok(())
         })

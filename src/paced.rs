@@ -15,7 +15,7 @@ pub(crate) struct Paced<T, R> {
     topology: Topology,
     name: Name,
     /// The first invalid option. Every call that would send something fails with it instead.
-    refused: Option<Error>,
+    checked: Result<(), Error>,
 }
 
 impl<T: Transport, R: Runtime> Paced<T, R> {
@@ -29,19 +29,19 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
             topology: topology.for_name(&name),
             host,
             name,
-            refused: checked.err(),
+            checked,
         }
     }
 
     /// The same, with an option that is `checked`.
     pub(crate) fn with(mut self, checked: Result<(), Error>) -> Self {
-        self.refused = self.refused.or_else(|| checked.err());
+        self.checked = self.checked.and(checked);
         self
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let refused = self.refused.clone();
-        refused.map_or(Ok(()), |error| Err(error.of_lock(Some(self.key()))))
+        let checked = self.checked.clone();
+        checked.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     /// One call, if it may send anything.
@@ -67,7 +67,7 @@ impl<T, R> Clone for Paced<T, R> {
             host: self.host.clone(),
             topology: self.topology.clone(),
             name: self.name.clone(),
-            refused: self.refused.clone(),
+            checked: self.checked.clone(),
         }
     }
 }

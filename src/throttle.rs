@@ -12,8 +12,6 @@ use crate::script::Passage;
 use crate::transport::Transport;
 use crate::ttl;
 
-const SHORTEST: Duration = Duration::from_millis(1);
-
 /// Lets the first call through, and no other until the window is over. Made by
 /// [`Client::throttle`](crate::Client::throttle).
 ///
@@ -74,15 +72,8 @@ impl ThrottleOutcome {
 
 impl<T: Transport, R: Runtime> Throttle<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, window: Duration) -> Self {
-        let what = || {
-            Error::invalid(format!(
-                "the window of a throttle is 1 ms to 366 days, in whole milliseconds, not {}",
-                ttl::shown(window)
-            ))
-        };
-        let checked = ttl::is_from(SHORTEST, window)
-            .then_some(())
-            .ok_or_else(what);
+        let what = "the window of a throttle is 1 ms to 366 days";
+        let checked = ttl::check_range(what, ttl::SHORTEST..=ttl::MAX, window);
         Self {
             paced: paced.with(checked),
             window,

@@ -1,5 +1,6 @@
-//! How long a lease lasts.
+//! How long a lease lasts, and other times that callers give.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::error::Error;
@@ -8,12 +9,8 @@ pub(crate) const DEFAULT: Duration = Duration::from_secs(10);
 /// With a ttl of 3 ms, the drift of 2 ms and 1 % leaves no whole millisecond to hold the lock.
 const MIN: Duration = Duration::from_millis(4);
 pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-
-/// Whether something can be stored for `time`: whole milliseconds, within the bounds.
-pub(crate) fn is_from(shortest: Duration, time: Duration) -> bool {
-    let is_whole = time.subsec_nanos().is_multiple_of(1_000_000);
-    (shortest..=MAX).contains(&time) && is_whole
-}
+/// Redis counts no shorter time.
+pub(crate) const SHORTEST: Duration = Duration::from_millis(1);
 
 /// In milliseconds, as errors show it. `Duration`'s own `Debug` would bring more code into the
 /// wasm.
@@ -28,11 +25,33 @@ pub(crate) fn shown(time: Duration) -> String {
 /// # Errors
 /// [`Error::InvalidArgument`] if it is not a valid ttl.
 pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
-    if is_from(MIN, ttl) {
+    if is_valid(ttl, MIN..=MAX) {
         return Ok(());
     }
     Err(Error::invalid(format!(
         "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {}",
         shown(ttl)
     )))
+}
+
+/// `what` says what lasts for `time`, and its range: "a ttl is 4 ms to 366 days".
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if the time is not in that range, or not in whole milliseconds.
+pub(crate) fn check_range(
+    what: &str,
+    range: RangeInclusive<Duration>,
+    time: Duration,
+) -> Result<(), Error> {
+    if is_valid(time, range) {
+        return Ok(());
+    }
+    let given = shown(time);
+    Err(Error::invalid(format!(
+        "{what}, in whole milliseconds, not {given}"
+    )))
+}
+
+fn is_valid(time: Duration, range: RangeInclusive<Duration>) -> bool {
+    range.contains(&time) && time.subsec_nanos().is_multiple_of(1_000_000)
 }

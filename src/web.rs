@@ -1,9 +1,10 @@
 //! The hosts of the edge: `fetch`, timers, clock and random bytes of Workers, Node, Deno, Bun and
 //! browsers.
 //!
-//! Only this file and those in `web/` know JavaScript. They declare the functions that they need
-//! themselves. Hosts differ in details that ready-made bindings assert: timers are numbers in some
-//! and objects in others, and a dropped `fetch` goes on unless it is aborted.
+//! Only this file, those in `web/` and `bridge/json/host.rs` know JavaScript. They declare the
+//! functions that they need themselves. Hosts differ in details that ready-made bindings assert:
+//! timers are numbers in some and objects in others, and a dropped `fetch` goes on unless it is
+//! aborted.
 
 mod call;
 mod callback;
@@ -14,8 +15,6 @@ mod fetch;
 #[cfg(feature = "host-json")]
 mod held;
 mod host;
-#[cfg(feature = "host-json")]
-pub(crate) mod json;
 #[cfg(feature = "host-json")]
 mod steps;
 

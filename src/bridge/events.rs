@@ -4,7 +4,7 @@
 //! message,<channel>,<payload>` for each message. Comments and all other lines are skipped
 //! (<https://upstash.com/docs/redis/features/restapi>).
 
-use crate::bridge::Push;
+use super::Push;
 
 /// No line of ours is longer. A longer one is not kept.
 const LONGEST_LINE: usize = 4096;

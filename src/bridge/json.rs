@@ -1,9 +1,11 @@
 //! The little JSON that bridges use. A request is an array of strings. A response is an object of
 //! numbers, strings, nils, and flat arrays of those, or a list of such objects.
 //!
-//! `serde_json` reads and writes it. In the npm package the host does (`web/json.js`), so the
-//! package needs no parser.
+//! `serde_json` reads and writes it. In the npm package the host does (`host.js`), so the package
+//! needs no parser.
 
+#[cfg(all(target_family = "wasm", feature = "host-json"))]
+mod host;
 #[cfg(any(test, not(all(target_family = "wasm", feature = "host-json"))))]
 mod library;
 
@@ -11,7 +13,7 @@ mod library;
 use library as json;
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
-use crate::web::json;
+use host as json;
 
 use crate::command::Reply;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::events::Events;
 use super::objects::Objects;
-use super::{Bridge, Dialect, Post, upstash, webdis};
+use super::{Bridge, Dialect, Post, Push, upstash, webdis};
 use crate::transport::Response;
 
 impl Bridge {
@@ -50,15 +50,6 @@ impl Bridge {
     pub(crate) const fn never_pushes(status: u16) -> bool {
         matches!(status, 400 | 403..=405 | 501)
     }
-}
-
-/// A message of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// From now on no message is missed.
-    Listening,
-    /// Somebody published this.
-    Message(String),
 }
 
 /// A parser of a subscription's response, fed piece by piece.

@@ -4,8 +4,7 @@
 //! `{"SUBSCRIBE":["message","<channel>","<payload>"]}` for each message. Of messages that came at
 //! once the last one is sent first.
 
-use super::json;
-use crate::bridge::Push;
+use super::{Push, json};
 
 /// No object of ours is longer. A longer one is not kept.
 const LONGEST: usize = 4096;

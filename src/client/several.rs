@@ -110,7 +110,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let (name, checked) = self.named(name);
         Self {
             topology: self.topology.for_name(&name),
-            refused: self.check().and(checked).err(),
+            checked: self.check().and(checked),
             ..self.clone()
         }
     }

@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use crate::locked::locked;
 use crate::operation::{Id, Input};
+use crate::threads::SendOutsideWasm;
 use crate::transport::{Response, TransportError};
 
 pub(super) type Answer = Result<Response, TransportError>;
@@ -14,20 +16,27 @@ pub(super) type Ended = Result<u16, TransportError>;
 /// Bytes that the transport received, and of which the operation was not told yet.
 pub(super) type Received = Arc<Mutex<Vec<u8>>>;
 
-pub(super) struct Flights<A, S, L> {
-    answers: Vec<(Id, Pin<Box<A>>)>,
-    timers: Vec<(Id, Pin<Box<S>>)>,
-    streams: Vec<(Id, Stream<L>)>,
+/// A future that an operation waits for.
+pub(super) trait Flight<O>: Future<Output = O> + SendOutsideWasm + 'static {}
+
+impl<O, F: Future<Output = O> + SendOutsideWasm + 'static> Flight<O> for F {}
+
+type Boxed<O> = Pin<Box<dyn Flight<O>>>;
+
+pub(super) struct Flights {
+    answers: Vec<(Id, Boxed<Answer>)>,
+    timers: Vec<(Id, Boxed<()>)>,
+    streams: Vec<(Id, Stream)>,
 }
 
-struct Stream<L> {
+struct Stream {
     received: Received,
     /// Set at the end of the stream. It is reported once the bytes before it are.
     has_ended: Option<Ended>,
-    ended: Pin<Box<L>>,
+    ended: Boxed<Ended>,
 }
 
-impl<A, S, L> Flights<A, S, L> {
+impl Flights {
     pub(super) const fn none() -> Self {
         Self {
             answers: Vec::new(),
@@ -35,23 +44,16 @@ impl<A, S, L> Flights<A, S, L> {
             streams: Vec::new(),
         }
     }
-}
 
-impl<A, S, L> Flights<A, S, L>
-where
-    A: Future<Output = Answer>,
-    S: Future<Output = ()>,
-    L: Future<Output = Ended>,
-{
-    pub(super) fn send(&mut self, id: Id, answer: A) {
+    pub(super) fn send(&mut self, id: Id, answer: impl Flight<Answer>) {
         self.answers.push((id, Box::pin(answer)));
     }
 
-    pub(super) fn wake(&mut self, id: Id, timer: S) {
+    pub(super) fn wake(&mut self, id: Id, timer: impl Flight<()>) {
         self.timers.push((id, Box::pin(timer)));
     }
 
-    pub(super) fn listen(&mut self, id: Id, received: Received, ended: L) {
+    pub(super) fn listen(&mut self, id: Id, received: Received, ended: impl Flight<Ended>) {
         let stream = Stream {
             received,
             has_ended: None,
@@ -89,7 +91,7 @@ where
     }
 }
 
-impl<L: Future<Output = Ended>> Stream<L> {
+impl Stream {
     fn hear(&mut self, cx: &mut Context<'_>) -> Vec<u8> {
         if self.has_ended.is_none()
             && let Poll::Ready(ended) = self.ended.as_mut().poll(cx)
@@ -129,9 +131,4 @@ fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
         .partition(|(id, _)| ids.contains(id));
     *flights = kept;
     theirs
-}
-
-/// No change is left half done under this mutex.
-pub(super) fn locked(received: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    received.lock().unwrap_or_else(PoisonError::into_inner)
 }

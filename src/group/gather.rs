@@ -12,13 +12,14 @@
 //! [`Gather::has_gone`]. From then on that turn's number counts for nothing. Its items are decided
 //! in a later turn, or, if their commit was on its way, are unknown. No item is in two commits.
 
+mod driving;
 mod turn;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turn::Turn;
+use turn::{Entry, Turn};
 
 pub(super) use turn::Left;
 
@@ -32,15 +33,6 @@ pub(super) struct Gather<I, C, P> {
     /// Numbers of tickets and turns.
     numbers: u64,
     signs: u64,
-}
-
-struct Entry<I, C> {
-    ticket: u64,
-    item: Arc<I>,
-    bytes: usize,
-    caller: C,
-    /// Its caller no longer waits. If the item is in a turn, it is decided there, else never.
-    has_left: bool,
 }
 
 /// How much a turn takes at most, and how many items may wait for one.

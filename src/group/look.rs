@@ -6,17 +6,19 @@
 //! the items that come meanwhile.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::gather::Bound;
 use super::habits::Habits;
-use super::lines::{Pace, held};
+use super::lines::held;
+use super::pace::Pace;
 use super::reads::{Pending, Reads};
 use super::section::{Peek, Section};
 use super::slot::Slot;
 use crate::error::Error;
 use crate::lock::Lock;
+use crate::locked::locked;
 use crate::runtime::{Instant, Runtime, Task};
 use crate::select::{Either, select};
 use crate::transport::Transport;
@@ -110,7 +112,7 @@ impl<I, A> Looks<I, A> {
     }
 
     fn state(&self) -> MutexGuard<'_, BTreeMap<String, Gathering<I, A>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Lets the first waiting caller find out what it must do.

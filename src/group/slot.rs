@@ -1,10 +1,11 @@
 //! Where a waiting caller gets its answer from the caller that works for it.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use crate::error::Error;
+use crate::locked::locked;
 use crate::runtime::Runtime;
 
 /// One caller's answer, and how it is woken.
@@ -79,7 +80,7 @@ impl<A> Slot<A> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<A>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::driver::Driver;
 use super::gather::Bound;
 use super::habits::Habits;
-use super::lines::Pace;
+use super::pace::Pace;
 use super::reads::{Pending, Reads, bytes};
 use super::section::{Decision, Section};
 use crate::command::{Command, Reply};

@@ -6,11 +6,11 @@
 
 use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, HAND_OVER};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ANOTHER, FENCE, HEARING, HOLD, JOIN, KEYS, LOST, PROLONG, QUEUE, RECEIPT,
     RELEASE, REMOVE_WAITER, RENEW, RESP,
 };
-use super::{Refusals, Row, Waking};
 use crate::name::Name;
 
 const NAMES: &str = part!("multi/names.lua");
@@ -35,7 +35,6 @@ pub(super) static ROW: Row = Row {
     signalling: None,
     keys,
     waking: Waking::HandOver,
-    of_majority: None,
     raise: None,
     downgrade: None,
     refusals: Refusals {

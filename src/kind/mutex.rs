@@ -1,11 +1,11 @@
 //! One token holds it. It is stored as other libraries lock the same key.
 
 use super::lua::{Script, Scripts, part};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ALONE, ANOTHER, FENCE, FORCE_RELEASE, HEARING, HOLD, INSPECT, JOIN, KEYS,
     LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP, VACANT,
 };
-use super::{Refusals, Row, Waking, quorum};
 
 pub(super) const STORAGE: &str = part!("mutex/storage.lua");
 pub(super) const EXTEND: &str = part!("mutex/extend.lua");
@@ -58,7 +58,6 @@ pub(super) static ROW: Row = Row {
     }),
     keys: |_, _| Vec::new(),
     waking: Waking::HandOver,
-    of_majority: Some(&quorum::ROW),
     raise: None,
     downgrade: None,
     refusals: Refusals::NONE,

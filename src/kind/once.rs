@@ -6,11 +6,11 @@
 
 use super::lua::{Script, Scripts, part};
 use super::mutex::{ACQUIRE, INSPECTING, RENEWING, STORAGE};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HOLD, JOIN, KEYS, LOST, PROLONG, QUEUE,
     RECEIPT, RELEASE, REMOVE_WAITER, RESP, VACANT,
 };
-use super::{Refusals, Row, Waking};
 use crate::name::Name;
 
 const KEPT: &str = part!("once/kept.lua");
@@ -29,7 +29,6 @@ pub(super) static ROW: Row = Row {
     signalling: None,
     keys: |name, _| vec![kept(name)],
     waking: Waking::Broadcast(kept),
-    of_majority: None,
     raise: None,
     downgrade: None,
     refusals: Refusals {

@@ -3,8 +3,8 @@
 
 use super::lua::{Script, Scripts, part};
 use super::mutex::{FORCING, RENEWING, STORAGE};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{FENCE, HOLD, INSPECT, KEYS, PROLONG, RESP};
-use super::{Refusals, Row, Waking};
 
 const ACQUIRE: &str = part!("quorum/acquire.lua");
 const UPTIME: &str = part!("quorum/uptime.lua");
@@ -24,7 +24,6 @@ pub(super) static ROW: Row = Row {
     signalling: None,
     keys: |_, _| Vec::new(),
     waking: Waking::Poll,
-    of_majority: None,
     raise: Some(Script::of(&[KEYS, FENCE, STORAGE, RAISE])),
     downgrade: None,
     refusals: Refusals {

@@ -2,11 +2,11 @@
 //! a fence and an end of its own.
 
 use super::lua::{Script, Scripts, part};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, JOIN, KEYS, LISTED,
     LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP,
 };
-use super::{Refusals, Row, Waking};
 
 const STORAGE: &str = part!("read_write/storage.lua");
 const CLEAN: &str = part!("read_write/clean.lua");
@@ -66,7 +66,6 @@ const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
         signalling: None,
         keys: |name, _| vec![name.companion("readers"), name.companion("holds")],
         waking: Waking::HandOver,
-        of_majority: None,
         raise: None,
         downgrade,
         refusals: Refusals {

@@ -1,11 +1,11 @@
 //! An owner holds it, and may enter again. It is stored as Redisson's `RLock`.
 
 use super::lua::{Script, Scripts, part};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ALONE, ANOTHER, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOST, PROLONG, RECEIPT, RELEASE,
     REMOVE_WAITER, RENEW, RESP, VACANT,
 };
-use super::{Refusals, Row, Waking};
 use crate::name::Name;
 
 const STORAGE: &str = part!("reentrant/storage.lua");
@@ -27,7 +27,6 @@ pub(super) static ROW: Row = Row {
     signalling: None,
     keys: |name, id| vec![name.companion("hold"), name.companion_of("entry", id), name.companion("entries")],
     waking: Waking::Broadcast(Name::redisson_channel),
-    of_majority: None,
     raise: None,
     downgrade: None,
     refusals: Refusals {

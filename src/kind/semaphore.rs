@@ -1,12 +1,12 @@
 //! Permits, of which so many may be held at once, each with a token, a fence and an end of its own.
 
 use super::lua::{Script, Scripts, part};
+use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ANOTHER, CLEAN, EMPTY, FENCE, FORCE_RELEASE, GRANT, HAD, HAND_ON, HEARING,
     HOLDERS, JOIN, KEYS, LEAVE, LISTED, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMAIN,
     REMOVE_WAITER, RENEW, RESP, SHARE, STAY,
 };
-use super::{Refusals, Row, Waking};
 
 const STORAGE: &str = part!("semaphore/storage.lua");
 const FULL: &str = part!("semaphore/full.lua");
@@ -27,7 +27,6 @@ pub(super) static ROW: Row = Row {
     signalling: None,
     keys: |name, _| vec![name.companion("holds")],
     waking: Waking::HandOver,
-    of_majority: None,
     raise: None,
     downgrade: None,
     refusals: Refusals {

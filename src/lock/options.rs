@@ -32,14 +32,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        let refused = self.refused.clone();
-        refused.map_or(Ok(()), |error| Err(error.of_lock(Some(self.key()))))
+        let checked = self.checked.clone();
+        checked.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     /// Applies `set`. The lock's calls fail with the first error.
     pub(crate) fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
-        let refused = set(&mut self).err();
-        self.refused = self.refused.or(refused);
+        let checked = set(&mut self);
+        self.checked = self.checked.and(checked);
         self
     }
 

@@ -14,54 +14,19 @@ mod candidate;
 mod handover;
 mod question;
 mod subscription;
+mod taken;
 mod waiting;
 
-use super::{Claim, Cx, Hold, Input, Operation, Terms};
+use super::{Claim, Cx, Input, Operation};
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::runtime::Instant;
 use asking::Asking;
 use candidate::{Candidate, Grant};
 use question::Asked;
 use waiting::Waiting;
 
 pub(crate) use candidate::AcquireOptions;
-
-/// The claim has the lock.
-pub(crate) struct Granted {
-    pub(crate) claim: Claim,
-    pub(crate) deadline: Instant,
-    pub(crate) fence: u64,
-    pub(crate) replies: Vec<Reply>,
-}
-
-impl Granted {
-    /// The hold that begins, and the replies to the reads.
-    pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
-        let terms = Terms::new(self.fence, Some(self.claim.ttl));
-        let hold = Hold::new(self.claim, terms, Some(self.deadline));
-        (hold, self.replies)
-    }
-}
-
-/// What there is to have: the lock, or what was done under it.
-pub(crate) enum Taken<L> {
-    Lock(L),
-    /// The work was executed before, and this is its kept result.
-    Result(String),
-}
-
-impl<L> Taken<L> {
-    fn lock(self) -> Result<L, Error> {
-        match self {
-            Self::Lock(lock) => Ok(lock),
-            Self::Result(_) => Err(NOTHING_KEPT),
-        }
-    }
-}
-
-/// For a lock without a kept result.
-const NOTHING_KEPT: Error = Error::unexpected("a result in place of a lock");
+pub(crate) use taken::{Granted, Taken};
 
 /// Takes a lock, or waits for it as its options say.
 pub(crate) struct Acquire {

@@ -5,21 +5,25 @@ mod phase;
 mod terms;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::{Claim, Cx, GiveBack};
-use crate::command::Reply;
+use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::locked::locked;
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{Call, Renewed};
+use crate::script::{Call, Renewed, Write};
 use crate::token::Token;
 use phase::State;
 
 pub(crate) use phase::Why;
 pub(super) use phase::{Aim, Standing, Writing};
 pub(crate) use terms::Terms;
+
+/// No write follows the release of a hold.
+pub(super) const LAST: u64 = (1 << 53) - 1;
 
 pub(crate) struct Hold {
     pub(crate) claim: Claim,
@@ -71,8 +75,23 @@ impl Hold {
         if is_over || !self.claim.is_own() {
             return None;
         }
-        let call = super::write::release(self, super::write::LAST, &[]);
+        let call = self.release(LAST, &[]);
         Some(GiveBack::lease(self.claim.clone(), call, tells_loss))
+    }
+
+    /// The call that gives it back, as its write of this number.
+    pub(super) fn release(&self, number: u64, commands: &[Command]) -> Call {
+        let write = Write {
+            session: &self.claim.session,
+            number,
+            // A release without commands ends any hold of the token.
+            fence: match commands {
+                [] => 0,
+                _ => self.known_fence(),
+            },
+            commands,
+        };
+        Call::release(self.claim.subject(), &write)
     }
 
     /// Until what is returned is dropped, it is kept.
@@ -247,10 +266,8 @@ impl Hold {
         }
     }
 
-    /// No change is left half done under this mutex, so a panic elsewhere while it was locked does
-    /// not matter.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 }
 

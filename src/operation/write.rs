@@ -10,15 +10,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Aim, Hold, Writing};
+use super::hold::{Aim, Hold, LAST, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::script::{self, Call, Renewed};
 use crate::ttl;
-
-/// No write follows the release of a hold.
-pub(super) const LAST: u64 = (1 << 53) - 1;
 
 pub(crate) struct Write {
     hold: Arc<Hold>,
@@ -145,8 +142,8 @@ impl Write {
                     is_last: true,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let call =
-                    release(hold, writing.number, commands).replicated(claim.replicas.as_ref());
+                let call = hold.release(writing.number, commands);
+                let call = call.replicated(claim.replicas.as_ref());
                 Ok((Phase::Ending(claim.ask(call.into(), limit)), Some(writing)))
             }
             Aimed::Release => {
@@ -156,7 +153,7 @@ impl Write {
                     is_last: true,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let ask = claim.ask(release(hold, LAST, &[]).into(), TimeLimit::Timeout);
+                let ask = claim.ask(hold.release(LAST, &[]).into(), TimeLimit::Timeout);
                 Ok((Phase::Ending(ask), Some(writing)))
             }
         }
@@ -282,19 +279,4 @@ impl Operation for Write {
             self.hold.forsake(cx.now, writing);
         }
     }
-}
-
-/// The call that gives `hold` back, as its write of this number.
-pub(super) fn release(hold: &Hold, number: u64, commands: &[Command]) -> Call {
-    let write = script::Write {
-        session: &hold.claim.session,
-        number,
-        // A release without commands ends any hold of the token.
-        fence: match commands {
-            [] => 0,
-            _ => hold.known_fence(),
-        },
-        commands,
-    };
-    Call::release(hold.claim.subject(), &write)
 }

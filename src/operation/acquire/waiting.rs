@@ -8,6 +8,7 @@
 //!
 //! It listens meanwhile, in both, where the bridge lets it.
 
+mod pause;
 mod pausing;
 
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::runtime::Instant;
-use pausing::Pause;
+use pause::Pause;
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);

@@ -6,33 +6,8 @@ use super::super::candidate::Candidate;
 use super::super::handover::Meaning;
 use super::super::subscription::Wakeup;
 use super::super::{Cx, Input, Taken};
-use super::{Outcome, Step, Waiting};
-use crate::operation::Id;
+use super::{Outcome, Pause, Step, Waiting};
 use crate::runtime::Instant;
-
-/// Until there is reason to ask.
-pub(super) struct Pause {
-    /// When to ask if the last request got lost.
-    due: Option<Instant>,
-    /// When to ask, planned for who hears of its turn or does not.
-    planned: Option<(bool, Instant)>,
-    timer: Option<Id>,
-    ask_at: Instant,
-    wake_at: Instant,
-}
-
-impl Pause {
-    /// With a `due` time if the last request got lost.
-    pub(super) const fn new(due: Option<Instant>, now: Instant) -> Self {
-        Self {
-            due,
-            planned: None,
-            timer: None,
-            ask_at: now,
-            wake_at: now,
-        }
-    }
-}
 
 impl Waiting {
     /// Waits until there is reason to ask.

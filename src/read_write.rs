@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use super::Client;
-use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 
-/// A name that many can hold to read, or one to write. Made by [`Client::read_write`].
+/// A name that many can hold to read, or one to write. Made by
+/// [`Client::read_write`](crate::Client::read_write).
 ///
 /// ```
 /// # #[cfg(feature = "native-no-tls")]
@@ -26,14 +25,13 @@ use crate::transport::Transport;
 /// # }
 /// ```
 pub struct ReadWrite<T, R> {
-    client: Client<T, R>,
-    name: String,
+    read: Lock<T, R>,
+    write: Lock<T, R>,
 }
 
 impl<T: Transport, R: Runtime> ReadWrite<T, R> {
-    pub(super) fn new(client: Client<T, R>, name: &str) -> Self {
-        let name = name.to_owned();
-        Self { client, name }
+    pub(crate) const fn new(read: Lock<T, R>, write: Lock<T, R>) -> Self {
+        Self { read, write }
     }
 
     /// The lock to read under. Many readers can hold it at once, while no writer does. Each reader
@@ -44,34 +42,30 @@ impl<T: Transport, R: Runtime> ReadWrite<T, R> {
     /// [`Lock::inspect`] lists the readers. [`Lock::force_release`] frees the name of all holders.
     /// A [`GroupCommit`](crate::GroupCommit) refuses this lock.
     ///
-    /// As with [`Client::lock`], the first call fails with
+    /// As with [`Client::lock`](crate::Client::lock), the first call fails with
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the name is invalid, or this is
-    /// a [quorum](Client::quorum).
+    /// a [quorum](crate::Client::quorum).
     pub fn read(&self) -> Lock<T, R> {
-        self.lock(Kind::reader()).fair(true)
+        self.read.clone()
     }
 
     /// The lock to write under. One writer can hold it, and nobody else then. To others it is the
-    /// [lock](Client::lock) of that name. [`Lease::downgrade`](crate::Lease::downgrade) makes a
-    /// reader of a writer. Sends nothing.
+    /// [lock](crate::Client::lock) of that name. [`Lease::downgrade`](crate::Lease::downgrade)
+    /// makes a reader of a writer. Sends nothing.
     ///
     /// A release hands it to the next writer, or to all readers up to the next writer at once.
     ///
     /// The first call fails as that of [`ReadWrite::read`].
     pub fn write(&self) -> Lock<T, R> {
-        self.lock(Kind::writer())
-    }
-
-    fn lock(&self, kind: Kind) -> Lock<T, R> {
-        self.client.lock_of(&self.name, kind, Ok(()))
+        self.write.clone()
     }
 }
 
 impl<T, R> Clone for ReadWrite<T, R> {
     fn clone(&self) -> Self {
         Self {
-            client: self.client.clone(),
-            name: self.name.clone(),
+            read: self.read.clone(),
+            write: self.write.clone(),
         }
     }
 }
@@ -79,7 +73,7 @@ impl<T, R> Clone for ReadWrite<T, R> {
 impl<T, R> fmt::Debug for ReadWrite<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadWrite")
-            .field("name", &self.name)
+            .field("name", &self.write.name.shown())
             .finish_non_exhaustive()
     }
 }

@@ -1,11 +1,11 @@
-//! JSON that the host reads, for `bridge`.
+//! JSON that the host reads.
 
 use wasm_bindgen::prelude::*;
 
 use crate::command::Reply;
 use crate::resp;
 
-#[wasm_bindgen(module = "/src/web/json.js")]
+#[wasm_bindgen(module = "/src/bridge/json/host.js")]
 extern "C" {
     fn read(text: &str, names: &str, each: bool) -> String;
 }
@@ -19,7 +19,7 @@ extern "C" {
 /// It is put together here: a text that the host writes has to come back before it is sent. To have
 /// it write a script of 2.5 kB costs a fifth of a request's CPU. The host writes only words that
 /// need an escape.
-pub(crate) fn array(words: &[&str]) -> String {
+pub(super) fn array(words: &[&str]) -> String {
     let bytes: usize = words.iter().map(|word| word.len() + 4).sum();
     let mut json = String::with_capacity(bytes);
     for word in words {
@@ -59,11 +59,11 @@ const fn has_special(bytes: u64) -> bool {
     less(bytes, b' ') | equal(bytes, b'"') | equal(bytes, b'\\') != 0
 }
 
-pub(crate) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
+pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
     object(parse(text, &names, false)?)
 }
 
-pub(crate) fn members_of_each<const N: usize>(
+pub(super) fn members_of_each<const N: usize>(
     text: &str,
     names: [&str; N],
 ) -> Option<Vec<[Reply; N]>> {

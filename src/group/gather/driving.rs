@@ -1,0 +1,166 @@
+//! What the driver of a turn tells of it, and what is left of the turn when its driver is gone.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::turn::{Entry, Left, Turn};
+use super::{Bound, Gather};
+
+impl<I, C: Clone, P: Clone> Gather<I, C, P> {
+    /// Sets how long the driver of this turn is silent at most while it is alive.
+    pub(in crate::group) const fn show_within(&mut self, limit: Duration) {
+        if let Some(turn) = &mut self.turn {
+            turn.shows_within = limit;
+        }
+    }
+
+    /// The limit that [`Gather::show_within`] set, if a turn is under way.
+    pub(in crate::group) fn shows_within(&self) -> Option<Duration> {
+        self.turn.as_ref().map(|turn| turn.shows_within)
+    }
+
+    /// Ends the turn under way if its driver has shown no sign of life since `signs`.
+    pub(in crate::group) fn has_gone(&mut self, signs: u64) -> Option<Left<C>> {
+        let number = self.turn.as_ref()?.number;
+        (self.signs == signs)
+            .then(|| self.abandon(number))
+            .flatten()
+    }
+
+    /// The items for which this turn asks, in order of arrival: its own, and the waiting ones that
+    /// have room in it. The latter wait on until it [begins](Gather::begin).
+    pub(in crate::group) fn ask(&mut self, number: u64, bound: Bound) -> Option<Vec<Arc<I>>> {
+        let own = &self.of(number)?.entries;
+        let bytes = own.iter().map(|entry| entry.bytes).sum();
+        let mut items: Vec<_> = own.iter().map(|entry| entry.item.clone()).collect();
+        let count = self.fitting(items.len(), bytes, bound);
+        let joining = self.waiting.iter().take(count);
+        items.extend(joining.clone().map(|entry| entry.item.clone()));
+        let asked_for = joining.map(|entry| entry.ticket).collect();
+        self.of(number)?.asked_for = asked_for;
+        Some(items)
+    }
+
+    /// This turn has the lock. It takes those of the other items that it asked for last and that
+    /// still wait. Returns which it has of all that it asked for; `None` if a caller reported the
+    /// driver as gone.
+    pub(in crate::group) fn begin(&mut self, number: u64) -> Option<Vec<bool>> {
+        if !self.beat(number) {
+            return None;
+        }
+        let turn = self.turn.as_mut()?;
+        let mut has = vec![true; turn.entries.len()];
+        for ticket in std::mem::take(&mut turn.asked_for) {
+            let first = self.waiting.front();
+            let waits = first.is_some_and(|entry| entry.ticket == ticket);
+            if waits {
+                turn.entries.extend(self.waiting.pop_front());
+            }
+            has.push(waits);
+        }
+        Some(has)
+    }
+
+    /// Notes that the driver of this turn is alive. Returns whether it still drives it.
+    pub(in crate::group) fn beat(&mut self, number: u64) -> bool {
+        let drives = self.of(number).is_some();
+        self.signs += u64::from(drives);
+        drives
+    }
+
+    /// Removes the first `count` items from the turn, since they are decided, and returns their
+    /// callers.
+    pub(in crate::group) fn answered(&mut self, number: u64, count: usize) -> Option<Vec<C>> {
+        let turn = self.of(number)?;
+        let count = count.min(turn.entries.len());
+        Some(
+            turn.entries
+                .drain(..count)
+                .map(|entry| entry.caller)
+                .collect(),
+        )
+    }
+
+    /// Lets items of the turn wait again, ahead of all others, except those that are kept, by their
+    /// places in it.
+    pub(in crate::group) fn put_back(&mut self, number: u64, keeps: impl Fn(usize) -> bool) {
+        let Some(turn) = self.of(number) else { return };
+        let mut back = VecDeque::new();
+        for (place, entry) in std::mem::take(&mut turn.entries).into_iter().enumerate() {
+            let to = if keeps(place) {
+                &mut turn.entries
+            } else {
+                &mut back
+            };
+            to.push_back(entry);
+        }
+        back.retain(|entry| !entry.has_left);
+        back.append(&mut self.waiting);
+        self.waiting = back;
+    }
+
+    /// Lets all items of the turn wait again except its driver's, whose wait is over.
+    pub(in crate::group) fn put_back_others(&mut self, number: u64) {
+        let Some(turn) = self.of(number) else { return };
+        let is_driver = |entry: &Entry<I, C>| entry.ticket == turn.blamed;
+        let keeps: Vec<bool> = turn.entries.iter().map(is_driver).collect();
+        self.put_back(number, |place| keeps[place]);
+    }
+
+    /// The item at this place of the turn is now decided. If that panics, it is not the driver's
+    /// fault.
+    pub(in crate::group) fn decide(&mut self, number: u64, place: usize) {
+        if let Some(turn) = self.of(number)
+            && let Some(entry) = turn.entries.get(place)
+        {
+            turn.blamed = entry.ticket;
+        }
+    }
+
+    /// The commit of the rest of the turn is about to be sent. Returns whether it may be: not if a
+    /// caller has reported the driver as gone.
+    pub(in crate::group) fn commit(&mut self, number: u64, proof: P) -> bool {
+        self.signs += 1;
+        let turn = self.of(number);
+        turn.map(|turn| turn.commit = Some(proof)).is_some()
+    }
+
+    /// Ends the turn. Returns the callers left in it, and the one to call for the next turn. `None`
+    /// if a caller has reported the driver as gone.
+    pub(in crate::group) fn end(&mut self, number: u64) -> Option<(Vec<C>, Option<C>)> {
+        self.of(number)?;
+        let turn = self.turn.take()?;
+        self.signs += 1;
+        let callers = turn.entries.into_iter().map(|entry| entry.caller);
+        Some((callers.collect(), self.first()))
+    }
+
+    /// The driver of this turn has vanished.
+    pub(in crate::group) fn abandon(&mut self, number: u64) -> Option<Left<C>> {
+        self.of(number)?;
+        let turn = self.turn.take()?;
+        let mut left = Left {
+            unknown: Vec::new(),
+            blamed: None,
+            next: None,
+        };
+        for entry in turn.entries.into_iter().rev() {
+            if turn.commit.is_some() {
+                left.unknown.insert(0, entry.caller);
+            } else if entry.ticket == turn.blamed {
+                // Otherwise an item that lets no turn end would have turns begun for ever.
+                left.blamed = Some(entry.caller);
+            } else if !entry.has_left {
+                self.waiting.push_front(entry);
+            }
+        }
+        left.next = self.first();
+        self.orphan = turn.commit.or_else(|| self.orphan.take());
+        Some(left)
+    }
+
+    fn of(&mut self, number: u64) -> Option<&mut Turn<I, C, P>> {
+        self.turn.as_mut().filter(|turn| turn.number == number)
+    }
+}
