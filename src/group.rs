@@ -51,7 +51,7 @@ use section::Peek;
 /// impl Section for Sale {
 ///     type Item = u32; // Whose order.
 ///     type Answer = bool; // Whether it was sold.
-///     type Turn = Option<i64>; // What is left.
+///     type State = Option<i64>; // What is left.
 ///
 ///     fn reads(&self, _: &u32) -> Vec<Command> {
 ///         vec![Command::new("GET").key("{sku:42}:stock")]
@@ -76,6 +76,11 @@ use section::Peek;
 /// use std::sync::LazyLock;
 ///
 /// static SALE: LazyLock<GroupCommit<Sale>> = LazyLock::new(|| GroupCommit::new(Sale));
+///
+/// // One is left. The second buyer of the turn gets none.
+/// let (stock, mut left) = ([Reply::Int(1)], None);
+/// assert!(matches!(Sale.decide(&7, &stock, &mut left, 1), Decision::Write(_, true)));
+/// assert_eq!(Sale.decide(&8, &stock, &mut left, 1), Decision::Leave(false));
 /// ```
 pub struct GroupCommit<S: Section> {
     shared: Arc<Shared<S>>,

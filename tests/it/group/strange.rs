@@ -26,7 +26,7 @@ enum Item {
 impl Section for Told {
     type Item = Item;
     type Answer = Item;
-    type Turn = ();
+    type State = ();
 
     fn reads(&self, _: &Item) -> Vec<Command> {
         Vec::new()
