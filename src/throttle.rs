@@ -23,9 +23,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// The window begins when a call passes, by Redis's clock. It is not a lock: nobody holds it, and
 /// the work that follows may outlast it.
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use std::time::Duration;
 /// use edgelock::native::Client;
 /// use edgelock::{Error, ThrottleOutcome};
@@ -38,7 +36,6 @@ const SHORTEST: Duration = Duration::from_millis(1);
 ///     }
 ///     Ok(())
 /// }
-/// # }
 /// ```
 pub struct Throttle<T, R> {
     paced: Paced<T, R>,

@@ -10,9 +10,7 @@ use crate::transport::Transport;
 
 /// A name that many can hold to read, or one to write. Made by [`Client::read_write`].
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use edgelock::native::Client;
 /// use edgelock::Error;
 ///
@@ -23,7 +21,6 @@ use crate::transport::Transport;
 ///     lease.downgrade().await?;
 ///     lease.release().await
 /// }
-/// # }
 /// ```
 pub struct ReadWrite<T, R> {
     client: Client<T, R>,

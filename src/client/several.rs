@@ -26,19 +26,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// lease's fence protects it there.
     ///
     /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// use edgelock::Bridge;
     /// use edgelock::native::{Client, Http, Tokio};
-    /// use edgelock::{Bridge, Error};
     ///
-    /// fn client() -> Result<Client, Error> {
-    ///     let bridges = ["https://a.example", "https://b.example", "https://c.example"]
-    ///         .map(|url| Bridge::upstash(url, "credential"))
-    ///         .into_iter()
-    ///         .collect::<Result<Vec<_>, _>>()?;
-    ///     Client::quorum(bridges, Http::default(), Tokio::default())
-    /// }
-    /// # }
+    /// let bridges = ["https://a.example", "https://b.example", "https://c.example"]
+    ///     .map(|url| Bridge::upstash(url, "credential"))
+    ///     .into_iter()
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// let client = Client::quorum(bridges, Http::default(), Tokio::default())?;
+    /// client.lock("sku:42").check()?;
+    /// // They have no queue in common.
+    /// assert!(client.lock("sku:42").fair(true).check().is_err());
+    /// # Ok::<_, edgelock::Error>(())
     /// ```
     ///
     /// # Errors

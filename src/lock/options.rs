@@ -17,16 +17,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// this is for callers that want to know earlier. Sends nothing.
     ///
     /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
     /// use std::time::Duration;
-    /// use edgelock::native::Client;
-    /// use edgelock::Error;
+    /// use edgelock::native::{self, Bridge};
     ///
-    /// fn check(client: &Client) -> Result<(), Error> {
-    ///     client.lock("sku:42").ttl(Duration::from_secs(10)).check()
-    /// }
-    /// # }
+    /// let client = native::client(Bridge::upstash("https://bridge.example", "credential")?);
+    /// let lock = client.lock("sku:42");
+    /// lock.clone().ttl(Duration::from_secs(10)).check()?;
+    /// let error = lock.ttl(Duration::from_millis(3)).check().unwrap_err();
+    /// assert_eq!(error.code(), "invalid_argument");
+    /// # Ok::<_, edgelock::Error>(())
     /// ```
     ///
     /// # Errors
