@@ -132,7 +132,7 @@ impl<S: Section> GroupCommit<S> {
         self
     }
 
-    /// How many items a turn has at most. Default 256; 0 counts as 1.
+    /// How many items a turn has at most: 1 or more, or all items are refused. Default 256.
     #[must_use]
     pub const fn max_items(mut self, items: usize) -> Self {
         self.bound.items = items;
@@ -176,7 +176,8 @@ impl<S: Section> GroupCommit<S> {
     /// written.
     ///
     /// [`Error::CommandFailed`] for an item whose own command failed. [`Error::InvalidArgument`]
-    /// for an item whose own commands cannot be sent, and for a semaphore.
+    /// for an item whose own commands cannot be sent, for a semaphore, and if a turn may have no
+    /// items.
     ///
     /// # Cancel safety
     /// Dropping the future removes the item, unless its turn has begun. Then it is decided, and its
@@ -187,6 +188,10 @@ impl<S: Section> GroupCommit<S> {
         item: S::Item,
     ) -> Result<S::Answer, Error> {
         lock.check_turns()?;
+        if self.bound.items == 0 {
+            let what = "a turn has 1 item or more, not 0".into();
+            return Err(Error::InvalidArgument(what));
+        }
         let reads = self.shared.section.reads(&item);
         // Invalid reads of one item must not fail the others.
         lock.check_reads(&reads)?;

@@ -20,21 +20,21 @@ export interface FetchResponse {
 }
 
 /**
- * The settings of a client that have a default. Durations are milliseconds. A limit of `Infinity`
- * means none.
+ * The settings of a client that have a default. Durations are whole milliseconds. A limit of
+ * `Infinity` means none.
  */
 export interface ClientSettings {
   /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
   readonly prefix?: string | undefined;
   /**
-   * How long a request may wait for its reply; more than 0. Default 2,000.
+   * How long a request may wait for its reply: 1 or more. Default 2,000.
    *
    * It also bounds how long a call that does not wait for the lock obeys a bridge's `Retry-After`,
    * all pauses together.
    */
   readonly requestTimeout?: number | undefined;
   /**
-   * How often an operation is sent if its requests get lost. Default 3; 0 counts as 1. Sending
+   * How often an operation is sent if its requests get lost: once or more. Default 3. Sending
    * again is safe.
    */
   readonly maxAttempts?: number | undefined;
@@ -113,7 +113,7 @@ export interface QuorumOptions {
    * longest.
    *
    * Fences grow across servers that came back empty as long as the servers' clocks differ by less
-   * than this.
+   * than this. Up to 366 days.
    */
   readonly restartQuarantine?: number | undefined;
 }

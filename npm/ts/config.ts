@@ -1,5 +1,5 @@
 // The options of a client and of its locks, checked, as the wasm module takes them.
-import { abortSignal, callable, count, flag, given, milliseconds, type Names, optionalText, options as known, text, timeout } from "./check.js";
+import { abortSignal, callable, count, flag, given, limit, milliseconds, type Names, optionalText, options as known, text } from "./check.js";
 import type { BridgeOptions, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 import { hear, toEvent } from "./event.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
@@ -63,7 +63,7 @@ export function knownSettings(settings: ClientSettings): ClientSettings {
 /** Of a lock of any kind. */
 export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawLockConfig {
   known(options, KINDS[kind], kind);
-  milliseconds(options.maxHold, "maxHold");
+  limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   const { waitForReplicas: replicas } = options;
   if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
@@ -72,8 +72,8 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawL
   if (replicas) known(replicas, REPLICAS, "waitForReplicas");
   return [
     milliseconds(options.ttl, "ttl"),
-    milliseconds(options.wait, "wait"),
-    count(options.maxRequests, "maxRequests"),
+    limit(options.wait, "wait"),
+    count(options.maxRequests, "maxRequests", 1),
     flag(options.fair, "fair"),
     optionalText(options.signalList, "signalList"),
     optionalText(options.label, "label"),
@@ -85,15 +85,15 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawL
 /** Of work that is executed once. */
 export function onceConfig(options: OnceOptions): RawOnceConfig {
   known(options, OF_ONCE, "what is executed once");
-  milliseconds(options.maxHold, "maxHold");
+  limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   return [
     milliseconds(options.keep, "keep"),
     optionalText(options.fingerprint, "fingerprint"),
     count(options.maxBytes, "maxBytes"),
     milliseconds(options.ttl, "ttl"),
-    milliseconds(options.wait, "wait"),
-    count(options.maxRequests, "maxRequests"),
+    limit(options.wait, "wait"),
+    count(options.maxRequests, "maxRequests", 1),
   ];
 }
 
@@ -134,8 +134,8 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
   callable(settings.waitUntil, "waitUntil");
   return [
     optionalText(settings.prefix, "prefix"),
-    timeout(settings.requestTimeout, "requestTimeout"),
-    count(settings.maxAttempts, "maxAttempts"),
+    limit(settings.requestTimeout, "requestTimeout", 1),
+    count(settings.maxAttempts, "maxAttempts", 1),
     flag(settings.push, "push"),
     flag(settings.scriptCache, "scriptCache"),
     flag(settings.keyLocking, "keyLocking"),

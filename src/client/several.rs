@@ -9,6 +9,7 @@ use crate::redact::Named;
 use crate::runtime::Runtime;
 use crate::topology::Layout;
 use crate::transport::Transport;
+use crate::ttl;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// A client of several bridges, each with a Redis of its own; the servers know nothing of each
@@ -95,10 +96,17 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// Fences grow across servers that came back empty as long as the servers' clocks differ by
     /// less than this.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is not 1 ms to 366
+    /// days, in whole milliseconds.
     #[must_use]
-    pub const fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
+    pub fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
         self.topology.quarantine = longest_ttl;
-        self
+        let shortest = Duration::from_millis(1);
+        self.with(ttl::is_from(shortest, longest_ttl), || {
+            let given = ttl::shown(longest_ttl);
+            format!("a quarantine is 1 ms to 366 days, in whole milliseconds, not {given}")
+        })
     }
 
     /// For a [sharded](Client::sharded) client: a client of the bridge behind which the lock `name`
