@@ -116,6 +116,14 @@ function withOwnNames(types) {
   );
 }
 
+// The address of the repository is in Cargo.toml alone.
+async function describe() {
+  const [, address] = /^repository = "(.*)"$/m.exec(await readFile(path("../Cargo.toml"), "utf8"));
+  const described = JSON.parse(await readFile(path("package.json"), "utf8"));
+  described.repository = { type: "git", url: `git+${address}.git`, directory: "npm" };
+  await writeFile(dist("package.json"), `${JSON.stringify(described, null, 2)}\n`);
+}
+
 await rm(path("dist"), { recursive: true, force: true });
 await mkdir(path("dist"));
 await wrapGlue();
@@ -124,6 +132,6 @@ await bundle();
 await bundleTool();
 await shortenMaps();
 await declare();
-await copyFile(path("package.json"), dist("package.json"));
+await describe();
 for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) await copyFile(path(`../${name}`), dist(name));
 await copyFile(path("README.md"), dist("README.md"));

@@ -20,11 +20,9 @@ use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
+use crate::ttl;
 
 const MAX_OWNER: usize = 512;
-
-/// A shorter time-out would end before any reply, and hosts count whole milliseconds.
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 
 /// Makes locks that live behind one bridge, or behind several.
 ///
@@ -63,31 +61,42 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self
     }
 
-    /// How long a request may wait for its reply before it is aborted. Default 2 s; less than 1 ms
-    /// counts as 1 ms. No reply is awaited past the lease's deadline, whatever is set here.
+    /// How long a request may wait for its reply before it is aborted: 1 ms or more. Default 2 s.
+    /// No reply is awaited past the lease's deadline, whatever is set here.
     ///
     /// It also bounds how long a call that does not wait for the lock obeys a bridge's
     /// `Retry-After`, all pauses together. A call does not obey a longer one, and fails at once;
     /// [`Error::retry_after`] then has it.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is shorter.
     #[must_use]
-    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        let is_too_short = timeout.as_nanos() < SHORTEST_TIMEOUT.as_nanos();
-        self.topology.request_timeout = if is_too_short {
-            SHORTEST_TIMEOUT
-        } else {
-            timeout
-        };
-        self
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.topology.request_timeout = timeout;
+        self.with(timeout >= ttl::SHORTEST, || {
+            let given = ttl::shown(timeout);
+            format!("the time-out of a request is 1 ms or more, not {given}")
+        })
     }
 
-    /// How often an operation is sent if its requests get lost. Default 3; 0 counts as 1.
+    /// How often an operation is sent if its requests get lost: once or more. Default 3.
     ///
     /// Sending again is safe: all attempts carry the same token, and a write carries its number. A
     /// write is not sent again more than half a minute after the first time, since Redis could no
     /// longer tell that it is the same one.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
     #[must_use]
-    pub const fn max_attempts(mut self, attempts: u32) -> Self {
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.topology.attempts = attempts;
+        self.with(attempts > 0, || {
+            "an operation is attempted once or more, not 0 times".to_owned()
+        })
+    }
+
+    /// With an option that `is_valid`, or else with what to say of it.
+    fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
+        let checked = is_valid.then_some(()).ok_or_else(|| Error::invalid(what()));
+        self.checked = self.checked.and(checked);
         self
     }
 

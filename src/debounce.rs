@@ -31,9 +31,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The last call does the work of those before it. If its process dies while it waits, or its
 /// future is dropped, nobody does that work until the next call comes.
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use std::time::Duration;
 /// use edgelock::native::Client;
 /// use edgelock::{DebounceOutcome, Error};
@@ -46,7 +44,6 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///     }
 ///     Ok(())
 /// }
-/// # }
 /// ```
 pub struct Debounce<T, R> {
     paced: Paced<T, R>,

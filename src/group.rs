@@ -53,7 +53,7 @@ use section::Peek;
 /// impl Section for Sale {
 ///     type Item = u32; // Whose order.
 ///     type Answer = bool; // Whether it was sold.
-///     type Turn = Option<i64>; // What is left.
+///     type State = Option<i64>; // What is left.
 ///
 ///     fn reads(&self, _: &u32) -> Vec<Command> {
 ///         vec![Command::new("GET").key("{sku:42}:stock")]
@@ -78,6 +78,11 @@ use section::Peek;
 /// use std::sync::LazyLock;
 ///
 /// static SALE: LazyLock<GroupCommit<Sale>> = LazyLock::new(|| GroupCommit::new(Sale));
+///
+/// // One is left. The second buyer of the turn gets none.
+/// let (stock, mut left) = ([Reply::Int(1)], None);
+/// assert!(matches!(Sale.decide(&7, &stock, &mut left, 1), Decision::Write(_, true)));
+/// assert_eq!(Sale.decide(&8, &stock, &mut left, 1), Decision::Leave(false));
 /// ```
 pub struct GroupCommit<S: Section> {
     shared: Arc<Shared<S>>,
@@ -129,7 +134,7 @@ impl<S: Section> GroupCommit<S> {
         self
     }
 
-    /// How many items a turn has at most. Default 256; 0 counts as 1.
+    /// How many items a turn has at most: 1 or more, or all items are refused. Default 256.
     #[must_use]
     pub const fn max_items(mut self, items: usize) -> Self {
         self.bound.items = items;
@@ -173,7 +178,8 @@ impl<S: Section> GroupCommit<S> {
     /// written.
     ///
     /// [`Error::CommandFailed`] for an item whose own command failed. [`Error::InvalidArgument`]
-    /// for an item whose own commands cannot be sent, and for a semaphore.
+    /// for an item whose own commands cannot be sent, for a semaphore, and if a turn may have no
+    /// items.
     ///
     /// # Cancel safety
     /// Dropping the future removes the item, unless its turn has begun. Then it is decided, and its
@@ -184,6 +190,9 @@ impl<S: Section> GroupCommit<S> {
         item: S::Item,
     ) -> Result<S::Answer, Error> {
         lock.check_turns()?;
+        if self.bound.items == 0 {
+            return Err(Error::invalid("a turn has 1 item or more, not 0"));
+        }
         let reads = self.shared.section.reads(&item);
         // Invalid reads of one item must not fail the others.
         lock.check_reads(&reads)?;

@@ -51,9 +51,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// one place. As with [`Lease::run`], a resumed lease is renewed first, and `max_hold` bounds
     /// the renewals. Dropping the future releases nothing.
     ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// ```no_run
     /// use edgelock::native::Lease;
     /// use edgelock::Error;
     ///
@@ -62,7 +60,6 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///     let Err(why) = lease.keep_alive(None).await;
     ///     eprintln!("the lease is over: {why}");
     /// }
-    /// # }
     /// ```
     ///
     /// # Errors

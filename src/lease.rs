@@ -65,9 +65,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// is resumed. Work that runs under it ([`Lease::run`]) may go on, but is not told if the lease
     /// is lost afterwards.
     ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// ```no_run
     /// use edgelock::native::Lock;
     /// use edgelock::{Error, Token};
     ///
@@ -79,7 +77,6 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///     })
     ///     .await
     /// }
-    /// # }
     /// ```
     ///
     /// # Errors

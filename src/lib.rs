@@ -3,14 +3,27 @@
 //! Workers have no TCP, a few milliseconds of CPU and a limited number of requests. edgelock talks
 //! to Redis through an HTTP bridge, and runs each operation of a lock as one script in one request.
 //!
+//! A native program needs the feature `native`, and three lines:
+//!
+//! ```no_run
+//! use edgelock::native::{self, Bridge};
+//!
+//! # async fn hold() -> Result<(), edgelock::Error> {
+//! let client = native::client(Bridge::upstash("https://eu1-a-b-1.upstash.io", "credential")?);
+//! let lease = client.lock("sku:42").acquire().await?;
+//! lease.release().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A [`Client`] makes [`Lock`]s; acquiring a lock gives a [`Lease`]. A section that reads and
 //! writes under a lock costs two requests, and its write cannot land after the lease was lost:
 //!
-//! ```
+//! ```no_run
+//! use edgelock::native::Lock;
 //! use edgelock::{Command, Error};
-//! # type Lock = edgelock::Lock<bridge::Shop, bridge::Still>;
 //!
-//! /// `Lock` is `edgelock::web::Lock` on the edge, and `edgelock::native::Lock` elsewhere.
+//! /// What is left, or `None` if there was nothing to sell.
 //! async fn sell_one(lock: &Lock) -> Result<Option<i64>, Error> {
 //!     let read = Command::new("GET").key("{sku:42}:stock");
 //!     let (lease, replies) = lock.acquire_and_read(&[read]).await?;
@@ -22,59 +35,18 @@
 //!     lease.commit(&[write]).await?;
 //!     Ok(Some(stock - 1))
 //! }
-//! # mod bridge {
-//! #     use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-//! #     use std::time::Duration;
-//! #     use edgelock::*;
-//! #     /// A bridge with a stock of one, and nobody else who wants it.
-//! #     pub struct Shop { pub stock: AtomicI64 }
-//! #     impl Transport for Shop {
-//! #         async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
-//! #             let words: Vec<&str> = request.body.split("\",\"").collect();
-//! #             let nonce = words[3 + words[2].parse::<usize>().unwrap()];
-//! #             let body = if request.body.contains("WAITER") {
-//! #                 let stock = self.stock.load(Relaxed);
-//! #                 format!(r#"{{"result":[1,"{nonce}",7,"$1\r\n{stock}\r\n"]}}"#)
-//! #             } else {
-//! #                 self.stock.store(0, Relaxed);
-//! #                 format!(r#"{{"result":[1,"{nonce}","{}"]}}"#, if words.contains(&"SET") { r"+OK\r\n" } else { "" })
-//! #             };
-//! #             Ok(Response::new(200, body))
-//! #         }
-//! #     }
-//! #     pub struct Still;
-//! #     impl Runtime for Still {
-//! #         fn now(&self) -> Instant { Instant::from_origin(Duration::ZERO) }
-//! #         async fn sleep(&self, _: Duration) { std::future::pending().await }
-//! #         fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> { bytes.fill(7); Ok(()) }
-//! #         fn spawn(&self, _: Task) {}
-//! #     }
-//! # }
-//! # let shop = bridge::Shop { stock: 1.into() };
-//! # let address = edgelock::Bridge::upstash("https://bridge.example", "credential")?;
-//! # let client = edgelock::Client::new(address, shop, bridge::Still);
-//! # let run = |lock: &Lock| {
-//! #     let mut sold = std::pin::pin!(sell_one(lock));
-//! #     match sold.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
-//! #         std::task::Poll::Ready(sold) => sold,
-//! #         std::task::Poll::Pending => panic!("this bridge answers at once"),
-//! #     }
-//! # };
-//!
-//! let lock = client.lock("sku:42");
-//! assert_eq!(run(&lock)?, Some(0));
-//! assert_eq!(run(&lock)?, None);
-//! # Ok::<_, Error>(())
 //! ```
 //!
-//! The client has no socket and no clock of its own. On the edge `edgelock::web` brings both,
-//! elsewhere `edgelock::native`, by the feature `native`. Each has its own `Client`, `Lock` and
-//! `Lease`, without type parameters. For another HTTP client or another async runtime, implement
-//! [`Transport`] and [`Runtime`].
+//! The client has no socket and no clock of its own. On the edge [`edgelock::web`] brings both,
+//! elsewhere `edgelock::native`. Each has its own `Client`, `Lock` and `Lease`, without type
+//! parameters. For another HTTP client or another async runtime, implement [`Transport`] and
+//! [`Runtime`].
 //!
 //! `docs/protocol.md` says what is stored in Redis, and what is guaranteed. Errors never mix up a
 //! lock that is [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome
 //! that is [unknown](Error::is_outcome_unknown).
+//!
+//! [`edgelock::web`]: https://docs.rs/edgelock/latest/wasm32-unknown-unknown/edgelock/web/
 
 #[cfg(all(feature = "native-no-tls", not(target_family = "wasm")))]
 pub mod native;

@@ -34,9 +34,7 @@ use crate::ttl;
 /// No option fails half-way. If the name or an option is invalid, the first call that would send
 /// something fails, and sends nothing. If several are invalid, the error is about the first.
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use std::time::Duration;
 /// use edgelock::native::{Client, Lease};
 /// use edgelock::Error;
@@ -45,7 +43,6 @@ use crate::ttl;
 ///     let (ttl, wait) = (Duration::from_secs(10), Duration::from_secs(3));
 ///     client.lock("sku:42").ttl(ttl).wait(wait).acquire().await
 /// }
-/// # }
 /// ```
 pub struct Lock<T, R> {
     host: Arc<Host<T, R>>,

@@ -44,9 +44,7 @@ const MAX_BYTES: usize = 256 * 1024;
 ///
 /// As with a [`Lock`], an invalid option is the error of the first call.
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use edgelock::native::Client;
 /// use edgelock::{Error, OnceOutcome};
 ///
@@ -59,7 +57,6 @@ const MAX_BYTES: usize = 256 * 1024;
 ///     }
 ///     Ok(outcome.into_value())
 /// }
-/// # }
 /// ```
 pub struct Once<T, R> {
     lock: Lock<T, R>,

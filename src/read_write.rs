@@ -9,9 +9,7 @@ use crate::transport::Transport;
 /// A name that many can hold to read, or one to write. Made by
 /// [`Client::read_write`](crate::Client::read_write).
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use edgelock::native::Client;
 /// use edgelock::Error;
 ///
@@ -22,7 +20,6 @@ use crate::transport::Transport;
 ///     lease.downgrade().await?;
 ///     lease.release().await
 /// }
-/// # }
 /// ```
 pub struct ReadWrite<T, R> {
     read: Lock<T, R>,

@@ -20,9 +20,9 @@ pub(crate) struct Replicas {
 impl Replicas {
     pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Error> {
         // Redis takes 0 for "for ever".
-        if count == 0 || within < Duration::from_millis(1) || within > LONGEST {
+        if count == 0 || !ttl::is_valid(within, ttl::SHORTEST..=LONGEST) {
             return Err(Error::invalid(format!(
-                "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, not for {count} within {}",
+                "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, in whole milliseconds, not for {count} within {}",
                 ttl::shown(within)
             )));
         }
@@ -76,6 +76,7 @@ mod tests {
             (0, SECOND),
             (1, Duration::ZERO),
             (1, Duration::from_micros(999)),
+            (1, Duration::from_micros(10_500)),
             (1, LONGEST + SECOND),
         ] {
             let error = Replicas::new(count, within).unwrap_err();

@@ -21,9 +21,7 @@ use crate::ttl;
 /// The window begins when a call passes, by Redis's clock. It is not a lock: nobody holds it, and
 /// the work that follows may outlast it.
 ///
-/// ```
-/// # #[cfg(feature = "native-no-tls")]
-/// # mod example {
+/// ```no_run
 /// use std::time::Duration;
 /// use edgelock::native::Client;
 /// use edgelock::{Error, ThrottleOutcome};
@@ -36,7 +34,6 @@ use crate::ttl;
 ///     }
 ///     Ok(())
 /// }
-/// # }
 /// ```
 pub struct Throttle<T, R> {
     paced: Paced<T, R>,

@@ -52,6 +52,6 @@ pub(crate) fn check_range(
     )))
 }
 
-fn is_valid(time: Duration, range: RangeInclusive<Duration>) -> bool {
+pub(crate) fn is_valid(time: Duration, range: RangeInclusive<Duration>) -> bool {
     range.contains(&time) && time.subsec_nanos().is_multiple_of(1_000_000)
 }

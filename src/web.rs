@@ -1,10 +1,32 @@
 //! The hosts of the edge: `fetch`, timers, clock and random bytes of Workers, Node, Deno, Bun and
-//! browsers.
+//! browsers. This module exists only for wasm.
 //!
-//! Only this file, those in `web/` and `bridge/json/host.rs` know JavaScript. They declare the
-//! functions that they need themselves. Hosts differ in details that ready-made bindings assert:
-//! timers are numbers in some and objects in others, and a dropped `fetch` goes on unless it is
-//! aborted.
+//! In a handler of the crate [`worker`](https://docs.rs/worker), whose arguments hold `url`,
+//! `credential` and `context`:
+//!
+//! ```ignore
+//! // Clean-up goes on after the response.
+//! let host = Host::default().wait_until(move |task| context.wait_until(task));
+//! let client = Client::new(Bridge::upstash(url, credential)?, Fetch::default(), host);
+//! let lock = client
+//!     .lock("sku:42")
+//!     .ttl(Duration::from_secs(10))
+//!     .wait(Duration::from_secs(3));
+//!
+//! // One request takes the lock and reads, and one writes and releases.
+//! // If the lease is lost in between, the write does not happen.
+//! let (lease, replies) = lock
+//!     .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
+//!     .await?;
+//! ```
+//!
+//! A Worker with bindings of its own, without that crate, also needs an executor: [`begin`],
+//! [`promise`] and [`spawn`] are one, and [`settled`] awaits a promise. They continue a task in the
+//! callback that it waits for, which saves the host's microtasks.
+// Only this file, those in `web/` and `bridge/json/host.rs` know JavaScript. They declare the
+// functions that they need themselves. Hosts differ in details that ready-made bindings assert:
+// timers are numbers in some and objects in others, and a dropped `fetch` goes on unless it is
+// aborted.
 
 mod call;
 mod callback;
@@ -21,12 +43,17 @@ mod steps;
 pub use crate::bridge::Bridge;
 pub use callback::settled;
 pub use executor::{begin, promise, spawn};
-pub use fetch::{Fetch, take_thrown};
-#[cfg(feature = "host-json")]
-pub use held::{Held, Writes};
+pub use fetch::Fetch;
 pub use host::Host;
+
+// The npm package's own: it drives the operations itself.
 #[cfg(feature = "host-json")]
-pub use steps::{JsOutcome, Report, Steps};
+#[doc(hidden)]
+pub use {
+    fetch::take_thrown,
+    held::{Held, Writes},
+    steps::{JsOutcome, Report, Steps},
+};
 
 /// For tests of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]
@@ -36,6 +63,8 @@ pub(crate) use wasm_bindgen_test::wasm_bindgen_test as test;
 pub type Client = crate::Client<Fetch, Host>;
 /// Its locks.
 pub type Lock = crate::Lock<Fetch, Host>;
+/// Its read/write locks.
+pub type ReadWrite = crate::ReadWrite<Fetch, Host>;
 /// Its leases.
 pub type Lease = crate::Lease<Fetch, Host>;
 /// What it executes once.
@@ -45,7 +74,10 @@ pub type Throttle = crate::Throttle<Fetch, Host>;
 /// Its debounces.
 pub type Debounce = crate::Debounce<Fetch, Host>;
 
-/// A client for the host that this runs on.
+/// A client of `bridge`, for the host that this runs on.
+///
+/// In a Worker make it by [`Client::new`], with [`Host::wait_until`]. Otherwise the host ends the
+/// clean-up of dropped calls and leases with the response.
 pub fn client(bridge: Bridge) -> Client {
     crate::Client::new(bridge, Fetch::default(), Host::default())
 }

@@ -399,7 +399,7 @@ async fn callers_of_one_isolate_share_turns() {
     impl Section for Counter {
         type Item = String;
         type Answer = i64;
-        type Turn = Option<i64>;
+        type State = Option<i64>;
         fn reads(&self, key: &String) -> Vec<Command> {
             vec![Command::new("GET").key(key)]
         }

@@ -7,8 +7,8 @@ use edgelock::{BadResponse, Command, Error, Event, EventKind, Holder, Inspection
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-/// Values by their places. What crosses the border so is a tuple in `npm/ts/raw.ts`, which names the
-/// places: each property of an object would be an import of its own. What is missing is
+/// Values by their places. What crosses the border so is a tuple in `npm/ts/raw.ts`, which names
+/// the places: each property of an object would be an import of its own. What is missing is
 /// `undefined`.
 pub(crate) fn values<const N: usize>(tuple: &Array) -> [JsValue; N] {
     std::array::from_fn(|place| tuple.get(place as u32))
@@ -30,13 +30,11 @@ pub(crate) fn texts(array: &JsValue) -> Vec<String> {
     texts.iter().filter_map(|text| text.as_string()).collect()
 }
 
-/// `npm/ts/check.ts` has checked that it is 0 or more. The casts make 0 of anything less.
+/// `npm/ts/check.ts` has checked that it is a whole number, 0 or more, or `Infinity`.
 pub(crate) fn duration(ms: f64) -> Duration {
-    /// As good as for ever, and far below any overflow.
-    const LONGEST: f64 = 9e15;
-    let ms = ms.min(LONGEST);
-    let whole = Duration::from_millis(ms as u64);
-    whole + Duration::from_nanos((ms.fract() * 1e6) as u64)
+    /// The largest whole number of JavaScript's: as good as for ever, and far below any overflow.
+    const LONGEST: f64 = 9_007_199_254_740_991.0;
+    Duration::from_millis(ms.min(LONGEST) as u64)
 }
 
 /// Whole milliseconds, rounded up: a caller that waits for so long does not come too early.

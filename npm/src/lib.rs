@@ -115,22 +115,21 @@ impl Client {
     /// `configs` are `RawBridgeConfig`s, and `settings` are a `RawSettings`. What it does not set
     /// has the default.
     fn with(configs: &Array, is_quorum: bool, settings: &Array) -> Result<web::Client, Error> {
-        let [
-            prefix,
-            request_timeout,
-            max_attempts,
-            push,
-            script_cache,
-            key_locking,
-            plain_http,
-            quarantine,
-            on_event,
-        ] = values(settings);
+        let [prefix, request_timeout, max_attempts, quarantine, on_event] = values(settings);
         let (mut ids, mut bridges) = (Vec::new(), Vec::new());
         for config in configs.iter() {
-            let [url, secret, user, id] = values(&config.into()).map(|text| text.as_string());
-            let (url, secret) = (url.unwrap_or_default(), secret.unwrap_or_default());
-            let mut bridge = match (user, plain_http.as_bool() == Some(true)) {
+            let [
+                url,
+                secret,
+                user,
+                push,
+                script_cache,
+                key_locking,
+                plain_http,
+                id,
+            ] = values(&config.into());
+            let [url, secret] = [url, secret].map(|text| text.as_string().unwrap_or_default());
+            let mut bridge = match (user.as_string(), plain_http.as_bool() == Some(true)) {
                 (None, false) => Bridge::upstash(&url, &secret)?,
                 (None, true) => Bridge::upstash_over_plain_http(&url, &secret)?,
                 (Some(user), false) => Bridge::webdis(&url, &user, &secret)?,
@@ -145,7 +144,7 @@ impl Client {
             if let Some(on) = key_locking.as_bool() {
                 bridge = bridge.key_locking(on);
             }
-            ids.extend(id);
+            ids.extend(id.as_string());
             bridges.push(bridge);
         }
         let (fetch, host) = (Fetch::default(), host(on_event));

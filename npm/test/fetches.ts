@@ -109,6 +109,19 @@ export const fetches: Suite = {
     await (await take(stack.client({ fetch: mapped as never, maxAttempts: 1 }).lock("a"))).release();
   },
 
+  async a_bridge_of_several_has_settings_of_its_own_and_the_clients_are_the_default() {
+    const sent: Record<string, string> = {};
+    const fetch = (url: string, { body = "" }: FetchInit) => ((sent[new URL(url).host] = body), Promise.reject(new Error("no network")));
+    const shards = {
+      own: { url: "http://own.example", credential: "credential", scriptCache: true, plainHttp: true },
+      default: { url: "https://default.example", credential: "credential" },
+    };
+    const client = new Client({ shards, scriptCache: false, maxAttempts: 1, fetch });
+    for (let n = 0; n < 30; n++) await fails("unavailable", client.lock(`${n}`).tryAcquire());
+    equal(Object.entries(sent).map(([host, body]) => [host, body.includes("EVALSHA")]).sort(), [["default.example", false], ["own.example", true]]);
+    await fails("invalid_argument", () => new Client({ shards: { own: { ...shards.own, plainHttp: false } }, plainHttp: true }));
+  },
+
   async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {
     const bridges = [1, 2, 3].map((port) => ({ url: `http://127.0.0.1:${port}`, credential: "credential" }));
     const settings = { scriptCache: true, maxAttempts: 1 };

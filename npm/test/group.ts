@@ -226,7 +226,7 @@ export const group: Suite = {
   },
 
   async a_turn_has_one_item_at_least_however_small_it_must_be(stack) {
-    for (const options of [{ maxBytes: 0 }, { maxItems: 0 }]) {
+    for (const options of [{ maxBytes: 0 }, { maxItems: 1 }]) {
       await stack.redis("DEL ~notes");
       equal(await answers(stack, new GroupCommit(new Notes(stack), options), [[note], [note], [note]]), [0, 1, 2]);
       equal(await stack.redis("LLEN ~notes"), 3);

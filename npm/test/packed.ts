@@ -74,6 +74,12 @@ const tests = {
     });
   },
 
+  it_names_the_repository_that_the_crate_names() {
+    const [, address] = /^repository = "(.*)"$/m.exec(readFileSync("Cargo.toml", "utf8"))!;
+    const { repository } = JSON.parse(read("package.json")) as { repository: unknown };
+    equal(repository, { type: "git", url: `git+${address}.git`, directory: "npm" });
+  },
+
   npm_would_change_nothing_of_it_when_it_is_published() {
     beside((folder) => {
       copyFileSync(join(installed, "package.json"), join(folder, "package.json"));

@@ -30,27 +30,40 @@ export function isWellFormed(value: string): boolean {
   return (value as { isWellFormed?(): boolean }).isWellFormed?.() ?? !/\p{Surrogate}/u.test(value);
 }
 
+/** A time that must have an end, if it is set. */
 export function milliseconds(value: unknown, what: string): number | undefined {
   return value === undefined ? undefined : duration(value, what);
 }
 
-/** Milliseconds that have no default. */
+/** A time that must have an end, and has no default. */
 export function duration(value: unknown, what: string): number {
-  if (typeof value !== "number" || !(value >= 0)) throw invalidArgument(`${what} is a number of milliseconds, 0 or more, not ${given(value)}`);
-  return value;
+  if (isWhole(value, 0, Number.MAX_SAFE_INTEGER)) return value;
+  throw invalidArgument(`${what} is a whole number of milliseconds, 0 or more, not ${given(value)}${mended(value)}`);
 }
 
-export function timeout(value: unknown, what: string): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== "number" || !(value > 0)) throw invalidArgument(`${what} is a number of milliseconds, more than 0, not ${given(value)}`);
-  return value;
+/** A time that is a limit, if it is set. `Infinity` is none. */
+export function limit(value: unknown, what: string, least: 0 | 1 = 0): number | undefined {
+  if (value === undefined || value === Infinity || isWhole(value, least, Number.MAX_SAFE_INTEGER)) return value;
+  throw invalidArgument(`${what} is a whole number of milliseconds, ${least} or more, or Infinity for no limit, not ${given(value)}${mended(value)}`);
 }
 
-export function count(value: unknown, what: string): number | undefined {
-  if (value === undefined) return undefined;
-  const isCount = typeof value === "number" && value >= 0 && (Number.isInteger(value) || value === Infinity);
-  if (!isCount) throw invalidArgument(`${what} is a whole number, 0 or more, not ${given(value)}`);
-  return Math.min(value, 0xffff_ffff);
+/** A number that is a limit, if it is set. `Infinity` is none. */
+export function count(value: unknown, what: string, least: 0 | 1 = 0): number | undefined {
+  const most = 0xffff_ffff;
+  if (value === Infinity) return most;
+  if (value === undefined || isWhole(value, least, most)) return value;
+  throw invalidArgument(`${what} is a whole number, ${least} to ${most}, or Infinity for no limit, not ${given(value)}${mended(value)}`);
+}
+
+function isWhole(value: unknown, least: number, most: number): value is number {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+/** What to write instead of a number that is not whole, or has no end. */
+function mended(value: unknown): string {
+  if (value === Infinity) return ": it must have an end";
+  const isFraction = typeof value === "number" && value > 0 && !Number.isInteger(value);
+  return isFraction ? `; round it: ${Math.ceil(value)}` : "";
 }
 
 export function flag(value: unknown, what: string): boolean | undefined {

@@ -19,25 +19,8 @@ export interface FetchResponse {
   text(): Promise<string>;
 }
 
-/**
- * The settings of a client that have a default. Durations are milliseconds. A limit of `Infinity`
- * means none.
- */
-export interface ClientSettings {
-  /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
-  readonly prefix?: string | undefined;
-  /**
-   * How long a request may wait for its reply; more than 0. Default 2,000.
-   *
-   * It also bounds how long a call that does not wait for the lock obeys a bridge's `Retry-After`,
-   * all pauses together.
-   */
-  readonly requestTimeout?: number | undefined;
-  /**
-   * How often an operation is sent if its requests get lost. Default 3; 0 counts as 1. Sending
-   * again is safe.
-   */
-  readonly maxAttempts?: number | undefined;
+/** The settings of a bridge. A client's own are the defaults of each of its bridges. */
+export interface BridgeSettings {
   /**
    * Whether waiters listen for their turn. By default they do with Upstash's own hosts, with
    * webdis, and with a bridge that says that it pushes, as edgelock-bridge does. With other bridges
@@ -59,6 +42,27 @@ export interface ClientSettings {
    * credential.
    */
   readonly plainHttp?: boolean | undefined;
+}
+
+/**
+ * The settings of a client that have a default. Durations are whole milliseconds. A limit of
+ * `Infinity` means none.
+ */
+export interface ClientSettings extends BridgeSettings {
+  /** Put before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`. */
+  readonly prefix?: string | undefined;
+  /**
+   * How long a request may wait for its reply: 1 or more. Default 2,000.
+   *
+   * It also bounds how long a call that does not wait for the lock obeys a bridge's `Retry-After`,
+   * all pauses together.
+   */
+  readonly requestTimeout?: number | undefined;
+  /**
+   * How often an operation is sent if its requests get lost: once or more. Default 3. Sending
+   * again is safe.
+   */
+  readonly maxAttempts?: number | undefined;
   /** Sends the requests in place of the host's `fetch`: for a service binding, or in a test. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
   /**
@@ -74,7 +78,7 @@ export interface ClientSettings {
 }
 
 /** A bridge that speaks Upstash's dialect. */
-export interface UpstashOptions {
+export interface UpstashOptions extends BridgeSettings {
   /** Its address: `https:`, or `http:` on the local machine. */
   readonly url: string;
   /** Its credential. */
@@ -83,7 +87,7 @@ export interface UpstashOptions {
 }
 
 /** A webdis. */
-export interface WebdisOptions {
+export interface WebdisOptions extends BridgeSettings {
   /** Its address: `https:`, or `http:` on the local machine. */
   readonly url: string;
   /**
@@ -113,7 +117,7 @@ export interface QuorumOptions {
    * longest.
    *
    * Fences grow across servers that came back empty as long as the servers' clocks differ by less
-   * than this.
+   * than this. Up to 366 days.
    */
   readonly restartQuarantine?: number | undefined;
 }

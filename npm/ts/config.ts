@@ -1,25 +1,15 @@
 // The options of a client and of its locks, checked, as the wasm module takes them.
-import { abortSignal, callable, count, flag, given, milliseconds, type Names, optionalText, options as known, text, timeout } from "./check.js";
-import type { BridgeOptions, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
+import { abortSignal, callable, count, flag, given, limit, milliseconds, type Names, optionalText, options as known, text } from "./check.js";
+import type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 import { hear, toEvent } from "./event.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
 import type { RawBridgeConfig, RawLockConfig, RawOnceConfig, RawSettings } from "./raw.js";
 
-const SETTINGS: Names<ClientSettings> = {
-  prefix: 1,
-  requestTimeout: 1,
-  maxAttempts: 1,
-  push: 1,
-  scriptCache: 1,
-  keyLocking: 1,
-  plainHttp: 1,
-  fetch: 1,
-  waitUntil: 1,
-  onEvent: 1,
-};
-const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1 };
+const OF_EACH: Names<BridgeSettings> = { push: 1, scriptCache: 1, keyLocking: 1, plainHttp: 1 };
+const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, ...OF_EACH, fetch: 1, waitUntil: 1, onEvent: 1 };
+const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1, ...OF_EACH };
 const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
 const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
 const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
@@ -63,7 +53,7 @@ export function knownSettings(settings: ClientSettings): ClientSettings {
 /** Of a lock of any kind. */
 export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawLockConfig {
   known(options, KINDS[kind], kind);
-  milliseconds(options.maxHold, "maxHold");
+  limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   const { waitForReplicas: replicas } = options;
   if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
@@ -72,8 +62,8 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawL
   if (replicas) known(replicas, REPLICAS, "waitForReplicas");
   return [
     milliseconds(options.ttl, "ttl"),
-    milliseconds(options.wait, "wait"),
-    count(options.maxRequests, "maxRequests"),
+    limit(options.wait, "wait"),
+    count(options.maxRequests, "maxRequests", 1),
     flag(options.fair, "fair"),
     optionalText(options.signalList, "signalList"),
     optionalText(options.label, "label"),
@@ -85,46 +75,43 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawL
 /** Of work that is executed once. */
 export function onceConfig(options: OnceOptions): RawOnceConfig {
   known(options, OF_ONCE, "what is executed once");
-  milliseconds(options.maxHold, "maxHold");
+  limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   return [
     milliseconds(options.keep, "keep"),
     optionalText(options.fingerprint, "fingerprint"),
     count(options.maxBytes, "maxBytes"),
     milliseconds(options.ttl, "ttl"),
-    milliseconds(options.wait, "wait"),
-    count(options.maxRequests, "maxRequests"),
+    limit(options.wait, "wait"),
+    count(options.maxRequests, "maxRequests", 1),
   ];
 }
 
 function toBridges(options: ClientOptions): RawBridgeConfig[] {
   if ("quorum" in options) {
     if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, credential }");
-    return Array.from(options.quorum, toOneOfSeveral);
+    return Array.from(options.quorum, (bridge) => toOneOfSeveral(bridge, options));
   }
   if ("shards" in options) {
     if (typeof options.shards !== "object" || options.shards === null) throw invalidArgument("shards is an object of bridges by their ids");
-    return Object.entries(options.shards).map(([id, bridge]) => toShard(text(id, "a shard's id"), bridge));
+    return Object.entries(options.shards).map(([id, bridge]) => toOneOfSeveral(bridge, options, text(id, "a shard's id")));
   }
-  return [toBridge(options)];
+  return [toBridge(options, options)];
 }
 
-function toShard(id: string, bridge: BridgeOptions): RawBridgeConfig {
-  const [url, secret, user] = toOneOfSeveral(bridge);
-  return [url, secret, user, id];
-}
-
-function toOneOfSeveral(bridge: BridgeOptions): RawBridgeConfig {
+function toOneOfSeveral(bridge: BridgeOptions, settings: BridgeSettings, id?: string): RawBridgeConfig {
   if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, credential }");
-  return toBridge(known(bridge, BRIDGE, "a bridge"));
+  return toBridge(known(bridge, BRIDGE, "a bridge"), settings, id);
 }
 
-function toBridge(bridge: BridgeOptions): RawBridgeConfig {
+function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string): RawBridgeConfig {
   const { webdis } = bridge;
   const url = text(bridge.url, "url");
   if (webdis) known(webdis, WEBDIS, "webdis");
-  if (webdis) return [url, text(webdis.password, "webdis.password"), text(webdis.user, "webdis.user")];
-  return [url, text(bridge.credential, "credential"), undefined];
+  const secret = webdis ? text(webdis.password, "webdis.password") : text(bridge.credential, "credential");
+  const user = webdis && text(webdis.user, "webdis.user");
+  const either = (name: keyof BridgeSettings) => flag(bridge[name], name) ?? flag(settings[name], name);
+  return [url, secret, user, either("push"), either("scriptCache"), either("keyLocking"), either("plainHttp"), id];
 }
 
 function toSettings(settings: ClientSettings, quarantineMs: number | undefined): RawSettings {
@@ -134,12 +121,8 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
   callable(settings.waitUntil, "waitUntil");
   return [
     optionalText(settings.prefix, "prefix"),
-    timeout(settings.requestTimeout, "requestTimeout"),
-    count(settings.maxAttempts, "maxAttempts"),
-    flag(settings.push, "push"),
-    flag(settings.scriptCache, "scriptCache"),
-    flag(settings.keyLocking, "keyLocking"),
-    flag(settings.plainHttp, "plainHttp"),
+    limit(settings.requestTimeout, "requestTimeout", 1),
+    count(settings.maxAttempts, "maxAttempts", 1),
     quarantineMs,
     onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
   ];

@@ -8,8 +8,8 @@ import type { RawPaced } from "./raw.js";
 export interface DebounceOptions {
   /**
    * How many milliseconds a call waits at most, however many come after it: from the wait to 24
-   * hours. Default ten times the wait, and 24 hours at most. That of the first call of a burst
-   * counts for all.
+   * hours, whole ones. Default ten times the wait, and 24 hours at most. That of the first call of
+   * a burst counts for all.
    */
   readonly maxWait?: number | undefined;
 }

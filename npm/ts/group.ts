@@ -51,7 +51,7 @@ export interface Section<Item, Answer, State = undefined> {
 
 /** How large a turn may be. */
 export interface GroupCommitOptions {
-  /** How many items a turn has at most. Default 256. */
+  /** How many items a turn has at most: 1 or more. Default 256. */
   readonly maxItems?: number | undefined;
   /**
    * How many bytes of commands a request has at most, approximately. Default 262,144. The writes of
@@ -99,7 +99,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     this.#section = section;
     known(options, GROUP, "a group commit");
     const bound = {
-      items: count(options.maxItems, "maxItems") ?? 256,
+      items: count(options.maxItems, "maxItems", 1) ?? 256,
       bytes: count(options.maxBytes, "maxBytes") ?? 256 * 1024,
       waiting: count(options.maxWaiting, "maxWaiting") ?? 10_000,
     };

@@ -15,8 +15,8 @@ export interface RenewOptions extends CallOptions {
 /** How a lease is kept. */
 export interface RunOptions {
   /**
-   * For how many milliseconds at most. `Infinity` means no limit. Default 15 minutes, or the ttl if
-   * that is longer.
+   * For how many whole milliseconds at most. `Infinity` means no limit. Default 15 minutes, or the
+   * ttl if that is longer.
    */
   readonly maxHold?: number | undefined;
   /**

@@ -1,6 +1,6 @@
 // A lock that is held, until a deadline.
 import { type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
-import { abortSignal, milliseconds, type Names, options as known } from "./check.js";
+import { abortSignal, limit, milliseconds, type Names, options as known } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { drive, type Host, inBackground } from "./driver.js";
 import { Ending } from "./ending.js";
@@ -221,7 +221,7 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   async run<T>(work: (lease: this) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
     const { maxHold, signal } = known(options, KEEP, KEPT);
-    const maxHoldMs = milliseconds(maxHold, "maxHold");
+    const maxHoldMs = limit(maxHold, "maxHold");
     abortSignal(signal, "signal");
     let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
     let hasBegun = false;
@@ -274,8 +274,8 @@ export class Lease implements Disposable, AsyncDisposable {
    * a Worker is with the response.
    */
   keepAlive(options: KeepAliveOptions = {}): StopKeeping {
-    const { signal, ...limit } = known(options, KEEP, KEPT);
-    const maxHold = milliseconds(limit.maxHold, "maxHold");
+    const { signal, maxHold: longest } = known(options, KEEP, KEPT);
+    const maxHold = limit(longest, "maxHold");
     throwIfAborted([abortSignal(signal, "signal")]);
     if (this.#isGone || this.#ending.hasCome) throw this.#gone();
     if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#key);

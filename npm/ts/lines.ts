@@ -64,7 +64,7 @@ export class Lines<Item, Answer> {
         const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
           turn.showsWithin = look;
-          this.#drive({ line, turn, lock: home.patient(left), home, acquisition: () => this.#acquisition(key) });
+          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), home, acquisition: () => this.#acquisition(key) });
         }
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);

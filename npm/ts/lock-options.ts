@@ -3,7 +3,7 @@ import type { CallOptions } from "./abort.js";
 import type { HeldError, NotReplicatedError } from "./errors.js";
 import type { Lock } from "./lock.js";
 
-/** How to ask for a lock. Durations are milliseconds. A limit of `Infinity` means none. */
+/** How to ask for a lock. Durations are whole milliseconds. A limit of `Infinity` means none. */
 export interface LockOptions {
   /**
    * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. Default
@@ -23,7 +23,7 @@ export interface LockOptions {
    */
   readonly fair?: boolean | undefined;
   /**
-   * How many requests one acquisition may send before it gives up. Default 40; 0 counts as 1.
+   * How many requests one acquisition may send before it gives up: 1 or more. Default 40.
    *
    * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
    * in the queue. So 40 requests keep a place for up to 5 minutes.
@@ -48,10 +48,10 @@ export interface LockOptions {
    */
   readonly label?: string | undefined;
   /**
-   * How many replicas of Redis must have the lock, and within how many milliseconds, before it
-   * counts as held. Renewals, `exec` and `commit` wait for them too. If fewer acknowledge, the call
-   * throws a {@link NotReplicatedError}. Default none. The bridge must support Upstash's
-   * `/pipeline`.
+   * How many replicas of Redis must have the lock, and within how many milliseconds (1 to 60,000),
+   * before it counts as held. Renewals, `exec` and `commit` wait for them too. If fewer
+   * acknowledge, the call throws a {@link NotReplicatedError}. Default none. The bridge must
+   * support Upstash's `/pipeline`.
    */
   readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
   /**

@@ -3,6 +3,7 @@ export type { CallOptions } from "./abort.js";
 export { Client } from "./client.js";
 export type {
   BridgeOptions,
+  BridgeSettings,
   ClientOptions,
   ClientSettings,
   FetchInit,

@@ -68,10 +68,6 @@ export type RawSettings = readonly [
   prefix: Optional<string>,
   requestTimeoutMs: Optional<number>,
   maxAttempts: Optional<number>,
-  push: Optional<boolean>,
-  scriptCache: Optional<boolean>,
-  keyLocking: Optional<boolean>,
-  plainHttp: Optional<boolean>,
   quarantineMs: Optional<number>,
   onEvent: Optional<(event: RawEvent) => void>,
 ];
@@ -80,7 +76,16 @@ export type RawSettings = readonly [
  * Where a bridge is, and what proves that one may use it. Without the user of a webdis, it is of
  * Upstash's dialect. It has an id if it is one of several over which names are spread.
  */
-export type RawBridgeConfig = readonly [url: string, secret: string, user: Optional<string>, id?: string];
+export type RawBridgeConfig = readonly [
+  url: string,
+  secret: string,
+  user: Optional<string>,
+  push: Optional<boolean>,
+  scriptCache: Optional<boolean>,
+  keyLocking: Optional<boolean>,
+  plainHttp: Optional<boolean>,
+  id: Optional<string>,
+];
 
 export const enum Kind {
   Mutex,

@@ -18,9 +18,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// accounts. All names are taken, renewed and released in one request each. Callers never
     /// deadlock, whatever the order of their names.
     ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// ```no_run
     /// use edgelock::native::Client;
     /// use edgelock::{Command, Error};
     ///
@@ -31,7 +29,6 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///     lease.commit(&[take, give]).await?;
     ///     Ok(())
     /// }
-    /// # }
     /// ```
     ///
     /// Each name is the [lock](Client::lock) of that name: its holders keep this lock out, and are

@@ -9,6 +9,7 @@ use crate::redact::Named;
 use crate::runtime::Runtime;
 use crate::topology::Layout;
 use crate::transport::Transport;
+use crate::ttl;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// A client of several bridges, each with a Redis of its own; the servers know nothing of each
@@ -26,19 +27,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// lease's fence protects it there.
     ///
     /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// use edgelock::Bridge;
     /// use edgelock::native::{Client, Http, Tokio};
-    /// use edgelock::{Bridge, Error};
     ///
-    /// fn client() -> Result<Client, Error> {
-    ///     let bridges = ["https://a.example", "https://b.example", "https://c.example"]
-    ///         .map(|url| Bridge::upstash(url, "credential"))
-    ///         .into_iter()
-    ///         .collect::<Result<Vec<_>, _>>()?;
-    ///     Client::quorum(bridges, Http::default(), Tokio::default())
-    /// }
-    /// # }
+    /// let bridges = ["https://a.example", "https://b.example", "https://c.example"]
+    ///     .map(|url| Bridge::upstash(url, "credential"))
+    ///     .into_iter()
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// let client = Client::quorum(bridges, Http::default(), Tokio::default())?;
+    /// client.lock("sku:42").check()?;
+    /// // They have no queue in common.
+    /// assert!(client.lock("sku:42").fair(true).check().is_err());
+    /// # Ok::<_, edgelock::Error>(())
     /// ```
     ///
     /// # Errors
@@ -96,10 +96,16 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// Fences grow across servers that came back empty as long as the servers' clocks differ by
     /// less than this.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is not 1 ms to 366
+    /// days, in whole milliseconds.
     #[must_use]
-    pub const fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
+    pub fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
         self.topology.quarantine = longest_ttl;
-        self
+        self.with(ttl::is_valid(longest_ttl, ttl::SHORTEST..=ttl::MAX), || {
+            let given = ttl::shown(longest_ttl);
+            format!("a quarantine is 1 ms to 366 days, in whole milliseconds, not {given}")
+        })
     }
 
     /// For a [sharded](Client::sharded) client: a client of the bridge behind which the lock `name`

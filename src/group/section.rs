@@ -6,7 +6,7 @@ use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 /// What is read for an item, and how the items of a turn are decided. No method may wait.
 ///
 /// All reads of a turn are made before its first item is decided. So if a decision changes what a
-/// later item depends on, carry it along in [`Section::Turn`]: how much is left, who has had how
+/// later item depends on, carry it along in [`Section::State`]: how much is left, who has had how
 /// many.
 pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
     /// What a caller brings.
@@ -16,14 +16,14 @@ pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
     type Answer: SendOutsideWasm;
 
     /// What the items of one turn share. Each turn starts with the default.
-    type Turn: Default;
+    type State: Default;
 
     /// What must be known to decide `item`. Put what all items read first, in the same order: it is
     /// then read once for all.
     fn reads(&self, item: &Self::Item) -> Vec<Command>;
 
     /// Decides `item` by the `replies` to its reads, and by what the items before it made of
-    /// `turn`. The fence is that of the turn's lease.
+    /// `state`. The fence is that of the turn's lease.
     ///
     /// An item whose commands cannot be sent is refused with
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it.
@@ -34,14 +34,14 @@ pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
         &self,
         item: &Self::Item,
         replies: &[Reply],
-        turn: &mut Self::Turn,
+        state: &mut Self::State,
         fence: u64,
     ) -> Decision<Self::Answer>;
 
     /// What is written once for all items of a turn, after what was written for each: a sum, an
     /// expiry. Default nothing.
-    fn end(&self, turn: Self::Turn) -> Vec<Command> {
-        let _ = turn;
+    fn end(&self, state: Self::State) -> Vec<Command> {
+        let _ = state;
         Vec::new()
     }
 }

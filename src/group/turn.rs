@@ -123,7 +123,7 @@ fn decide<S: Section, T: Transport, R: Runtime>(
     replies: &[Reply],
     max_bytes: usize,
 ) -> Decided<S::Answer> {
-    let mut shared = S::Turn::default();
+    let mut shared = S::State::default();
     let mut decided = Decided {
         answers: Vec::new(),
         writes: Vec::new(),

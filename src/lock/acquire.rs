@@ -37,9 +37,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Use it if the lock is needed only to change what the reads find, and the replies may be
     /// enough.
     ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// ```no_run
     /// use edgelock::native::Lock;
     /// use edgelock::{Command, Error};
     ///
@@ -52,7 +50,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///     }
     ///     Ok(replies[0].as_i64())
     /// }
-    /// # }
     /// ```
     ///
     /// # Errors
@@ -124,9 +121,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// A later call with the same `acquisition` takes over what this call had ([`Acquisition`]).
     ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// ```no_run
     /// use edgelock::native::Lock;
     /// use edgelock::{Acquisition, Command, Error};
     ///
@@ -137,7 +132,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///     let (lease, _) = lock.acquire_as(&Acquisition::new(), reads).await?;
     ///     lease.release().await
     /// }
-    /// # }
     /// ```
     ///
     /// # Errors
@@ -165,9 +159,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// returns is returned as it is. There is one exception: if the work ends well, but the lock
     /// turns out to be no longer its own at the release, the result is [`Error::Lost`].
     ///
-    /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
+    /// ```no_run
     /// use edgelock::native::Lock;
     /// use edgelock::{Command, Error};
     ///
@@ -179,7 +171,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///     })
     ///     .await
     /// }
-    /// # }
     /// ```
     ///
     /// # Errors

@@ -17,16 +17,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// this is for callers that want to know earlier. Sends nothing.
     ///
     /// ```
-    /// # #[cfg(feature = "native-no-tls")]
-    /// # mod example {
     /// use std::time::Duration;
-    /// use edgelock::native::Client;
-    /// use edgelock::Error;
+    /// use edgelock::native::{self, Bridge};
     ///
-    /// fn check(client: &Client) -> Result<(), Error> {
-    ///     client.lock("sku:42").ttl(Duration::from_secs(10)).check()
-    /// }
-    /// # }
+    /// let client = native::client(Bridge::upstash("https://bridge.example", "credential")?);
+    /// let lock = client.lock("sku:42");
+    /// lock.clone().ttl(Duration::from_secs(10)).check()?;
+    /// let error = lock.ttl(Duration::from_millis(3)).check().unwrap_err();
+    /// assert_eq!(error.code(), "invalid_argument");
+    /// # Ok::<_, edgelock::Error>(())
     /// ```
     ///
     /// # Errors
@@ -80,7 +79,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// How many requests one acquisition may send. When they are used up, it gives up as when its
-    /// wait is over. Default 40; the smallest edge plans allow a handler 50. 0 counts as 1.
+    /// wait is over. Default 40; the smallest edge plans allow a handler 50.
     ///
     /// Repeats of lost requests count, and so do listening and leaving the queue. With fewer than 4
     /// an acquisition does not queue.
@@ -88,10 +87,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its
     /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for 5
     /// minutes at most, and a longer wait needs more.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
     #[must_use]
-    pub const fn max_requests(mut self, requests: u32) -> Self {
-        self.max_requests = requests;
-        self
+    pub fn max_requests(self, requests: u32) -> Self {
+        self.with(|lock| {
+            lock.max_requests = requests;
+            let what = || Error::invalid("an acquisition has 1 request or more, not 0");
+            (requests > 0).then_some(()).ok_or_else(what)
+        })
     }
 
     /// Whether acquisitions are granted in order of arrival, even when the lock is free. Default
@@ -175,8 +179,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// is handed the lock sends one more request. The bridge must support Upstash's `/pipeline`.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if `count` is 0 or
-    /// `within` is not from 1 ms to 60 s. They also do for a [quorum](crate::Client::quorum), whose
-    /// servers stand in for each other.
+    /// `within` is not from 1 ms to 60 s, in whole milliseconds. They also do for a
+    /// [quorum](crate::Client::quorum), whose servers stand in for each other.
     #[must_use]
     pub fn wait_for_replicas(self, count: u32, within: Duration) -> Self {
         self.with(|lock| {

@@ -115,6 +115,9 @@ pub(super) async fn sleep(duration: Duration) {
 }
 
 /// Completes when `promise` is settled, either way. Dropping it leaves nothing with the promise.
+///
+/// For what may end a call before its time, as a client that hangs up: await both, and drop the
+/// call.
 pub fn settled(promise: &Promise) -> impl Future<Output = ()> + Unpin + use<> {
     Callback::new(|done| after_promise(promise, done))
 }

@@ -44,7 +44,9 @@ thread_local! {
     static RUN: Closure<dyn FnMut(JsValue)> = Closure::new(|_| run());
 }
 
-/// Begins `task` soon, and never under the caller: it may hold what the task needs.
+/// Begins `task` soon, and never under the caller: it may hold what the task needs. For work that
+/// no response waits for. In a Worker it ends with the response, unless `waitUntil` gets its
+/// [`promise`].
 pub fn spawn(task: Task) {
     put(task);
     // `queueMicrotask` would do the same, at a higher cost. One promise cannot serve all: in
@@ -53,6 +55,9 @@ pub fn spawn(task: Task) {
 }
 
 /// Begins `task` soon, as [`spawn`] does, and promises its end.
+///
+/// For a `waitUntil` that takes a promise:
+/// `Host::default().wait_until(move |task| context.wait_until(&web::promise(task)))`.
 pub fn promise(task: Task) -> Promise {
     let end = deferred();
     let promise = end.promise();
@@ -64,8 +69,8 @@ pub fn promise(task: Task) -> Promise {
     promise
 }
 
-/// Begins `future` at once, for a function that the host calls; no other call into Rust may be
-/// under way. Returns its output if it does not have to wait, and else a promise of the output. So
+/// Begins `future` at once, for a function that the host calls, as a Worker's handler is; no other
+/// call into Rust may be under way. Returns its output if it does not have to wait, and else a promise of the output. So
 /// an answer that is known at once costs the host neither a promise nor a microtask.
 pub fn begin(future: impl Future<Output = JsValue> + 'static) -> JsValue {
     let outcome = Rc::new(RefCell::new(Outcome::Unknown));

@@ -19,6 +19,7 @@ use crate::script::{Inspection, Passage};
 use crate::throttle::Throttle;
 use crate::token::Token;
 
+#[doc(hidden)]
 impl Client<Fetch, Host> {
     /// As [`Client::read`].
     pub fn read_steps(&self, reads: &[Command], report: Report<Vec<Reply>>) -> Steps {
@@ -29,6 +30,7 @@ impl Client<Fetch, Host> {
     }
 }
 
+#[doc(hidden)]
 impl Lock<Fetch, Host> {
     /// As [`Lock::acquire_and_read`], or as [`Lock::try_acquire`] if it does not wait.
     pub fn acquire_steps(
@@ -93,6 +95,7 @@ impl Lock<Fetch, Host> {
     }
 }
 
+#[doc(hidden)]
 impl Once<Fetch, Host> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self, report: Report<Result<Held, String>>) -> Steps {
@@ -120,6 +123,7 @@ impl Once<Fetch, Host> {
     }
 }
 
+#[doc(hidden)]
 impl Throttle<Fetch, Host> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self, report: Report<Option<Duration>>) -> Steps {
@@ -133,6 +137,7 @@ impl Throttle<Fetch, Host> {
     }
 }
 
+#[doc(hidden)]
 impl Debounce<Fetch, Host> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self, report: Report<bool>) -> Steps {

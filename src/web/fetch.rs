@@ -1,6 +1,6 @@
 //! The host's `fetch`, as a transport.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -161,13 +161,14 @@ impl Drop for AbortOnDrop {
 
 type Answer = Result<Response, TransportError>;
 
+#[cfg(feature = "host-json")]
 thread_local! {
-    pub(super) static THROWN: Cell<JsValue> = const { Cell::new(JsValue::UNDEFINED) };
+    pub(super) static THROWN: std::cell::Cell<JsValue> = const { std::cell::Cell::new(JsValue::UNDEFINED) };
 }
 
 /// What the host's `fetch`, or the function in its place, threw, if an exchange has failed by that
-/// since the last call. An [`Error`](crate::Error) has only its message. Call it before and after a
-/// poll to learn what came out of that poll.
+/// since the last call. An [`Error`](crate::Error) has only its message.
+#[cfg(feature = "host-json")]
 pub fn take_thrown() -> JsValue {
     THROWN.take()
 }
@@ -201,14 +202,12 @@ struct Completion {
     done: Closure<Done>,
 }
 
-/// Failure, status, the header that matters at that status, text, and the error that was thrown.
-type Done = dyn FnMut(u8, u16, Option<String>, String, JsValue);
+/// Failure, status, the header that matters at that status, and text.
+type Done = dyn FnMut(u8, u16, Option<String>, String);
 
 #[derive(Default)]
 struct Pending {
     answer: Option<Answer>,
-    /// What the host threw, if anything.
-    thrown: JsValue,
     /// The body of a streamed response so far.
     pieces: Vec<u8>,
     waker: Option<Waker>,
@@ -226,12 +225,8 @@ impl Completion {
     fn new() -> Self {
         let pending = Rc::new(RefCell::new(Pending::default()));
         let told = pending.clone();
-        let done = Closure::new(move |failure, status, header, text: String, thrown| {
-            {
-                let mut pending = told.borrow_mut();
-                pending.answer = Some(answer(failure, status, header, text));
-                pending.thrown = thrown;
-            }
+        let done = Closure::new(move |failure, status, header, text| {
+            told.borrow_mut().answer = Some(answer(failure, status, header, text));
             wake(&told);
         });
         Self { pending, done }
@@ -244,7 +239,6 @@ impl Completion {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Answer> {
         let mut pending = self.pending.borrow_mut();
         if let Some(answer) = pending.answer.take() {
-            THROWN.set(std::mem::take(&mut pending.thrown));
             return Poll::Ready(answer);
         }
         pending.waker = Some(cx.waker().clone());

@@ -13,7 +13,7 @@ struct Nothing;
 impl Section for Nothing {
     type Item = ();
     type Answer = ();
-    type Turn = ();
+    type State = ();
 
     fn reads(&self, (): &()) -> Vec<Command> {
         Vec::new()

@@ -168,6 +168,36 @@ fn each_code_of_an_error_has_its_line_in_troubleshooting() {
     }
 }
 
+/// A reader sees what is compiled. Only a function around it may be hidden.
+#[test]
+fn no_example_of_the_crate_hides_more_than_its_wrapper() {
+    let mut all = Vec::new();
+    files(&paths::root().join("src"), &mut all);
+    let mut examples = 0;
+    for path in all
+        .iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+    {
+        let text = text(&path.display().to_string());
+        let docs = text
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| line.starts_with("//"));
+        let docs: Vec<_> = docs
+            .map(|line| line.trim_start_matches(['/', '!', ' ']))
+            .collect();
+        for example in docs.join("\n").split("\n```").skip(1).step_by(2) {
+            examples += 1;
+            let hidden = example
+                .lines()
+                .filter(|line| line.starts_with("# "))
+                .count();
+            assert!(hidden < 4, "{}: {example}", path.display());
+        }
+    }
+    assert!(examples > 20, "{examples}");
+}
+
 const COLUMNS: usize = 100;
 
 /// Folders and files that are not written by hand.

@@ -54,3 +54,17 @@ fn the_guide_shows_the_worker_that_is_compiled() {
         "the guide has another example"
     );
 }
+
+#[test]
+fn the_module_for_the_edge_shows_lines_of_the_worker_that_is_compiled() {
+    let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect(path);
+    let page = text("src/web.rs");
+    let shown = page.split("//! ```").nth(1).expect("an example");
+    let lines = shown.lines().skip(1);
+    let shown: Vec<_> = lines
+        .map(|line| line.trim_start_matches("//!").trim())
+        .collect();
+    let example = text("worker/examples/first_lock.rs");
+    let lines: Vec<_> = example.lines().map(str::trim).collect();
+    assert!(shown.len() > 9 && lines.windows(shown.len()).any(|part| part == shown));
+}

@@ -290,7 +290,7 @@ fn a_native_user_may_use_threads() {
     impl Section for Nothing {
         type Item = ();
         type Answer = ();
-        type Turn = ();
+        type State = ();
         fn reads(&self, (): &()) -> Vec<edgelock::Command> {
             Vec::new()
         }

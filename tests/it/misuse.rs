@@ -213,10 +213,10 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
     };
     let no_replicas = |given: &str| {
         format!(
-            "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, not for {given}"
+            "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, in whole milliseconds, not for {given}"
         )
     };
-    let wrong: [(Set, String); 17] = [
+    let wrong: [(Set, String); 19] = [
         (|lock| lock.ttl(Duration::ZERO), no_ttl("0 ms")),
         (|lock| lock.ttl(ms(3)), no_ttl("3 ms")),
         (
@@ -246,6 +246,14 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
         (
             |lock| lock.wait_for_replicas(1, Duration::from_micros(999)),
             no_replicas("1 within 0.999000 ms"),
+        ),
+        (
+            |lock| lock.wait_for_replicas(1, Duration::from_micros(10_500)),
+            no_replicas("1 within 10.500000 ms"),
+        ),
+        (
+            |lock| lock.max_requests(0),
+            "an acquisition has 1 request or more, not 0".to_owned(),
         ),
         (
             |lock| lock.wait_for_replicas(1, ms(60_001)),
@@ -316,6 +324,56 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
     ] {
         assert_eq!(told(checked), about("a", what));
     }
+}
+
+#[test]
+fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
+    type Set = fn(TestClient) -> TestClient;
+    let half = Duration::from_micros(500);
+    let no_quarantine = |given: &str| {
+        format!("a quarantine is 1 ms to 366 days, in whole milliseconds, not {given}")
+    };
+    let no_time_out =
+        |given: &str| format!("the time-out of a request is 1 ms or more, not {given}");
+    let wrong: [(Set, String); 5] = [
+        (
+            |client| client.max_attempts(0),
+            "an operation is attempted once or more, not 0 times".to_owned(),
+        ),
+        (
+            |client| client.request_timeout(Duration::ZERO),
+            no_time_out("0 ms"),
+        ),
+        (
+            |client| client.request_timeout(Duration::from_micros(500)),
+            no_time_out("0.500000 ms"),
+        ),
+        (
+            |client| client.restart_quarantine(Duration::from_micros(10_500)),
+            no_quarantine("10.500000 ms"),
+        ),
+        // The first invalid option is told.
+        (
+            |client| client.restart_quarantine(Duration::MAX).max_attempts(0),
+            no_quarantine("18446744073709551615.999999 ms"),
+        ),
+    ];
+    for (set, what) in wrong {
+        let client = set(offline());
+        let what = about("a", &what);
+        assert_eq!(told(client.lock("a").check()), what);
+        assert_eq!(told(client.once("a").check()), what);
+        assert_eq!(told(client.throttle("a", ms(9)).check()), what);
+        assert_eq!(told(client.debounce("a", ms(9)).check()), what);
+        assert_eq!(told(client.shard_of("b").lock("a").check()), what);
+    }
+    // What is not stored may have any part of a millisecond.
+    let exact = offline().request_timeout(ms(1) + half).lock("a");
+    exact
+        .wait(half)
+        .max_hold(half)
+        .check()
+        .expect("exact times");
 }
 
 #[test]

@@ -156,6 +156,45 @@ fn the_crate_is_packed_the_same_each_time() {
     assert!(packed[0].len() > 100_000 && packed[0] == packed[1]);
 }
 
+/// No picture, no other package's README, nothing that was built.
+#[test]
+fn the_crate_holds_its_sources_and_its_pages() {
+    let output = paths::cargo()
+        .args(["package", "--package", "edgelock", "--list"])
+        .args(["--allow-dirty", "--offline", "--locked"])
+        .current_dir(paths::root())
+        .output()
+        .expect("cargo package");
+    let listed = String::from_utf8(output.stdout).expect("text");
+    let is_expected = |file: &&str| match file.rsplit_once('/') {
+        Some(("docs", page)) => page.ends_with(".md"),
+        Some((folder, _)) => folder == "src" || folder.starts_with("src/"),
+        None => true,
+    };
+    let strange: Vec<_> = listed.lines().filter(|file| !is_expected(file)).collect();
+    assert!(
+        listed.contains("docs/protocol.md") && strange.is_empty(),
+        "{strange:?}"
+    );
+}
+
+/// Whoever publishes puts it in place of `OWNER`. The npm package takes it from there
+/// (`npm/test/packed.ts`), and registries resolve the links of both READMEs by it.
+#[test]
+fn the_address_of_the_repository_has_one_place() {
+    let read = |name| fs::read_to_string(paths::root().join(name)).expect(name);
+    let (root, npm) = (read("Cargo.toml"), read("npm/package.json"));
+    let places: Vec<_> = root
+        .lines()
+        .filter(|line| line.starts_with("repository"))
+        .collect();
+    let [address, "repository.workspace = true"] = places.as_slice() else {
+        panic!("{places:?}");
+    };
+    assert!(address.starts_with("repository = \"https://"), "{address}");
+    assert!(!npm.contains("\"repository\""));
+}
+
 #[test]
 fn a_licence_that_asks_for_more_is_refused() {
     for license in [

@@ -68,7 +68,7 @@ pub(crate) struct Sales {
 impl Section for Orders {
     type Item = Placed;
     type Answer = Outcome;
-    type Turn = Sales;
+    type State = Sales;
 
     fn reads(&self, placed: &Placed) -> Vec<Command> {
         placed.ledger.read_order(&placed.order)

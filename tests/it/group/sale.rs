@@ -57,7 +57,7 @@ impl Answer {
 impl Section for Sale {
     type Item = Order;
     type Answer = Answer;
-    type Turn = Option<i64>;
+    type State = Option<i64>;
 
     fn reads(&self, order: &Order) -> Vec<Command> {
         let stock = Command::new("GET").key("stock");

@@ -26,7 +26,7 @@ enum Item {
 impl Section for Told {
     type Item = Item;
     type Answer = Item;
-    type Turn = ();
+    type State = ();
 
     fn reads(&self, _: &Item) -> Vec<Command> {
         Vec::new()
@@ -142,13 +142,22 @@ fn a_turn_has_one_item_at_least_however_small_it_must_be() {
     run(async {
         for told_ in [
             GroupCommit::new(Told).max_bytes(0),
-            GroupCommit::new(Told).max_items(0),
+            GroupCommit::new(Told).max_items(1),
         ] {
             let mut stack = Stack::spawn();
             let outcomes = told(&stack, told_, &[Item::Note; 3]).await;
             assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
             assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
         }
+        let stack = Stack::spawn();
+        let none = GroupCommit::new(Told).max_items(0);
+        let error = none.submit(&stack.lock("a"), Item::Note).await.unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("a turn has 1 item or more, not 0"),
+            "{error}"
+        );
     });
 }
 

@@ -31,7 +31,7 @@ impl Sale {
 impl Section for Sale {
     type Item = Order;
     type Answer = bool;
-    type Turn = Option<i64>;
+    type State = Option<i64>;
 
     fn reads(&self, order: &Order) -> Vec<Command> {
         // The section is asked for reads right before the item waits, so this is when it comes.
