@@ -10,7 +10,7 @@
 /// use edgelock::Command;
 ///
 /// let sell = Command::new("HINCRBY").key("sale:{42}").arg("remaining").arg(-1);
-/// assert_eq!(sell.words(), ["HINCRBY", "sale:{42}", "remaining", "-1"]);
+/// assert_eq!(sell.args(), ["HINCRBY", "sale:{42}", "remaining", "-1"]);
 /// assert_eq!(sell.keys().collect::<Vec<_>>(), ["sale:{42}"]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Command {
     }
 
     /// The name and the arguments, in order.
-    pub fn words(&self) -> &[String] {
+    pub fn args(&self) -> &[String] {
         &self.words
     }
 

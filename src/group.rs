@@ -217,8 +217,9 @@ impl<S: Section> GroupCommit<S> {
             return Ok(answer);
         }
         let waited = lock.runtime().now().since(begun_at);
-        let left = lock.patience().saturating_sub(waited);
-        self.take_turn(&lock.clone().wait(left), item, bytes).await
+        let left = lock.longest_wait().saturating_sub(waited);
+        self.take_turn(&lock.clone().wait_timeout(left), item, bytes)
+            .await
     }
 
     async fn take_turn<T: Transport, R: Runtime>(

@@ -41,7 +41,7 @@ use crate::ttl;
 ///
 /// async fn take(client: &Client) -> Result<Lease, Error> {
 ///     let (ttl, wait) = (Duration::from_secs(10), Duration::from_secs(3));
-///     client.lock("sku:42").ttl(ttl).wait(wait).acquire().await
+///     client.lock("sku:42").ttl(ttl).wait_timeout(wait).acquire().await
 /// }
 /// ```
 pub struct Lock<T, R> {
@@ -121,7 +121,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.ttl.unwrap_or(ttl::DEFAULT)
     }
 
-    pub(crate) const fn patience(&self) -> Duration {
+    pub(crate) const fn longest_wait(&self) -> Duration {
         self.wait
     }
 

@@ -135,8 +135,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// How long to wait while another call does the work, as [`Lock::wait`]. After that it is
     /// [`Error::Held`]: come back later.
     #[must_use]
-    pub fn wait(mut self, wait: Duration) -> Self {
-        self.lock = self.lock.wait(wait);
+    pub fn wait_timeout(mut self, wait: Duration) -> Self {
+        self.lock = self.lock.wait_timeout(wait);
         self
     }
 
@@ -247,7 +247,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
     pub(crate) fn beginning(&self) -> Result<AcquireOnce, Error> {
-        let acquire = self.lock.acquiring(Some(self.lock.patience()), &[])?;
+        let acquire = self.lock.acquiring(Some(self.lock.longest_wait()), &[])?;
         Ok(AcquireOnce(acquire))
     }
 

@@ -11,7 +11,7 @@
 //! let lock = client
 //!     .lock("sku:42")
 //!     .ttl(Duration::from_secs(10))
-//!     .wait(Duration::from_secs(3));
+//!     .wait_timeout(Duration::from_secs(3));
 //!
 //! // One request takes the lock and reads, and one writes and releases.
 //! // If the lease is lost in between, the write does not happen.

@@ -106,7 +106,12 @@ async fn waiters_are_inside_one_at_a_time() {
     let client = client();
     let inside = Cell::new(0);
     let turn = || async {
-        let lease = client.lock("a").wait(ms(20_000)).acquire().await.unwrap();
+        let lease = client
+            .lock("a")
+            .wait_timeout(ms(20_000))
+            .acquire()
+            .await
+            .unwrap();
         inside.set(inside.get() + 1);
         assert_eq!(inside.get(), 1);
         Host::default().sleep(ms(2)).await;
@@ -120,7 +125,7 @@ async fn waiters_are_inside_one_at_a_time() {
 async fn a_waiter_listens_and_is_handed_the_lock() {
     let client = client();
     // One to ask, one to subscribe, one to ask again and one to leave: none is left to poll with.
-    let lock = client.lock("a").wait(ms(20_000)).max_requests(4);
+    let lock = client.lock("a").wait_timeout(ms(20_000)).max_requests(4);
     let held = lock.try_acquire().await.unwrap();
     let listening = || async { lock.inspect().await.unwrap().waiters == 1 };
     let holder = async {
@@ -140,7 +145,7 @@ async fn a_waiter_listens_and_is_handed_the_lock() {
 async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
     let client = client();
     let name = random_name();
-    let lock = client.lock(&name).wait(ms(20_000));
+    let lock = client.lock(&name).wait_timeout(ms(20_000));
     let lease = lock.try_acquire().await.unwrap();
     let listeners_and_waiters = || async {
         let pattern = format!("*{name}}}:wake:*");

@@ -29,7 +29,7 @@ async fn sell_one() -> Result<String, Error> {
     let lock = client
         .lock("sku:44")
         .ttl(Duration::from_secs(10))
-        .wait(Duration::from_secs(3));
+        .wait_timeout(Duration::from_secs(3));
 
     // One request takes the lock and reads, and one writes and releases.
     // If the lease is lost in between, the write does not happen.

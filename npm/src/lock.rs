@@ -29,7 +29,7 @@ impl Lock {
             lock = lock.ttl(ttl);
         }
         if let Some(wait) = time(&wait) {
-            lock = lock.wait(wait);
+            lock = lock.wait_timeout(wait);
         }
         if let Some(requests) = count(&max_requests) {
             lock = lock.max_requests(requests);

@@ -28,7 +28,7 @@ impl Once {
             once = once.ttl(ttl);
         }
         if let Some(wait) = time(&wait) {
-            once = once.wait(wait);
+            once = once.wait_timeout(wait);
         }
         if let Some(requests) = count(&max_requests) {
             once = once.max_requests(requests);

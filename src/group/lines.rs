@@ -103,7 +103,7 @@ pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) ->
         remaining: Some(lock.lasts()),
         ahead: ahead as u64,
         label: None,
-        retry_after: lock.patience().min(lock.lasts()),
+        retry_after: lock.longest_wait().min(lock.lasts()),
         requests: 0,
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn bytes(commands: &[Command]) -> usize {
     const AROUND: usize = 3;
     let word = |word: &str| word.len() + AROUND;
     let command = |command: &Command| {
-        let words: usize = command.words().iter().map(|text| word(text)).sum();
+        let words: usize = command.args().iter().map(|text| word(text)).sum();
         words + command.keys().map(word).sum::<usize>() + 2 * AROUND
     };
     commands.iter().map(command).sum()

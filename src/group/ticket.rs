@@ -27,7 +27,7 @@ impl<I, A> Lines<I, A> {
         begin: impl Fn(Driver<I, A>, Lock<T, R>) -> Task,
     ) -> Result<A, Error> {
         let runtime = lock.runtime();
-        let give_up = runtime.now() + lock.patience();
+        let give_up = runtime.now() + lock.longest_wait();
         let pace = Pace::of(lock);
         let waiting = self.with(lock.key(), |line| line.waiting());
         if let Some(waiting) = waiting.filter(|waiting| *waiting >= bound.waiting) {
@@ -49,7 +49,7 @@ impl<I, A> Lines<I, A> {
                 // Whatever the outcome of its commit, nobody needs that lease any more. Dropping it
                 // gives the lock back.
                 drop(orphan.map(|token| lock.resume(token)));
-                runtime.spawn(begin(driver, lock.clone().wait(left)));
+                runtime.spawn(begin(driver, lock.clone().wait_timeout(left)));
             }
             let ahead = ticket.ahead();
             if let (Some(ahead), Duration::ZERO) = (ahead, left) {

@@ -225,22 +225,22 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<Acquire, Error> {
         self.check_reads(reads)?;
-        let patience = self.patience_of(wait);
-        Ok(Acquire::reading(self.new_claim()?, patience, reads))
+        let options = self.options_of(wait);
+        Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
     pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Error> {
         self.check_reads(reads)?;
-        let patience = AcquireOptions {
+        let options = AcquireOptions {
             reads_in_any_case: true,
-            ..self.patience_of(None)
+            ..self.options_of(None)
         };
-        Ok(TryAcquire::reading(self.new_claim()?, patience, reads))
+        Ok(TryAcquire::reading(self.new_claim()?, options, reads))
     }
 
     pub(crate) fn acquiring_as(&self, acquisition: &Acquisition) -> Result<Acquire, Error> {
         self.check()?;
-        let patience = self.patience_of(Some(self.wait));
+        let options = self.options_of(Some(self.wait));
         let runtime = self.runtime();
         // Over several bridges each try has a new token.
         let claim = if self.kind.is_voted() {
@@ -254,10 +254,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
                 ..claim
             }
         };
-        Ok(Acquire::inquiring(claim, patience))
+        Ok(Acquire::inquiring(claim, options))
     }
 
-    fn patience_of(&self, wait: Option<Duration>) -> AcquireOptions {
+    fn options_of(&self, wait: Option<Duration>) -> AcquireOptions {
         AcquireOptions {
             wait: wait.filter(|wait| !wait.is_zero()),
             max_requests: self.max_requests,

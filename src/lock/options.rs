@@ -73,7 +73,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Others may overtake a waiter that cannot listen. If it is the first in the queue, they do so
     /// for 2 s at most; then a release keeps the lock for it, for as long as it counts as alive.
     #[must_use]
-    pub const fn wait(mut self, wait: Duration) -> Self {
+    pub const fn wait_timeout(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }

@@ -42,17 +42,17 @@ enum Phase {
 
 impl Acquire {
     /// An acquisition with the same reads in each request.
-    pub(crate) fn reading(claim: Claim, patience: AcquireOptions, reads: &[Command]) -> Self {
+    pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
         Self {
-            candidate: Candidate::new(claim, patience, Some(reads)),
+            candidate: Candidate::new(claim, options, Some(reads)),
             phase: Phase::Asking(Box::new(Asking::new())),
         }
     }
 
     /// An acquisition that asks its driver for its reads before each request.
-    pub(crate) fn inquiring(claim: Claim, patience: AcquireOptions) -> Self {
+    pub(crate) fn inquiring(claim: Claim, options: AcquireOptions) -> Self {
         Self {
-            candidate: Candidate::new(claim, patience, None),
+            candidate: Candidate::new(claim, options, None),
             phase: Phase::Asking(Box::new(Asking::new())),
         }
     }
@@ -96,7 +96,7 @@ impl Acquire {
         };
         self.candidate.has_asked = true;
         let may_pass = last.as_ref().err().is_none_or(Error::ends);
-        let Some(wait) = self.candidate.patience.wait.filter(|_| may_pass) else {
+        let Some(wait) = self.candidate.options.wait.filter(|_| may_pass) else {
             return Some(Err(match last {
                 Ok(found) => self.candidate.held(found.contended, None),
                 Err(error) => error,
@@ -144,9 +144,9 @@ pub(crate) struct TryAcquire {
 }
 
 impl TryAcquire {
-    pub(crate) fn reading(claim: Claim, patience: AcquireOptions, reads: &[Command]) -> Self {
+    pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
         Self {
-            candidate: Candidate::new(claim, patience, Some(reads)),
+            candidate: Candidate::new(claim, options, Some(reads)),
             asking: Asking::new(),
         }
     }

@@ -81,8 +81,8 @@ impl Call {
         self.commands_at = self.args.len();
         for command in commands {
             self.keys.extend(command.keys().map(str::to_owned));
-            self.args.push(command.words().len().to_string());
-            self.args.extend(command.words().iter().cloned());
+            self.args.push(command.args().len().to_string());
+            self.args.extend(command.args().iter().cloned());
         }
         self.key_count = self.keys.len().to_string();
         self

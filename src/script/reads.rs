@@ -65,10 +65,7 @@ impl Reads<'_> {
 }
 
 pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
-    for name in commands
-        .iter()
-        .filter_map(|command| command.words().first())
-    {
+    for name in commands.iter().filter_map(|command| command.args().first()) {
         if !READS.contains(&name.to_ascii_uppercase().as_str()) {
             return Err(Error::invalid(format!(
                 "{} is not known as a command that only reads; send it with exec or commit",
@@ -80,11 +77,11 @@ pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
 }
 
 pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
-    let is_long = |command: &&Command| command.words().len() > MAX_WORDS;
+    let is_long = |command: &&Command| command.args().len() > MAX_WORDS;
     let Some(long) = commands.iter().find(is_long) else {
         return Ok(());
     };
-    let words = long.words();
+    let words = long.args();
     Err(Error::invalid(format!(
         "the command {} has {} words, and may have {MAX_WORDS}; split it",
         Named(words.first().map_or("", |name| name)),

@@ -39,7 +39,7 @@ impl Lock<Fetch, Host> {
         reads: &[Command],
         report: Report<(Held, Vec<Reply>)>,
     ) -> Steps {
-        let acquire = self.acquiring(waits.then(|| self.patience()), reads);
+        let acquire = self.acquiring(waits.then(|| self.longest_wait()), reads);
         Steps::new(self.host(), acquire, holding, report)
     }
 

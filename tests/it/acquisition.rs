@@ -68,7 +68,7 @@ fn an_acquisition_goes_on_with_whoever_asks_for_it_last(spawn: Spawn) {
         stalled(&mut first, || proxy.seen().len() == 1).await;
         let (second, seen) = stack.watched();
         let lock = second.lock("a");
-        let waits = lock.clone().wait(ms(9_000));
+        let waits = lock.clone().wait_timeout(ms(9_000));
         let (lease, _) = waits.acquire_as(&acquisition, Vec::new).await.unwrap();
         // The first is answered after all, or gave up: either way it has no part in the lease any
         // more.

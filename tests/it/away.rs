@@ -41,7 +41,7 @@ fn a_wait_asks_again_when_the_bridge_said() {
             let (url, asked) = sheds(status, 1, 2).await;
             // One attempt for each operation, so that only the wait asks again.
             let lock = client(&url, "credential").max_attempts(1).lock("a");
-            let _lease = lock.wait(LONG).acquire().await.unwrap();
+            let _lease = lock.wait_timeout(LONG).acquire().await.unwrap();
             let asked = asked.borrow();
             assert_eq!(asked.len(), 3);
             assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= ms(1_000)));
@@ -56,7 +56,12 @@ fn a_waiter_whose_first_request_gets_lost_listens_as_others_do() {
         let _held = stack.lock("a").try_acquire().await.unwrap();
         let route = |url: &str| stack.route_by(url).push(true);
         let proxy = Proxy::to(&stack.url(), route, [LoseRequest]).await;
-        let lock = proxy.client.clone().max_attempts(1).lock("a").wait(LONG);
+        let lock = proxy
+            .client
+            .clone()
+            .max_attempts(1)
+            .lock("a")
+            .wait_timeout(LONG);
         let listens = || proxy.seen().iter().any(|words| words[0] == "SUBSCRIBE");
         tokio::select! {
             got = lock.acquire() => panic!("{got:?}"),
@@ -70,7 +75,7 @@ fn a_wait_ends_at_once_where_the_bridge_is_away_for_longer_and_says_for_how_long
     run(async {
         let (url, asked) = sheds(503, 60, usize::MAX).await;
         let lock = client(&url, "credential").max_attempts(1).lock("a");
-        let error = lock.wait(ms(5_000)).acquire().await.unwrap_err();
+        let error = lock.wait_timeout(ms(5_000)).acquire().await.unwrap_err();
         let Error::Unavailable { retry_after, .. } = error else {
             panic!("{error}")
         };
@@ -136,7 +141,7 @@ fn a_waiter_whose_stream_broke_or_is_refused_listens_again_within_the_same_wait(
         .await;
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, _) = watch(stack.route_by(&url).push(true));
-        let lock = client.lock("a").wait(LONG).max_requests(1_000);
+        let lock = client.lock("a").wait_timeout(LONG).max_requests(1_000);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| refused.get() >= 2).await;
         holder.release().await.unwrap();

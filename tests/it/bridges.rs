@@ -198,7 +198,7 @@ fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
         let (client, seen) = watch(route);
         let _: () = redis.ask("SET a theirs");
         // Waits long enough for Redis to come back, and asks often.
-        let lock = client.max_attempts(10).lock("a").wait(LONG);
+        let lock = client.max_attempts(10).lock("a").wait_timeout(LONG);
         let lock = lock.ttl(ms(1_000));
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;

@@ -21,7 +21,7 @@ fn a_lock_that_was_waited_for_is_renewed_as_any_other() {
         for listens in [true, false] {
             let holder = stack.lock("a").try_acquire().await.unwrap();
             let (client, seen) = watch(stack.route().push(listens));
-            let lock = client.lock("a").ttl(TTL).wait(LONG);
+            let lock = client.lock("a").ttl(TTL).wait_timeout(LONG);
             let work = lock.run(async |lease| {
                 until(&seen, "renewed", 4).await;
                 Ok::<_, Error>(lease.remaining())

@@ -112,7 +112,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
         ];
         for (lock, word) in wrong {
             // Valid options before or behind the invalid one change nothing.
-            let lock = lock.ttl(ms(1_000)).wait(ms(1)).fair(false).clone();
+            let lock = lock.ttl(ms(1_000)).wait_timeout(ms(1)).fair(false).clone();
             let told = told_by_all(&lock).await;
             assert_eq!(told.len(), CALLS, "{word}");
             for error in told {

@@ -108,7 +108,7 @@ fn several_names_of_one_hash_tag_are_locked_at_once_and_others_are_refused() {
         let lease = cart.try_acquire().await.unwrap();
         let held = client.lock(names[1]).try_acquire().await;
         assert_eq!(held.unwrap_err().code(), "held");
-        let waiting = cart.clone().wait(LONG);
+        let waiting = cart.clone().wait_timeout(LONG);
         let next = spawn_local(async move { waiting.acquire().await });
         let (_, node, _) = stack.road(names[0]);
         eventually(|| stack.cluster.nodes()[node].ask::<u64>("ZCARD {cart:7}:a:queue") == 1).await;
@@ -143,7 +143,7 @@ fn a_waiter_is_handed_the_lock_whichever_node_has_it() {
         for name in NAMES {
             let holder = stack.client().lock(name).acquire().await.unwrap();
             let (client, seen) = stack.watched();
-            let lock = client.lock(name).wait(LONG);
+            let lock = client.lock(name).wait_timeout(LONG);
             let waiter = spawn_local(async move { lock.acquire().await });
             eventually(|| seen.waits_quietly(3)).await;
             assert_eq!(stack.listeners(stack.road(name).1), 1, "at the lock's node");
@@ -233,7 +233,9 @@ fn a_contended_lock_never_has_two_holders_while_its_slot_moves() {
         let is_over = Arc::new(AtomicBool::new(false));
         let workers: Vec<_> = (0..8)
             .map(|_| {
-                let lock = client(bridge.url(), bridge.token()).lock("a").wait(LONG);
+                let lock = client(bridge.url(), bridge.token())
+                    .lock("a")
+                    .wait_timeout(LONG);
                 spawn_local(work(lock, section.clone(), is_over.clone()))
             })
             .collect();
@@ -282,7 +284,7 @@ fn a_waiter_at_the_node_that_had_the_lock_is_not_told_and_finds_it_by_asking() {
         let holder = stack.client().lock("a").ttl(LONG);
         let holder = holder.acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").wait(LONG);
+        let lock = client.lock("a").wait_timeout(LONG);
         let waiter = spawn_local(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         let (slot, from, to) = stack.road("a");

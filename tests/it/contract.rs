@@ -172,7 +172,7 @@ fn a_wait_of_nothing_is_one_try(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").wait(ms(0));
+        let lock = proxy.client.lock("a").wait_timeout(ms(0));
         let lease = lock.acquire().await.unwrap();
         assert_eq!(code(lock.acquire().await), "held");
         assert_eq!(proxy.seen().len(), 2);
@@ -184,7 +184,7 @@ fn a_free_lock_is_had_however_short_the_wait(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let proxy = Proxy::before(&stack, [Delay]).await;
-        let lock = proxy.client.lock("a").wait(ms(1));
+        let lock = proxy.client.lock("a").wait_timeout(ms(1));
         let late = async {
             tokio::time::sleep(ms(50)).await;
             proxy.deliver().await;
@@ -200,7 +200,7 @@ fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
         let lease = stack.lock("a").try_acquire().await.unwrap();
         // A lost request is sent again, and both count.
         let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
-        let lock = proxy.client.lock("a").wait(ms(1_000));
+        let lock = proxy.client.lock("a").wait_timeout(ms(1_000));
         assert_eq!(code(lock.max_requests(6).acquire().await), "held");
         // The last request leaves the queue.
         eventually(|| stack.redis::<u64>("EXISTS {a}:queue") == 0).await;
@@ -223,7 +223,7 @@ fn a_wait_gets_the_lock_of_a_holder_that_died(spawn: Spawn) {
 fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let lock = stack.lock("a").wait(ms(300));
+        let lock = stack.lock("a").wait_timeout(ms(300));
         let lease = lock.try_acquire().await.unwrap();
         let began = std::time::Instant::now();
         assert_eq!(code(lock.acquire().await), "held");
@@ -512,7 +512,11 @@ fn a_refusal_brings_what_its_reads_found(spawn: Spawn) {
             lease.release().await.unwrap();
             // A call that does not ask for it is told only that the lock is held.
             let lease = other.try_acquire().await.unwrap();
-            let held = lock.clone().wait(ms(0)).acquire_and_read(&stock()).await;
+            let held = lock
+                .clone()
+                .wait_timeout(ms(0))
+                .acquire_and_read(&stock())
+                .await;
             assert_eq!(code(held), "held");
             lease.release().await.unwrap();
         }
@@ -763,7 +767,7 @@ fn the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(s
     run(async {
         const LABEL: &str = "worker 7, 100 %\u{202e}";
         let mut stack = spawn();
-        let lock = stack.lock("a").wait(ms(30_000));
+        let lock = stack.lock("a").wait_timeout(ms(30_000));
         let label = async |labelled: Option<&str>| {
             let held = lock.try_acquire().await.unwrap_err();
             let shown = labelled.map_or("another owner", |_| r#""worker 7, 100 %\u{202e}""#);
@@ -1009,7 +1013,10 @@ fn contenders_are_never_inside_together_and_all_get_their_turn(spawn: Spawn) {
         let inside = Rc::new(Cell::new(0));
         let mut contenders = JoinSet::new();
         for _ in 0..CONTENDERS {
-            let lock = stack.lock("a").wait(ms(60_000)).max_requests(10_000);
+            let lock = stack
+                .lock("a")
+                .wait_timeout(ms(60_000))
+                .max_requests(10_000);
             let inside = inside.clone();
             contenders.spawn_local(async move {
                 for _ in 0..TURNS {

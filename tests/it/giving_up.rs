@@ -21,7 +21,7 @@ fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(spawn: Spawn)
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").wait(ms(150));
+        let lock = client.lock("a").wait_timeout(ms(150));
         let error = lock.acquire().await.unwrap_err();
         // The request that gives up was sent before anything else could run.
         assert_eq!((error.code(), seen.abandoned()), ("held", 1));
@@ -63,7 +63,7 @@ fn a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too(spawn: Spawn
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").wait(Duration::from_nanos(1));
+        let lock = client.lock("a").wait_timeout(Duration::from_nanos(1));
         let error = lock.acquire().await.unwrap_err();
         assert_eq!((error.code(), seen.abandoned()), ("held", 1));
         assert_eq!(seen.events(), ["gave_up"]);

@@ -190,7 +190,7 @@ fn an_error_of_the_turn_goes_to_each_of_its_items_and_to_no_other() {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 100");
         let held = stack.lock("a").try_acquire().await.unwrap();
-        let lock = stack.lock("a").wait(ms(300));
+        let lock = stack.lock("a").wait_timeout(ms(300));
         let sale = GroupCommit::new(Sale);
         let mut late = JoinSet::new();
         let outcomes = async {
@@ -214,7 +214,7 @@ fn an_item_waits_for_its_turn_no_longer_than_its_lock() {
         let _: () = stack.redis("SET stock 100");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let sale = GroupCommit::new(Sale);
-        let (patient, hasty) = (stack.lock("a"), stack.lock("a").wait(ms(200)));
+        let (patient, hasty) = (stack.lock("a"), stack.lock("a").wait_timeout(ms(200)));
         let first = sale.submit(&patient, order(0));
         let second = async {
             let error = sale.submit(&hasty, order(1)).await.unwrap_err();

@@ -17,11 +17,11 @@ fn what_others_refuse_is_an_answer_here() {
         let again = lock.try_acquire().await;
         assert!(matches!(again, Err(Error::Held { .. })), "{again:?}");
         // A wait of zero is a single try.
-        let hurried = lock.clone().wait(Duration::ZERO).acquire().await;
+        let hurried = lock.clone().wait_timeout(Duration::ZERO).acquire().await;
         assert!(matches!(hurried, Err(Error::Held { .. })), "{hurried:?}");
         lease.release().await.unwrap();
         // A wait may be longer than the ttl, its own and that of a holder that never releases.
-        let short = lock.ttl(ms(1_000)).wait(ms(60_000));
+        let short = lock.ttl(ms(1_000)).wait_timeout(ms(60_000));
         let _ = short.try_acquire().await.unwrap().into_token();
         let patient = short.ttl(ms(5_000)).acquire().await.unwrap();
         patient.release().await.unwrap();
@@ -370,7 +370,7 @@ fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
     // What is not stored may have any part of a millisecond.
     let exact = offline().request_timeout(ms(1) + half).lock("a");
     exact
-        .wait(half)
+        .wait_timeout(half)
         .max_hold(half)
         .check()
         .expect("exact times");

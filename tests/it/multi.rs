@@ -204,7 +204,7 @@ fn a_waiter_has_none_of_its_names_until_it_has_all(spawn: Spawn) {
         let mut stack = spawn();
         let first = stack.lock("b").try_acquire().await.unwrap();
         let second = stack.lock("c").try_acquire().await.unwrap();
-        let waiting = stack.all(["a", "b", "c"]).fair(false).wait(LONG);
+        let waiting = stack.all(["a", "b", "c"]).fair(false).wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         eventually(|| stack.waiters_of("b") == 1).await;
         first.release().await.unwrap();
@@ -238,7 +238,7 @@ fn the_order_of_the_names_makes_no_difference(spawn: Spawn) {
         // Each waits for what the other has, and both get it in the end.
         let mut turns = JoinSet::new();
         for lock in [one, other] {
-            let lock = lock.wait(LONG).max_requests(1_000);
+            let lock = lock.wait_timeout(LONG).max_requests(1_000);
             turns.spawn_local(async move {
                 for _ in 0..10 {
                     lock.acquire().await.unwrap().release().await.unwrap();
@@ -280,7 +280,7 @@ fn a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back(spawn: Spawn
         let mut stack = spawn();
         for lost in ["a", "b"] {
             let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
-            let waiting = stack.lock("c").wait(LONG);
+            let waiting = stack.lock("c").wait_timeout(LONG);
             let waiter = meanwhile(async move { waiting.acquire().await });
             eventually(|| stack.waiters_of("c") == 1).await;
             assert!(stack.lock(lost).force_release().await.unwrap());
@@ -325,7 +325,7 @@ fn fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common(spaw
                 0 => stack.client(),
                 _ => stack.deaf(),
             };
-            let fair = client.lock_all(names).fair(true).wait(LONG);
+            let fair = client.lock_all(names).fair(true).wait_timeout(LONG);
             waiters.push(meanwhile(async move {
                 let lease = fair.acquire().await.unwrap();
                 let fence = lease.fence();
@@ -402,7 +402,7 @@ fn an_acquisition_that_was_given_up_holds_no_name_and_stands_in_no_queue(spawn: 
         assert!(stack.are_free(["a", "b"]));
         for is_fair in [false, true] {
             let holder = stack.lock("b").try_acquire().await.unwrap();
-            let waiting = stack.all(["a", "b"]).fair(is_fair).wait(LONG);
+            let waiting = stack.all(["a", "b"]).fair(is_fair).wait_timeout(LONG);
             let waiter = meanwhile(async move { waiting.acquire().await });
             eventually(|| stack.waiters_of("b") == 1).await;
             assert_eq!(stack.waiters_of("a"), usize::from(is_fair));
@@ -509,7 +509,7 @@ fn every_key_of_every_name_expires(spawn: Spawn) {
         let mut stack = spawn();
         let lease = stack.all(["a", "b"]).try_acquire().await.unwrap();
         lease.exec(&[]).await.unwrap();
-        let waiting = stack.all(["a", "b", "c"]).fair(true).wait(LONG);
+        let waiting = stack.all(["a", "b", "c"]).fair(true).wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         eventually(|| stack.waiters_of("c") == 1).await;
         let keys = stack.keys_that_all_expire();
@@ -541,7 +541,7 @@ fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(spawn: 
     run(async {
         let mut stack = spawn();
         let holder = stack.lock("a").try_acquire().await.unwrap();
-        let waiting = stack.all(["a", "c"]).wait(LONG);
+        let waiting = stack.all(["a", "c"]).wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         eventually(|| stack.waiters_of("c") == 1).await;
         let semaphore = stack.client().semaphore("c", 2);
@@ -560,7 +560,7 @@ fn so_many_of_the_longest_names_are_waited_for_and_taken(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let names: Vec<String> = (10..42).map(|n| "n".repeat(510) + &n.to_string()).collect();
-        let all = stack.client().lock_all(&names).wait(LONG);
+        let all = stack.client().lock_all(&names).wait_timeout(LONG);
         let holder = stack.lock(&names[31]).try_acquire().await.unwrap();
         let waiter = meanwhile(async move { all.acquire().await });
         eventually(|| stack.waiters_of(&names[31]) == 1).await;
@@ -613,7 +613,7 @@ fn callers_of_crossing_names_never_share_one_and_all_get_their_turn(spawn: Spawn
                 [name] => stack.lock(name),
                 names => stack.client().lock_all(names),
             };
-            let lock = lock.wait(ms(60_000)).max_requests(10_000);
+            let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
             let inside = inside.clone();
             callers.spawn_local(async move {
                 for _ in 0..TURNS {
@@ -643,7 +643,7 @@ fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(spawn: Spa
         let mut stack = spawn();
         let holder = stack.lock("b").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let waiting = client.lock_all(["a", "b"]).wait(LONG);
+        let waiting = client.lock_all(["a", "b"]).wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         stack.has_listeners(1).await;
         // It asks once more when its subscription is confirmed.
@@ -663,12 +663,12 @@ fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(spawn: Spawn) {
         let first = stack.lock("a").try_acquire().await.unwrap();
         let second = stack.lock("b").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let both = client.lock_all(["a", "b"]).fair(false).wait(LONG);
+        let both = client.lock_all(["a", "b"]).fair(false).wait_timeout(LONG);
         let both = meanwhile(async move { both.acquire().await });
         stack.has_listeners(1).await;
         eventually(|| seen.waits_quietly(3)).await;
         let (client, seen) = stack.watched();
-        let single = client.lock("a").wait(LONG);
+        let single = client.lock("a").wait_timeout(LONG);
         let single = meanwhile(async move { single.acquire().await });
         stack.has_listeners(2).await;
         eventually(|| seen.waits_quietly(2)).await;
@@ -692,7 +692,7 @@ fn a_release_of_all_names_hands_each_to_who_waits_for_it(spawn: Spawn) {
         let mut waiters = Vec::new();
         for (place, name) in ["a", "b"].into_iter().enumerate() {
             let (client, seen) = stack.watched();
-            let waiting = client.lock(name).wait(LONG);
+            let waiting = client.lock(name).wait_timeout(LONG);
             let waiter = meanwhile(async move { waiting.acquire().await });
             stack.has_listeners(place + 1).await;
             eventually(|| seen.waits_quietly(3)).await;
@@ -715,7 +715,7 @@ fn readers_and_writers_that_leave_tell_the_waiter_too(spawn: Spawn) {
         for lock in [read_write.read(), read_write.write()] {
             let holder = lock.try_acquire().await.unwrap();
             let (client, seen) = stack.watched();
-            let waiting = client.lock_all(["a", "b"]).wait(LONG);
+            let waiting = client.lock_all(["a", "b"]).wait_timeout(LONG);
             let waiter = meanwhile(async move { waiting.acquire().await });
             stack.has_listeners(1).await;
             eventually(|| seen.waits_quietly(3)).await;

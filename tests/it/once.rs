@@ -60,7 +60,7 @@ async fn charge<T: Transport, R: Runtime>(
     client: &Client<T, R>,
     done: &Done,
 ) -> Result<OnceOutcome<u32>, Error> {
-    client.once("a").wait(LONG).run(work(done)).await
+    client.once("a").wait_timeout(LONG).run(work(done)).await
 }
 
 fn work<L>(done: &Done) -> impl AsyncFnOnce(&L) -> Result<u32, Error> {
@@ -79,7 +79,7 @@ fn begin<T: Transport, R: Runtime>(
     tokio::sync::oneshot::Sender<()>,
     JoinHandle<Result<OnceOutcome<u32>, Error>>,
 ) {
-    let once = client.once("a").wait(LONG);
+    let once = client.once("a").wait_timeout(LONG);
     let (end, ended) = tokio::sync::oneshot::channel();
     let task = meanwhile(async move {
         once.run(async |_| {
@@ -214,7 +214,7 @@ fn whoever_comes_meanwhile_waits_and_gets_the_result_and_not_the_lock(spawn: Spa
                 true => crate::support::watched::watch(stack.route().push(false)),
                 false => stack.watched(),
             };
-            let once = client.once("a").wait(LONG);
+            let once = client.once("a").wait_timeout(LONG);
             let waiter = meanwhile(async move { once.run(never::<u32, _>).await });
             eventually(|| seen.events() == ["contended"]).await;
             waiters.push((waiter, seen));
@@ -256,7 +256,7 @@ fn work_that_fails_keeps_nothing_and_the_next_does_it(spawn: Spawn) {
         let (end, failing) = begin(&client, true);
         eventually(|| stack.is_held()).await;
         let (next, seen) = stack.watched();
-        let (once, noted) = (next.once("a").wait(LONG), done.clone());
+        let (once, noted) = (next.once("a").wait_timeout(LONG), done.clone());
         let waiter = meanwhile(async move { once.run(work(&noted)).await });
         eventually(|| seen.events() == ["contended"]).await;
         drop(end);
@@ -343,16 +343,16 @@ fn a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(spawn: 
     run(async {
         let stack = spawn();
         let (client, done) = (stack.client(), Done::default());
-        let of = |print: &str| client.once("a").fingerprint(print).wait(LONG);
+        let of = |print: &str| client.once("a").fingerprint(print).wait_timeout(LONG);
         let one = of("one");
         let first = one.run(async |_| {
             // While the work is under way.
             let error = of("other").run(work(&done)).await.unwrap_err();
             assert_eq!(error.code(), "fingerprint_mismatch");
             assert_eq!(error.lock(), Some("a"));
-            let same = of("one").wait(ms(0)).run(work(&done)).await;
+            let same = of("one").wait_timeout(ms(0)).run(work(&done)).await;
             assert_eq!(code(same), "held");
-            let none = client.once("a").wait(ms(0)).run(work(&done)).await;
+            let none = client.once("a").wait_timeout(ms(0)).run(work(&done)).await;
             assert_eq!(code(none), "held");
             Ok::<_, Error>(5)
         });
@@ -444,7 +444,7 @@ fn who_waits_in_vain_is_told_that_another_is_at_it(spawn: Spawn) {
         eventually(|| stack.is_held()).await;
         for wait in [0, 300] {
             let (client, seen) = stack.watched();
-            let once = client.once("a").wait(ms(wait));
+            let once = client.once("a").wait_timeout(ms(wait));
             let error = once.run(never::<u32, _>).await.unwrap_err();
             assert_eq!(error.code(), "held");
             assert!(error.retry_after().is_some());
@@ -500,7 +500,7 @@ fn every_key_of_it_expires(spawn: Spawn) {
         let client = stack.client();
         let once = client.once("a").fingerprint("x");
         let outcome = once.run(async |_| {
-            let waiting = client.once("a").wait(ms(100));
+            let waiting = client.once("a").wait_timeout(ms(100));
             assert_eq!(code(waiting.run(never::<u32, _>).await), "held");
             for key in stack.redis::<Vec<String>>("KEYS *") {
                 assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
@@ -521,7 +521,7 @@ fn it_excludes_a_lock_of_the_same_name_and_no_other_type(spawn: Spawn) {
         let mut stack = spawn();
         let (client, done) = (stack.client(), Done::default());
         let lease = client.lock("a").label("x").try_acquire().await.unwrap();
-        let once = client.once("a").fingerprint("y").wait(ms(0));
+        let once = client.once("a").fingerprint("y").wait_timeout(ms(0));
         assert_eq!(code(once.run(work(&done)).await), "held");
         lease.release().await.unwrap();
         let outcome = once.run(async |_| {
@@ -548,7 +548,7 @@ fn all_who_wait_are_told_when_the_result_is_there(spawn: Spawn) {
         let mut waiters = Vec::new();
         for _ in 0..3 {
             let (client, seen) = stack.watched();
-            let once = client.once("a").wait(LONG);
+            let once = client.once("a").wait_timeout(LONG);
             let waiter = meanwhile(async move { once.run(never::<u32, _>).await });
             // It asked, subscribed, and asked again.
             eventually(|| seen.waits_quietly(3)).await;
@@ -570,7 +570,7 @@ fn who_waits_is_told_when_the_work_failed(spawn: Spawn) {
         let (end, failing) = begin(&stack.client(), true);
         eventually(|| stack.is_held()).await;
         let (client, seen) = stack.watched();
-        let (once, noted) = (client.once("a").wait(LONG), done.clone());
+        let (once, noted) = (client.once("a").wait_timeout(LONG), done.clone());
         let waiter = meanwhile(async move { once.run(work(&noted)).await });
         eventually(|| seen.waits_quietly(3)).await;
         drop(end);
@@ -606,7 +606,11 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             (once().ttl(ms(3)).max_bytes(0), "ttl"),
         ];
         for (once, word) in wrong {
-            let once = once.keep(ms(1_000)).ttl(ms(1_000)).wait(ms(1)).clone();
+            let once = once
+                .keep(ms(1_000))
+                .ttl(ms(1_000))
+                .wait_timeout(ms(1))
+                .clone();
             let told = [
                 once.check().err(),
                 once.run(never::<u32, _>).await.err(),
@@ -654,7 +658,7 @@ fn it_is_executed_once_whichever_node_of_a_cluster_has_it() {
         let of = || client(bridge.url(), bridge.token());
         for key in ["a", "b", "c"] {
             let (end, ended) = tokio::sync::oneshot::channel::<()>();
-            let (once, waiting) = (of().once(key), of().once(key).wait(LONG));
+            let (once, waiting) = (of().once(key), of().once(key).wait_timeout(LONG));
             let begun = Rc::new(Cell::new(false));
             let noted = begun.clone();
             let first = meanwhile(async move {

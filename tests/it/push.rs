@@ -84,7 +84,7 @@ fn who_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
         // One to ask, one to subscribe, one to ask again, and one to leave the queue.
-        let lock = client.lock("a").wait(LONG).max_requests(4);
+        let lock = client.lock("a").wait_timeout(LONG).max_requests(4);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
@@ -98,7 +98,7 @@ fn who_does_not_listen_is_passed_over(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
-        let deaf = stack.deaf().lock("a").wait(LONG);
+        let deaf = stack.deaf().lock("a").wait_timeout(LONG);
         let deaf = meanwhile(async move { deaf.acquire().await });
         stack.has_waiters(1).await;
         let (waiter, seen) = listening(&mut stack).await;
@@ -132,7 +132,7 @@ fn a_wait_that_is_dropped_or_over_leaves_neither_lock_nor_place_nor_listener_beh
         stack.has_listeners(1).await;
         stack.has_waiters(1).await;
         dropped.abort();
-        let over = stack.lock("a").wait(ms(150)).acquire().await;
+        let over = stack.lock("a").wait_timeout(ms(150)).acquire().await;
         assert_eq!(over.unwrap_err().code(), "held");
         stack.has_listeners(0).await;
         stack.has_waiters(0).await;
@@ -162,7 +162,7 @@ fn a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.lock("a").ttl(ms(60_000)).wait(ms(5_000));
+        let lock = client.lock("a").ttl(ms(60_000)).wait_timeout(ms(5_000));
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();

@@ -69,7 +69,7 @@ fn client<'a>(bridges: impl Iterator<Item = &'a stack::Bridge>) -> TestClient {
 
 fn lock(client: &TestClient) -> TestLock {
     let lock = client.lock(NAME);
-    lock.ttl(TTL).wait(ms(20_000))
+    lock.ttl(TTL).wait_timeout(ms(20_000))
 }
 
 fn say(bridge: &stack::Bridge, command: &str) -> redis::Value {
@@ -243,7 +243,7 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
         let bridges = Bridges::spawn(3);
         let client = bridges.client().restart_quarantine(WEEK);
         // A wait that is shorter than the quarantine ends at once.
-        let lock = lock(&client).wait(WEEK / 2);
+        let lock = lock(&client).wait_timeout(WEEK / 2);
         for asked in [lock.try_acquire().await, lock.acquire().await] {
             let error = asked.expect_err("no majority has a say");
             assert_eq!((error.code(), error.lock()), ("quarantined", Some(NAME)));
@@ -257,7 +257,7 @@ fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds
 
         // Here a majority is counted.
         let lock = bridges.lock();
-        lock.wait(ms(20_000))
+        lock.wait_timeout(ms(20_000))
             .acquire()
             .await
             .expect("free")
@@ -373,7 +373,7 @@ fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
         let section = Rc::new(Section::default());
         let mut workers = JoinSet::new();
         for _ in 0..WORKERS {
-            let lock = lock(&client(bridges.iter())).wait(ms(240_000));
+            let lock = lock(&client(bridges.iter())).wait_timeout(ms(240_000));
             let (lock, section) = (lock.max_requests(10_000), section.clone());
             workers.spawn_local(async move {
                 for _ in 0..SECTIONS {
@@ -422,7 +422,12 @@ fn a_lock_over_several_bridges_is_renewed_for_no_longer_than_one_that_came_back_
  {
     run(async {
         let bridges = Bridges::spawn(3);
-        let lease = bridges.lock().wait(ms(20_000)).acquire().await.unwrap();
+        let lease = bridges
+            .lock()
+            .wait_timeout(ms(20_000))
+            .acquire()
+            .await
+            .unwrap();
         lease.renew_for(TTL).await.expect("no longer than the ttl");
         let refused = lease.renew_for(TTL + ms(1)).await;
         assert_eq!(code(refused), "invalid_argument");

@@ -191,7 +191,7 @@ fn a_reader_that_ran_out_is_lost_and_holds_nobody_up(spawn: Spawn) {
         assert_eq!(stack.redis::<usize>("HLEN {a}:holds"), 1);
         kept.release().await.unwrap();
         let _ = brief.try_acquire().await.unwrap().into_token();
-        let next = write.wait(LONG).acquire().await.unwrap();
+        let next = write.wait_timeout(LONG).acquire().await.unwrap();
         next.release().await.unwrap();
     });
 }
@@ -221,7 +221,7 @@ fn a_release_lets_the_next_write_or_all_readers_before_the_next_writer(spawn: Sp
                 // A writer that is not fair may take the lock when it is free for an instant.
                 false => stack.read_write().write().fair(true),
             };
-            let lock = lock.wait(LONG).max_requests(1_000);
+            let lock = lock.wait_timeout(LONG).max_requests(1_000);
             waiters.push(meanwhile(async move { lock.acquire().await.unwrap() }));
             stack.has_waiters(place + 1).await;
         }
@@ -249,13 +249,13 @@ fn a_reader_waits_behind_a_writer_that_waits_unless_it_barges(spawn: Spawn) {
         let mut stack = spawn();
         let read = stack.read_write().read();
         let first = read.try_acquire().await.unwrap();
-        let write = stack.read_write().write().wait(LONG);
+        let write = stack.read_write().write().wait_timeout(LONG);
         let writer = meanwhile(async move { write.acquire().await.unwrap() });
         stack.has_waiters(1).await;
         assert_eq!(code(read.try_acquire().await), "held");
         let barging = stack.read_write().read().fair(false);
         let beside = barging.try_acquire().await.unwrap();
-        let waiting = stack.read_write().read().wait(LONG);
+        let waiting = stack.read_write().read().wait_timeout(LONG);
         let behind = meanwhile(async move { waiting.acquire().await.unwrap() });
         stack.has_waiters(2).await;
         beside.release().await.unwrap();
@@ -275,10 +275,10 @@ fn a_writer_that_gives_up_lets_readers_pass(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let first = stack.read_write().read().try_acquire().await.unwrap();
-        let write = stack.read_write().write().wait(LONG);
+        let write = stack.read_write().write().wait_timeout(LONG);
         let writer = meanwhile(async move { write.acquire().await });
         stack.has_waiters(1).await;
-        let read = stack.read_write().read().wait(LONG);
+        let read = stack.read_write().read().wait_timeout(LONG);
         let reader = meanwhile(async move { read.acquire().await.unwrap() });
         stack.has_waiters(2).await;
         writer.abort();
@@ -623,7 +623,7 @@ fn every_key_of_a_read_write_lock_expires(spawn: Spawn) {
         let mut stack = spawn();
         let lease = stack.read_write().read().try_acquire().await.unwrap();
         lease.exec(&[]).await.unwrap();
-        let waiting = stack.read_write().write().wait(LONG);
+        let waiting = stack.read_write().write().wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         stack.has_waiters(1).await;
         let keys = stack.keys_that_all_expire();
@@ -648,7 +648,7 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
                 true => stack.read_write().read(),
                 false => stack.read_write().write(),
             };
-            let lock = lock.wait(ms(60_000)).max_requests(10_000);
+            let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
             let (inside, most) = (inside.clone(), most.clone());
             contenders.spawn_local(async move {
                 for _ in 0..TURNS {
@@ -687,7 +687,7 @@ async fn listens(
         true => read_write.read(),
         false => read_write.write(),
     };
-    let lock = lock.wait(LONG);
+    let lock = lock.wait_timeout(LONG);
     let waiter = meanwhile(async move { lock.acquire().await.unwrap() });
     stack.has_listeners(place).await;
     // The first in the queue asks once more when its subscription is confirmed.

@@ -244,7 +244,7 @@ fn who_is_handed_the_lock_asks_whether_the_replicas_have_it() {
         let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
         let (client, seen) = watch(bridge);
         let lock = client.lock("a").wait_for_replicas(1, AMPLE);
-        let waiter = spawn_local(async move { lock.wait(LONG).acquire().await });
+        let waiter = spawn_local(async move { lock.wait_timeout(LONG).acquire().await });
         eventually(|| seen.waits_quietly(3)).await;
         holder.release().await.unwrap();
         let lease = waiter.await.unwrap().unwrap();

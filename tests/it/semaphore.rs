@@ -162,7 +162,7 @@ fn a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost(spawn: Spawn
 fn a_permit_that_ran_out_goes_to_who_waits(spawn: Spawn) {
     run(async {
         let stack = spawn();
-        let semaphore = stack.semaphore(2).ttl(ms(4_000)).wait(LONG);
+        let semaphore = stack.semaphore(2).ttl(ms(4_000)).wait_timeout(LONG);
         // The first two never release.
         semaphore.try_acquire().await.unwrap().into_token();
         semaphore.try_acquire().await.unwrap().into_token();
@@ -178,7 +178,7 @@ fn a_waiter_gets_the_permit_that_is_released(spawn: Spawn) {
         let semaphore = stack.semaphore(2);
         let one = semaphore.try_acquire().await.unwrap();
         let other = semaphore.try_acquire().await.unwrap();
-        let waiting = stack.semaphore(2).wait(LONG);
+        let waiting = stack.semaphore(2).wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         stack.has_waiters(1).await;
         other.release().await.unwrap();
@@ -206,7 +206,7 @@ fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
                 0 => stack.deaf(),
                 _ => stack.client(),
             };
-            let fair = permitted(&client, 2).fair(true).wait(LONG);
+            let fair = permitted(&client, 2).fair(true).wait_timeout(LONG);
             waiters.push(meanwhile(async move {
                 let lease = fair.acquire().await.unwrap();
                 let fence = lease.fence();
@@ -453,7 +453,7 @@ fn every_key_of_a_semaphore_expires(spawn: Spawn) {
         let mut stack = spawn();
         let lease = stack.semaphore(1).try_acquire().await.unwrap();
         lease.exec(&[]).await.unwrap();
-        let waiting = stack.semaphore(1).wait(LONG);
+        let waiting = stack.semaphore(1).wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         stack.has_waiters(1).await;
         let keys = stack.keys_that_all_expire();
@@ -485,7 +485,10 @@ fn contenders_are_never_more_than_there_are_permits_and_all_get_their_turn(spawn
         let inside = Rc::new(Cell::new((0, 0)));
         let mut contenders = JoinSet::new();
         for _ in 0..CONTENDERS {
-            let semaphore = stack.semaphore(3).wait(ms(60_000)).max_requests(10_000);
+            let semaphore = stack
+                .semaphore(3)
+                .wait_timeout(ms(60_000))
+                .max_requests(10_000);
             let inside = inside.clone();
             contenders.spawn_local(async move {
                 for _ in 0..TURNS {
@@ -515,7 +518,7 @@ fn a_release_hands_its_permit_to_who_waits_first_at_no_further_request(spawn: Sp
         let mut waiters = Vec::new();
         for place in 1..=2 {
             let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 2).wait(LONG);
+            let waiting = client.semaphore("a", 2).wait_timeout(LONG);
             waiters.push((meanwhile(async move { waiting.acquire().await }), seen));
             stack.has_listeners(place).await;
             // The first in the queue asks once more when its subscription is confirmed.
@@ -548,7 +551,7 @@ fn a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying(spawn: Spaw
         let mut waiters = Vec::new();
         for place in 1..=2 {
             let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 2).wait(LONG);
+            let waiting = client.semaphore("a", 2).wait_timeout(LONG);
             waiters.push(meanwhile(async move { waiting.acquire().await }));
             stack.has_listeners(place).await;
             let asked = if place == 1 { 3 } else { 2 };
@@ -574,7 +577,7 @@ fn a_forced_release_hands_permits_to_as_many_as_wait(spawn: Spawn) {
         let mut waiters = Vec::new();
         for place in 1..=3 {
             let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 2).wait(LONG);
+            let waiting = client.semaphore("a", 2).wait_timeout(LONG);
             waiters.push(meanwhile(async move { waiting.acquire().await }));
             stack.has_listeners(place).await;
             let asked = if place == 1 { 3 } else { 2 };
@@ -601,7 +604,7 @@ fn who_waits_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
             let semaphore = stack.semaphore(1);
             let held = semaphore.try_acquire().await.unwrap();
             let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 1).wait(LONG);
+            let waiting = client.semaphore("a", 1).wait_timeout(LONG);
             let waiter = meanwhile(async move { waiting.acquire().await });
             stack.has_listeners(1).await;
             eventually(|| seen.waits_quietly(3)).await;

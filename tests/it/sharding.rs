@@ -123,7 +123,7 @@ fn several_names_that_live_apart_are_not_locked_at_once() {
 fn a_release_hands_a_lock_over_behind_its_bridge() {
     run(async {
         let shards = Shards::spawn();
-        let lock = shards.client().lock("sku:42").wait(ms(30_000));
+        let lock = shards.client().lock("sku:42").wait_timeout(ms(30_000));
         let holder = lock.try_acquire().await.unwrap();
         let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
         while shards.places("{sku:42}:queue").is_empty() {

@@ -75,7 +75,7 @@ async fn one_holder_at_a_time_on_several_threads() {
     let client = native::client(stack.route());
     let handlers: Vec<_> = (0..8)
         .map(|_| {
-            let lock = client.lock("a").wait(Duration::from_secs(60));
+            let lock = client.lock("a").wait_timeout(Duration::from_secs(60));
             tokio::spawn(async move {
                 lock.run(async |lease| {
                     let read = edgelock::Command::new("GET").key("{a}:n");

@@ -30,7 +30,7 @@ pub(crate) fn meanwhile<O: 'static>(work: impl Future<Output = O> + 'static) -> 
 
 /// Waits for the lock `a` while the test goes on.
 pub(crate) fn acquire(client: &WatchedClient) -> JoinHandle<Result<Watched, Error>> {
-    let lock = client.lock("a").wait(LONG);
+    let lock = client.lock("a").wait_timeout(LONG);
     meanwhile(async move { lock.acquire().await })
 }
 
@@ -78,7 +78,7 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
         let proxy = Proxy::before(&stack, []).await;
         let client = client_of(stack.route_by(&proxy.url).push(true));
         let holder = stack.lock("a").acquire().await.unwrap();
-        let lock = client.lock("a").wait(LONG);
+        let lock = client.lock("a").wait_timeout(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
         // It asked, found that the bridge has no subscriptions, and asked again.
         eventually(|| proxy.seen().len() >= 4).await;
@@ -88,7 +88,7 @@ fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
         // It does not try to subscribe again.
         let holder = stack.lock("a").acquire().await.unwrap();
         let before = proxy.seen().len();
-        let lock = client.lock("a").wait(LONG);
+        let lock = client.lock("a").wait_timeout(LONG);
         let waiter = meanwhile(async move { lock.acquire().await });
         eventually(|| proxy.seen().len() >= before + 3).await;
         holder.release().await.unwrap();
@@ -147,7 +147,7 @@ fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
             } else {
                 stack.client()
             };
-            let lock = client.lock("a").fair(true).wait(LONG);
+            let lock = client.lock("a").fair(true).wait_timeout(LONG);
             waiters.push(meanwhile(async move {
                 let lease = lock.acquire().await.unwrap();
                 let fence = lease.fence();
@@ -184,7 +184,7 @@ fn a_wait_in_vain_says_how_many_are_ahead_and_when_to_come_back(spawn: Spawn) {
         let (client, _) = stack.watched();
         let waiter = acquire(&client);
         stack.has_waiters(1).await;
-        let lock: Lock<Http, Tokio> = stack.lock("a").wait(ms(200));
+        let lock: Lock<Http, Tokio> = stack.lock("a").wait_timeout(ms(200));
         for waits in [true, false] {
             let error = if waits {
                 lock.acquire().await.unwrap_err()

@@ -50,7 +50,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             return Ok(sold);
         }
         let names: Vec<_> = lines.iter().map(|line| line.ledger.lock_name()).collect();
-        let locks = self.section_locks(&names).ttl(TTL).wait(WAIT);
+        let locks = self.section_locks(&names).ttl(TTL).wait_timeout(WAIT);
         let locks = locks.max_requests(MAX_REQUESTS);
         let decide = |replies: &[Reply], fence| decide(lines, replies, fence);
         let (sold, _) = section_under(&locks, &reads, decide).await?;

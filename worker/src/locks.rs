@@ -17,7 +17,10 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
     pub(crate) async fn acquire_lock(&self, name: &str, body: &[u8]) -> Result<Response, Problem> {
         let Acquire { ttl_ms, wait_ms } = input::parse_optional(body)?;
         let wait = Duration::from_millis(wait_ms.get());
-        let lock = self.service_lock(name).ttl(duration(ttl_ms)).wait(wait);
+        let lock = self
+            .service_lock(name)
+            .ttl(duration(ttl_ms))
+            .wait_timeout(wait);
         let lease = lock.acquire().await;
         let lease = lease.map_err(|error| match error {
             Error::Held { remaining, .. } => held(remaining),

@@ -24,7 +24,10 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
             return Err(Problem::sold_out());
         }
         let ledger = Ledger::of(sku);
-        let lock = self.section_lock(&ledger.lock_name()).wait(WAIT).ttl(TTL);
+        let lock = self
+            .section_lock(&ledger.lock_name())
+            .wait_timeout(WAIT)
+            .ttl(TTL);
         let placed = Placed {
             ledger,
             order: order.clone(),

@@ -45,7 +45,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         reads: &[Command],
         decide: impl FnOnce(&[Reply], u64) -> Result<Decision<A>, Problem>,
     ) -> Result<(A, Vec<Reply>), Problem> {
-        section_under(&self.section_lock(name).wait(WAIT), reads, decide).await
+        section_under(&self.section_lock(name).wait_timeout(WAIT), reads, decide).await
     }
 
     /// Takes the lock of a section, with what `reads` found, without a wait. `None` if another is
@@ -58,7 +58,7 @@ impl<T: Transport, R: Runtime> Shop<T, R> {
         name: &str,
         reads: &[Command],
     ) -> Result<Option<(Lease<T, R>, Vec<Reply>)>, Problem> {
-        let lock = self.section_lock(name).wait(Duration::ZERO);
+        let lock = self.section_lock(name).wait_timeout(Duration::ZERO);
         match lock.acquire_and_read(reads).await {
             Ok(entered) => Ok(Some(entered)),
             Err(Error::Held { .. }) => Ok(None),

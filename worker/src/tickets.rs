@@ -260,7 +260,7 @@ mod tests {
             let [record, ..] = &Tickets::of(day).record(&drawn)[..] else {
                 panic!("nothing is recorded");
             };
-            let values = record.words()[3..].iter().step_by(2);
+            let values = record.args()[3..].iter().step_by(2);
             let reply = Reply::Array(values.map(|value| text(value)).collect());
             assert_eq!(Drawn::parse(&reply).unwrap(), Some(drawn));
         }

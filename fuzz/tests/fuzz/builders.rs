@@ -50,7 +50,9 @@ fn lock(
         3 => lock.ttl(time(numbers)).max_hold(time(numbers)),
         _ => lock.wait_for_replicas(count % 9, time(numbers)),
     };
-    lock.fair(is_on).wait(time(numbers)).max_requests(count)
+    lock.fair(is_on)
+        .wait_timeout(time(numbers))
+        .max_requests(count)
 }
 
 fn check_refusal(error: &Error) {
@@ -140,7 +142,7 @@ fn commands_and_other_calls_of_whatever_words_are_refused_or_sent() {
                 host.run(client.read(&commands)).err(),
                 host.run(client.lock(&name).try_acquire_and_read(&commands))
                     .err(),
-                host.run(once.wait(wait).max_requests(2).run_text(work))
+                host.run(once.wait_timeout(wait).max_requests(2).run_text(work))
                     .err(),
                 host.run(client.throttle(&name, time(*numbers)).try_pass())
                     .err(),

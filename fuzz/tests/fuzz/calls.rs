@@ -47,7 +47,7 @@ fn lock(kind: u8, client: &Client<Host, Host>) -> Lock<Host, Host> {
         4 => client.read_write("a").write(),
         _ => client.lock_all(["a:{1}", "b:{1}"]),
     };
-    lock.wait(500 * MS).max_requests(8)
+    lock.wait_timeout(500 * MS).max_requests(8)
 }
 
 /// The outcome of this `call` of a lock of this `kind`.
@@ -83,7 +83,7 @@ pub(crate) async fn call(
         6 => client.read(&[get()]).await.map(|_| "read"),
         7 => {
             let work = async |_: &Lease<Host, Host>| Ok::<_, Error>("x".to_owned());
-            let once = client.once("a").wait(500 * MS).max_requests(8);
+            let once = client.once("a").wait_timeout(500 * MS).max_requests(8);
             let outcome = once.run_text(work).await?;
             Ok(if outcome.is_replayed() {
                 "replayed"

@@ -26,7 +26,7 @@ pub(crate) struct AcquireOptions {
 pub(super) struct Candidate {
     pub(super) claim: Claim,
     pub(super) call: Arc<Call>,
-    pub(super) patience: AcquireOptions,
+    pub(super) options: AcquireOptions,
     /// What is to be read is asked for anew before each request.
     inquires: bool,
     waiter: Option<Waiter>,
@@ -53,10 +53,10 @@ impl Candidate {
     /// Without `reads` it asks for them.
     pub(super) fn new(
         mut claim: Claim,
-        mut patience: AcquireOptions,
+        mut options: AcquireOptions,
         reads: Option<&[Command]>,
     ) -> Self {
-        let own = own_place(&claim, &patience);
+        let own = own_place(&claim, &options);
         let QueuePlace {
             ttl,
             label,
@@ -67,10 +67,10 @@ impl Candidate {
             Some(caller) => caller.stand(own),
             None => own,
         };
-        (claim.ttl, claim.label, patience.fair) = (ttl, label, fair);
+        (claim.ttl, claim.label, options.fair) = (ttl, label, fair);
         let fixed = reads.unwrap_or_default();
         Self {
-            call: call(&claim, &patience, waiter.as_ref(), fixed),
+            call: call(&claim, &options, waiter.as_ref(), fixed),
             accepts_handover: accepts_handover(&claim, waiter.as_ref(), fixed),
             inquires: reads.is_none(),
             needs_cleanup: false,
@@ -79,7 +79,7 @@ impl Candidate {
             has_asked: false,
             waits: false,
             claim,
-            patience,
+            options,
             waiter,
             channel,
         }
@@ -100,7 +100,7 @@ impl Candidate {
             .and_then(|()| self.claim.check_commands(&reads))
             .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         let waiter = self.waiter.as_ref();
-        self.call = call(&self.claim, &self.patience, waiter, &reads);
+        self.call = call(&self.claim, &self.options, waiter, &reads);
         self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Candidate {
     /// What it may still send, with one kept for leaving the queue.
     pub(super) fn requests_left(&self) -> u32 {
         let kept = u32::from(self.waiter.is_some());
-        self.patience
+        self.options
             .max_requests
             .saturating_sub(self.requests.saturating_add(kept))
     }
@@ -208,8 +208,8 @@ pub(super) struct Grant {
 }
 
 /// The place in the queue that `claim` would have.
-fn own_place(claim: &Claim, patience: &AcquireOptions) -> QueuePlace {
-    let stands = patience.wait.is_some() && patience.max_requests >= REQUESTS_OF_A_WAIT;
+fn own_place(claim: &Claim, options: &AcquireOptions) -> QueuePlace {
+    let stands = options.wait.is_some() && options.max_requests >= REQUESTS_OF_A_WAIT;
     let channel = (stands && claim.topology.may_push())
         .then(|| claim.kind.channel(&claim.name, claim.waits_as()))
         .flatten();
@@ -220,7 +220,7 @@ fn own_place(claim: &Claim, patience: &AcquireOptions) -> QueuePlace {
             claim.ttl.min(liveness),
             claim.ttl,
             liveness,
-            patience.fair,
+            options.fair,
             claim.kind.wants(),
             &claim.label,
             channel.as_deref(),
@@ -229,7 +229,7 @@ fn own_place(claim: &Claim, patience: &AcquireOptions) -> QueuePlace {
     QueuePlace {
         ttl: claim.ttl,
         label: claim.label.clone(),
-        fair: patience.fair,
+        fair: options.fair,
         waiter,
         channel,
     }
@@ -237,16 +237,16 @@ fn own_place(claim: &Claim, patience: &AcquireOptions) -> QueuePlace {
 
 fn call(
     claim: &Claim,
-    patience: &AcquireOptions,
+    options: &AcquireOptions,
     waiter: Option<&Waiter>,
     reads: &[Command],
 ) -> Arc<Call> {
     let subject = claim.subject();
     let reads = Reads {
         commands: reads,
-        in_any_case: patience.reads_in_any_case,
+        in_any_case: options.reads_in_any_case,
     };
-    Call::acquire(subject, claim.ttl, waiter, patience.fair, reads)
+    Call::acquire(subject, claim.ttl, waiter, options.fair, reads)
         .replicated(claim.replicas.as_ref())
         .into()
 }

@@ -64,7 +64,7 @@ type Outcome = Option<Result<Taken<Grant>, Error>>;
 impl Waiting {
     pub(super) fn new(who: &mut Candidate, wait: Duration) -> Self {
         let end = who.claim.since + wait;
-        let tries = who.patience.max_requests / who.claim.kind.requests_of_a_try();
+        let tries = who.options.max_requests / who.claim.kind.requests_of_a_try();
         let liveness = schedule::liveness(who.claim.ttl);
         Self {
             end,

@@ -94,7 +94,7 @@ fn what_was_never_decided_is_not_unknown() {
             let proxy = Proxy::before(&stack, faults.chain([LoseReply; 3])).await;
             let lock = proxy.client.lock("a");
             // A call that waits would ask again.
-            let hasty = lock.clone().wait(ms(0));
+            let hasty = lock.clone().wait_timeout(ms(0));
             let error = sale.submit(&hasty, order(0)).await.unwrap_err();
             assert_eq!(
                 (error.code(), error.is_outcome_unknown()),
@@ -225,7 +225,7 @@ fn who_comes_when_too_many_wait_is_told_so_at_once() {
         let held = stack.lock("a").try_acquire().await.unwrap();
         for sale in [GroupCommit::new(Sale), looking()] {
             let sale = sale.max_waiting(2).max_items(1);
-            let lock = stack.lock("a").wait(ms(200));
+            let lock = stack.lock("a").wait_timeout(ms(200));
             let outcomes = sale::outcomes(&sale, &lock, (0..4).map(order)).await;
             // One item is in a turn, and two wait.
             let error = outcomes[3].as_ref().unwrap_err();

@@ -46,7 +46,7 @@ impl Section for Told {
 
 /// The outcomes of items that are submitted at once.
 async fn told(stack: &Stack, told: GroupCommit<Told>, items: &[Item]) -> Vec<Result<Item, Error>> {
-    let lock = stack.lock("a").wait(ms(2_000));
+    let lock = stack.lock("a").wait_timeout(ms(2_000));
     let submit = |item: &Item| {
         let (told, lock, item) = (told.clone(), lock.clone(), *item);
         tokio::task::spawn_local(async move {
@@ -221,7 +221,7 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
         let sale = GroupCommit::new(Sale).max_items(1);
         // Callers look for themselves after half of this time.
         let client = stack.client().request_timeout(ms(600_000));
-        let lock = client.lock("a").wait(ms(600_000));
+        let lock = client.lock("a").wait_timeout(ms(600_000));
         let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
         let others = async {
             let mut deaf: Vec<_> = (1..9)
@@ -260,7 +260,7 @@ fn who_hangs_up_in_its_turn_leaves_no_waker_behind() {
         let stack = Stack::spawn();
         let held = stack.lock("a").try_acquire().await.unwrap();
         let sale = GroupCommit::new(Sale);
-        let lock = stack.lock("a").wait(ms(5_000));
+        let lock = stack.lock("a").wait_timeout(ms(5_000));
         let nobody = Arc::new(Nobody);
         let waker = Waker::from(nobody.clone());
         let mut gone = Box::pin(sale.submit(&lock, order(0)));
@@ -280,7 +280,7 @@ fn whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting() {
         let _: () = stack.redis("SET stock 9");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let sale = GroupCommit::new(Sale);
-        let of = |wait| stack.lock("a").wait(wait);
+        let of = |wait| stack.lock("a").wait_timeout(wait);
         let (first, hasty, patient) = (of(ms(200)), of(ms(400)), of(ms(5_000)));
         let others = async {
             let (first, hasty) =
@@ -324,7 +324,7 @@ fn numbers_may_be_as_large_as_they_come() {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
         let client = stack.client().request_timeout(Duration::MAX);
-        let lock = client.lock("a").wait(Duration::MAX);
+        let lock = client.lock("a").wait_timeout(Duration::MAX);
         let sale = GroupCommit::new(Sale)
             .max_items(usize::MAX)
             .max_bytes(usize::MAX)

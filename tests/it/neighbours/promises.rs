@@ -67,7 +67,7 @@ pub(super) async fn who_waits_with_ours_gets_the_lock_that_they_release(
 ) {
     let (mut theirs, ours, key) = client.beside(&stack);
     assert!(theirs.acquire(NAME, 60_000).await);
-    let waiting = ours.ttl(ms(2_000)).wait(ms(20_000));
+    let waiting = ours.ttl(ms(2_000)).wait_timeout(ms(20_000));
     let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
     eventually(|| stack.redis(&format!("EXISTS {{{key}}}:queue"))).await;
     assert_ne!(theirs.release().await, Some(false));

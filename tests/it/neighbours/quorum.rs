@@ -25,7 +25,7 @@ fn each_excludes_the_other_over_the_same_servers() {
         ] {
             let lock = ours.clone().prefix(theirs.prefix).lock(NAME);
             // Our lock does not count servers that have been up for less than the ttl.
-            let lock = lock.ttl(ms(1_000)).wait(ms(60_000));
+            let lock = lock.ttl(ms(1_000)).wait_timeout(ms(60_000));
             let mut theirs = (theirs.start)(&bridges);
             assert!(theirs.acquire(NAME, 20_000).await);
             assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");

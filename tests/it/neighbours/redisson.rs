@@ -194,7 +194,7 @@ fn our_waiter_hears_its_unlock() {
             let (mut theirs, _) = Redisson::beside(&stack, TAGGED);
             assert_eq!(theirs.try_lock(), None);
             let (client, seen) = stack.watched();
-            let ours = client.reentrant(theirs.name, OURS).wait(ms(60_000));
+            let ours = client.reentrant(theirs.name, OURS).wait_timeout(ms(60_000));
             let waiter = tokio::task::spawn_local(async move { ours.acquire().await });
             eventually(|| seen.waits_quietly(3)).await;
             assert_eq!(theirs.eval::<u64>(script), 1);

@@ -92,7 +92,7 @@ fn its_read_write_lock_is_told_apart_by_every_kind() {
                 let before = stack.untouched(&entry);
                 for (kind, ours) in kinds(&stack.client()) {
                     assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind}");
-                    let waiting = ours.clone().wait(ms(60_000));
+                    let waiting = ours.clone().wait_timeout(ms(60_000));
                     assert_eq!(code(waiting.acquire().await), "wrong_type", "{kind}");
                     assert_eq!(code(ours.inspect().await), "wrong_type", "{kind}");
                 }

@@ -47,7 +47,7 @@ fn theirs_is_refused_and_keeps_its_permits() {
                 let before = stack.stored();
                 let ours = stack.beside_theirs(2);
                 assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind}");
-                let waiting = ours.clone().wait(ms(60_000));
+                let waiting = ours.clone().wait_timeout(ms(60_000));
                 assert_eq!(code(waiting.acquire().await), "wrong_type");
                 assert_eq!(code(ours.inspect().await), "wrong_type");
                 let client = stack.client().prefix("semaphore:");
@@ -106,7 +106,7 @@ fn a_permit_of_ours_that_ran_out_hides_none_of_theirs() {
         let short = stack.beside_theirs(1).ttl(ms(50)).try_acquire().await;
         short.unwrap().into_token();
         assert!(theirs.permit("Semaphore", 2).await);
-        let waiting = stack.beside_theirs(1).wait(ms(60_000));
+        let waiting = stack.beside_theirs(1).wait_timeout(ms(60_000));
         let refused: Error = waiting.acquire().await.unwrap_err();
         assert_eq!(refused.code(), "wrong_type");
         assert!(!stack.stored().is_empty());
@@ -121,7 +121,7 @@ fn a_waiter_that_gives_up_hands_nobody_a_permit_beside_theirs() {
         let last = stack.beside_theirs(1).try_acquire().await.unwrap();
         let last = last.into_token();
         let waiting = || {
-            let lock = stack.beside_theirs(1).wait(ms(20_000));
+            let lock = stack.beside_theirs(1).wait_timeout(ms(20_000));
             tokio::task::spawn_local(async move { lock.acquire().await })
         };
         let (first, second) = (waiting(), waiting());
@@ -143,7 +143,7 @@ fn a_release_hands_nobody_a_permit_beside_theirs() {
         let mut stack = Stack::spawn();
         let mut theirs = Program::permits(&stack);
         let lease = stack.beside_theirs(1).try_acquire().await.unwrap();
-        let lock = stack.beside_theirs(1).wait(ms(20_000));
+        let lock = stack.beside_theirs(1).wait_timeout(ms(20_000));
         let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
         listening(&mut stack, 1).await;
         assert!(theirs.permit("Semaphore", 2).await);

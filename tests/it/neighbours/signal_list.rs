@@ -86,7 +86,7 @@ fn it_has_one_element_once_the_lock_is_free_and_none_when_it_is_handed_over() {
         let ours = signalling(stack.client());
         let lease = ours.try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let lock = client.prefix("lock:").lock(NAME).wait(ms(60_000));
+        let lock = client.prefix("lock:").lock(NAME).wait_timeout(ms(60_000));
         let waiting = lock.signal_list(LIST);
         let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
         eventually(|| seen.waits_quietly(3)).await;

@@ -108,7 +108,7 @@ fn waits(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     meanwhile(case, &machine, async move {
         let wait = Duration::from_secs(60);
         drop(
-            lock.wait(wait)
+            lock.wait_timeout(wait)
                 .max_requests(100)
                 .acquire()
                 .await
@@ -239,7 +239,7 @@ fn a_wait_ends_in_time_when_nobody_answers() {
         // Without a wait, three attempts; with one, the wait and one request.
         for (wait, least, most) in [(1, 1_500, 1_650), (4, 4_000, 4_500)] {
             let begun = now(&case);
-            let lock = lock.clone().wait(Duration::from_secs(wait));
+            let lock = lock.clone().wait_timeout(Duration::from_secs(wait));
             let error = lock.acquire().await.expect_err("nobody answers");
             assert!(error.is_outcome_unknown());
             let took = now(&case) - begun;

@@ -177,7 +177,7 @@ impl Market {
         let (market, group, machine_) = (self.clone(), group.clone(), machine.clone());
         let live = async move {
             market.case.world.sleep(&machine_, come).await;
-            let lock = client.lock("a").ttl(ttl).wait(wait);
+            let lock = client.lock("a").ttl(ttl).wait_timeout(wait);
             let order = || Order {
                 process,
                 number,

@@ -222,7 +222,7 @@ impl Line {
         let client = host::client(&self.case, machine, settings);
         name.lock(&client, owner)
             .ttl(TTL)
-            .wait(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
+            .wait_timeout(Duration::from_secs(30) + Crowd::longest_ttl(&self.case))
             .max_requests(2_000)
     }
 

@@ -77,7 +77,12 @@ impl Noted {
     pub(crate) async fn keys_of_once(&self, once: Once<Self, Drawn>) -> Vec<String> {
         self.0.lock().expect("keys").clear();
         let work = async |_: &_| -> Result<String, Error> { panic!("the work is not begun") };
-        assert!(once.wait(super::ms(1)).run_text(work).await.is_err());
+        assert!(
+            once.wait_timeout(super::ms(1))
+                .run_text(work)
+                .await
+                .is_err()
+        );
         tokio::task::yield_now().await;
         std::mem::take(&mut *self.0.lock().expect("keys"))
     }
@@ -102,7 +107,13 @@ impl Noted {
     pub(crate) async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
         self.0.lock().expect("keys").clear();
         assert!(lock.try_acquire().await.is_err());
-        assert!(lock.clone().wait(super::ms(1)).acquire().await.is_err());
+        assert!(
+            lock.clone()
+                .wait_timeout(super::ms(1))
+                .acquire()
+                .await
+                .is_err()
+        );
         assert!(lock.inspect().await.is_err());
         assert!(lock.force_release().await.is_err());
         let lease = lock.resume(Token::parse(TOKEN).expect("a token"));

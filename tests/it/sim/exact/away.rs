@@ -28,7 +28,7 @@ fn a_wait_is_for_a_bridge_that_is_away_too() {
             play(move |case| async move {
                 let lock = client(&case, &machine()).lock("a");
                 outage(&case, away * MS);
-                let lock = lock.wait(Duration::from_secs(5));
+                let lock = lock.wait_timeout(Duration::from_secs(5));
                 let lease = lock.acquire().await.expect("a lease");
                 // A request that was lost, the pause behind it, and the request that was not lost.
                 let most = away + 500 + 1_000 + 20;
@@ -45,7 +45,7 @@ fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
         play(move |case| async move {
             let lock = client(&case, &machine()).lock("a");
             outage(&case, 60_000 * MS);
-            let lock = lock.wait(Duration::from_secs(3));
+            let lock = lock.wait_timeout(Duration::from_secs(3));
             let error = lock.acquire().await.expect_err("away");
             assert!(
                 matches!(error, Error::Unavailable { .. } | Error::TimedOut { .. }),
@@ -77,7 +77,7 @@ fn requests_to_a_bridge_that_is_away_count_and_end_the_wait() {
     play(|case| async move {
         let lock = client(&case, &machine()).lock("a");
         case.network.restart_bridge(&case, 60_000 * MS);
-        let lock = lock.wait(Duration::from_secs(5)).max_requests(6);
+        let lock = lock.wait_timeout(Duration::from_secs(5)).max_requests(6);
         let error = lock.acquire().await.expect_err("away");
         assert_eq!(error.code(), "unavailable");
         // One request is kept for leaving the queue.
@@ -97,7 +97,7 @@ fn a_wait_goes_on_over_an_outage() {
                 let machine = machine();
                 let settings = Settings { push, ..SETTINGS };
                 let lock = host::client(&case, &machine, settings).lock("a");
-                let lock = lock.wait(Duration::from_secs(30));
+                let lock = lock.wait_timeout(Duration::from_secs(30));
                 let held = meanwhile(&case, &machine, async move {
                     drop(lock.acquire().await.expect("a lease"));
                 });

@@ -50,7 +50,7 @@ fn a_bridge_that_has_no_subscriptions_is_never_asked_again() {
         let lease = lock.acquire().await.expect("a lease");
         for opened in [1, 1] {
             let lock = client.lock("a");
-            let lock = lock.wait(Duration::from_millis(500));
+            let lock = lock.wait_timeout(Duration::from_millis(500));
             lock.acquire().await.expect_err("held");
             assert_eq!(case.network.opened(), opened);
         }
@@ -65,7 +65,7 @@ fn who_may_send_one_more_request_spends_it_on_asking() {
         let lock = lock.ttl(Duration::from_secs(120));
         let lease = lock.acquire().await.expect("a lease");
         case.network.mute.set(Some(503));
-        let lock = lock.wait(Duration::from_secs(60)).max_requests(4);
+        let lock = lock.wait_timeout(Duration::from_secs(60)).max_requests(4);
         lock.acquire().await.expect_err("held");
         assert_eq!(case.network.opened(), 1);
         lease.release().await.expect("held");

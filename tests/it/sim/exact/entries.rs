@@ -8,7 +8,7 @@ use crate::host::SimLock;
 fn reentrant(case: &Rc<Case>, owner: &str) -> SimLock {
     let lock = client(case, &machine()).reentrant("a", owner);
     lock.ttl(Duration::from_secs(2))
-        .wait(Duration::from_secs(60))
+        .wait_timeout(Duration::from_secs(60))
 }
 
 /// One handler of an owner dies at once. For 20 s other handlers of that owner come, each second

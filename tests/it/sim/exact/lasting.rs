@@ -13,7 +13,7 @@ fn a_free_lock_is_had_however_long_the_way_and_however_short_the_wait() {
                     ..STEADY
                 });
                 let lock = client(&case, &machine()).lock("a");
-                let lock = lock.wait(Duration::from_millis(wait));
+                let lock = lock.wait_timeout(Duration::from_millis(wait));
                 let lease = lock.acquire().await.expect("a lease");
                 assert_eq!(now(&case), 2 * way);
                 lease.release().await.expect("held");
@@ -34,7 +34,7 @@ fn waits_for(wait: u64, after: u64, push: bool) -> Result<u64, u64> {
         let (machine, world) = (machine(), case.world.clone());
         let settings = Settings { push, ..SETTINGS };
         let lock = host::client(&case, &machine, settings).lock("a");
-        let lock = lock.wait(Duration::from_millis(wait));
+        let lock = lock.wait_timeout(Duration::from_millis(wait));
         meanwhile(&case, &machine, async move {
             let acquired = lock.acquire().await;
             let took = world.now() / MS - begun;
@@ -76,7 +76,7 @@ fn a_wait_that_is_over_before_the_first_answer_is_none() {
         let lease = lock.acquire().await.expect("a lease");
         case.events.take();
         let begun = now(&case);
-        let lock = lock.wait(Duration::from_millis(1));
+        let lock = lock.wait_timeout(Duration::from_millis(1));
         let error = lock.acquire().await.expect_err("held");
         let edgelock::Error::Held { requests, .. } = error else {
             panic!("{error}")
@@ -97,7 +97,7 @@ fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
             let machine = machine();
             let settings = Settings { push, ..SETTINGS };
             let lock = host::client(&case, &machine, settings).lock("a");
-            let lock = lock.wait(Duration::from_millis(500));
+            let lock = lock.wait_timeout(Duration::from_millis(500));
             let over = meanwhile(&case, &machine, async move {
                 let error = lock.acquire().await.expect_err("held");
                 assert_eq!((error.code(), error.is_outcome_unknown()), ("held", false));
@@ -120,7 +120,7 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
         let (machine, world) = (machine(), case.world.clone());
         // Only a request brings reads, so a message cannot make a lease.
         let lock = client(&case, &machine).lock("a");
-        let lock = lock.wait(Duration::from_millis(500));
+        let lock = lock.wait_timeout(Duration::from_millis(500));
         let ended = meanwhile(&case, &machine, async move {
             let reads = [Command::new("GET").key("log:a")];
             let error = lock.acquire_and_read(&reads).await.expect_err("held");
@@ -171,7 +171,7 @@ fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u6
         let wait = |s, requests| {
             let lock = host::client(&case, &machine(), settings).lock("a");
             lock.ttl(Duration::from_secs(ttl_s))
-                .wait(Duration::from_secs(s))
+                .wait_timeout(Duration::from_secs(s))
                 .max_requests(requests)
         };
         let (first, second) = (wait(300, 40), wait(305, 10_000));
@@ -234,7 +234,7 @@ fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
             };
             let lock = host::client(&case, &on, settings).lock("a");
             let lock = lock
-                .wait(Duration::from_secs(60 + number))
+                .wait_timeout(Duration::from_secs(60 + number))
                 .max_requests(10_000);
             let tells = noted.clone();
             meanwhile(&case, &on, async move {

@@ -9,7 +9,7 @@ fn a_lock_that_is_handed_to_who_just_gave_up_is_handed_on_when_it_has_left() {
         let lease = lock.acquire().await.expect("a lease");
         let (machine, world) = (machine(), case.world.clone());
         let impatient = client(&case, &machine).lock("a");
-        let impatient = impatient.wait(Duration::from_millis(500));
+        let impatient = impatient.wait_timeout(Duration::from_millis(500));
         let end = now(&case) + 500;
         meanwhile(&case, &machine, async move {
             let error = impatient.acquire().await.expect_err("held");

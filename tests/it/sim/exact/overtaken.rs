@@ -47,7 +47,7 @@ fn take_turns_back(
             };
             let lock = host::client(&case, &machine, settings).lock("a");
             let wait = Duration::from_millis(MINUTE);
-            let lock = lock.wait(wait).max_requests(1_000);
+            let lock = lock.wait_timeout(wait).max_requests(1_000);
             let on = (machine.clone(), case.clone());
             meanwhile(&case, &machine, async move {
                 let (machine, case) = on;
@@ -143,7 +143,7 @@ fn poll_seldom(redis: &Rc<Redis>, polling: usize, wait_s: u64) -> Vec<Option<u64
         for got in noted {
             let wait = Duration::from_secs(wait_s);
             let machine = machine();
-            let lock = lock_of(&case, &machine, Kind::Polls).wait(wait);
+            let lock = lock_of(&case, &machine, Kind::Polls).wait_timeout(wait);
             let ours = case.clone();
             meanwhile(&case, &machine, async move {
                 let Ok(lease) = lock.acquire().await else {
@@ -194,7 +194,8 @@ fn poll_and_die(redis: &Rc<Redis>, apart: u64) -> (u64, Vec<u64>) {
         sleep(&case, 200).await;
         for number in 0..DYING {
             let machine = machine();
-            let lock = lock_of(&case, &machine, Kind::Polls).wait(Duration::from_millis(MINUTE));
+            let lock =
+                lock_of(&case, &machine, Kind::Polls).wait_timeout(Duration::from_millis(MINUTE));
             let wait = async move { drop(lock.max_requests(1_000).acquire().await) };
             meanwhile(&case, &machine, wait);
             let world = case.world.clone();
@@ -245,7 +246,7 @@ fn lock_of(case: &Rc<Case>, machine: &Rc<Machine>, kind: Kind) -> host::SimLock 
 /// Notes when each turn began.
 fn listen_by_turns(case: &Rc<Case>, wait_ms: u64, turns: Rc<RefCell<Vec<u64>>>) {
     let machine = machine();
-    let lock = lock_of(case, &machine, Kind::Listens).wait(Duration::from_millis(wait_ms));
+    let lock = lock_of(case, &machine, Kind::Listens).wait_timeout(Duration::from_millis(wait_ms));
     let (on, ours) = (machine.clone(), case.clone());
     meanwhile(case, &machine, async move {
         while let Ok(lease) = lock.clone().max_requests(1_000).acquire().await {

@@ -6,7 +6,7 @@ use super::*;
 fn waits_for_a_permit(case: &Rc<Case>) -> Rc<Cell<Option<Time>>> {
     let machine = machine();
     let semaphore = client(case, &machine).semaphore("a", 2);
-    let semaphore = semaphore.wait(Duration::from_secs(60));
+    let semaphore = semaphore.wait_timeout(Duration::from_secs(60));
     meanwhile(case, &machine, async move {
         let lease = semaphore.acquire().await.expect("a permit");
         drop(lease.into_token());

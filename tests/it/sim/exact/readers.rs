@@ -16,7 +16,7 @@ fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
         for reader in 0..200 {
             let (machine, on) = (machine(), case.clone());
             let read = client(&case, &machine).read_write("a").read();
-            let read = read.wait(Duration::from_secs(60));
+            let read = read.wait_timeout(Duration::from_secs(60));
             meanwhile(&case, &machine.clone(), async move {
                 on.world
                     .sleep(&machine, Duration::from_millis(50 * reader))
@@ -35,7 +35,9 @@ fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
         let write = host::client(&case, &writing, settings)
             .read_write("a")
             .write();
-        let write = write.wait(Duration::from_secs(60)).max_requests(1_000);
+        let write = write
+            .wait_timeout(Duration::from_secs(60))
+            .max_requests(1_000);
         let wrote = meanwhile(&case, &writing, async move {
             let lease = write.acquire().await.expect("a lease");
             lease.release().await.expect("held");

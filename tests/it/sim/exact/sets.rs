@@ -29,7 +29,7 @@ fn goes_on(
     };
     let lock = lock
         .fair(fair)
-        .wait(Duration::from_secs(60))
+        .wait_timeout(Duration::from_secs(60))
         .max_requests(100_000);
     meanwhile(case, &machine.clone(), async move {
         let pause = |low, high| Duration::from_millis(on.rng.between(low, high));
@@ -60,7 +60,9 @@ fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
         sleep(&case, BEGINS).await;
         let wanting = machine();
         let both = client(&case, &wanting).lock_all(["a", "b"]);
-        let both = both.wait(Duration::from_secs(60)).max_requests(100_000);
+        let both = both
+            .wait_timeout(Duration::from_secs(60))
+            .max_requests(100_000);
         let had = meanwhile(&case, &wanting, async move {
             let lease = both.acquire().await.expect("a lease");
             lease.release().await.expect("held");
@@ -129,7 +131,7 @@ fn have_both_around_a_step(redis: Redis) -> [Option<u64>; 2] {
         let waits = || {
             let machine = machine();
             let both = client(&case, &machine).lock_all(["a", "b"]);
-            let both = both.wait(Duration::from_secs(30)).max_requests(100);
+            let both = both.wait_timeout(Duration::from_secs(30)).max_requests(100);
             meanwhile(&case, &machine, async move {
                 let lease = both.acquire().await.expect("a lease");
                 lease.release().await.expect("held");
@@ -177,7 +179,7 @@ fn has_both_after(redis: Redis) -> u64 {
         let lease = client(&case, &holding).lock("b").acquire().await;
         let waiting = machine();
         let both = client(&case, &waiting).lock_all(["a", "b"]);
-        let both = both.wait(Duration::from_secs(60));
+        let both = both.wait_timeout(Duration::from_secs(60));
         let had = meanwhile(&case, &waiting, async move {
             both.acquire().await.expect("a lease").into_token();
         });
@@ -218,7 +220,7 @@ fn who_is_told_in_vain_costs_the_next_one_round_trip() {
         );
         let waiting = machine();
         let both = client(&case, &waiting).lock_all(["a", "b"]).fair(false);
-        let both = both.wait(Duration::from_secs(60));
+        let both = both.wait_timeout(Duration::from_secs(60));
         meanwhile(&case, &waiting, async move {
             both.acquire().await.expect("a lease").into_token();
         });

@@ -71,7 +71,7 @@ fn a_fence_that_is_ahead_of_the_clock_makes_no_lease_longer() {
         let waiter = machine();
         let told = client(&case, &waiter)
             .lock("a")
-            .wait(Duration::from_secs(60));
+            .wait_timeout(Duration::from_secs(60));
         let noted = case.clone();
         let had = meanwhile(&case, &waiter, async move {
             let lease = told.acquire().await.expect("a lease");

@@ -16,12 +16,15 @@ fn a_waiter_that_died_delays_the_next_by_10_s_at_most_however_long_it_would_have
             let lease = lock.acquire().await.expect("a lease");
             let dying = machine();
             let lock = client(&case, &dying).lock("a");
-            let lock = lock.fair(true).wait(30 * DAY).max_requests(max_requests);
+            let lock = lock
+                .fair(true)
+                .wait_timeout(30 * DAY)
+                .max_requests(max_requests);
             meanwhile(&case, &dying, async move { drop(lock.acquire().await) });
             sleep(&case, 100).await;
             let machine = machine();
             let lock = client(&case, &machine).lock("a");
-            let lock = lock.fair(true).wait(DAY).max_requests(1_000_000);
+            let lock = lock.fair(true).wait_timeout(DAY).max_requests(1_000_000);
             let held = meanwhile(&case, &machine, async move {
                 drop(lock.acquire().await.expect("a lease"));
             });
@@ -86,7 +89,7 @@ fn no_duration_and_no_count_that_a_caller_may_choose_is_too_large() {
             let client = host::client(&case, &machine, settings);
             let lock = client.lock("a");
             let lock = lock
-                .wait(FOREVER)
+                .wait_timeout(FOREVER)
                 .max_requests(u32::MAX)
                 .max_hold(FOREVER)
                 .ttl(6 * DAY);

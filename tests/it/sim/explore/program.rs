@@ -165,7 +165,7 @@ impl Client {
         let lock = self.lock().ttl(self.ttl());
         seat.stand.set(Stand::Asking);
         let told = match stage.plan.waits {
-            true => lock.wait(WAIT).acquire().await.map(Some),
+            true => lock.wait_timeout(WAIT).acquire().await.map(Some),
             false if stage.plan.looks => self.try_and_read(&lock).await,
             false => lock.try_acquire().await.map(Some),
         };
@@ -284,7 +284,7 @@ impl Client {
 
     async fn have_executed(&self) {
         let (stage, key, seat) = (&self.stage, self.name.name, self.seat());
-        let mut once = self.client.once(key).ttl(self.ttl()).wait(WAIT);
+        let mut once = self.client.once(key).ttl(self.ttl()).wait_timeout(WAIT);
         let print = stage.plan.print_of(self.number);
         if let Some(print) = print {
             once = once.fingerprint(print);

@@ -68,7 +68,7 @@ impl Rush {
             timeout: TIMEOUT,
         };
         let client = host::client(&self.case, &machine, settings);
-        let lock = client.lock("a").wait(Duration::from_secs(60));
+        let lock = client.lock("a").wait_timeout(Duration::from_secs(60));
         let (case, group) = (self.case.clone(), self.groups[process].clone());
         let (waiting, waits) = (self.waiting.clone(), self.waits.clone());
         let gone_at = self.gone_at.clone();

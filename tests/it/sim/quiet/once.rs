@@ -95,7 +95,7 @@ impl Asks {
         let once = host::client(case, machine, settings)
             .once(self.key)
             .ttl(TTL)
-            .wait(Duration::from_secs(30) + Crowd::longest_ttl(case))
+            .wait_timeout(Duration::from_secs(30) + Crowd::longest_ttl(case))
             .max_requests(2_000);
         let (begun, own) = (case.world.now(), format!("{} ", case.rng.next()));
         case.check.want(self.key, None);

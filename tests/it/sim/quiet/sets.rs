@@ -97,7 +97,7 @@ impl Waiters {
         let lock = name
             .lock(&client, "nobody")
             .ttl(TTL)
-            .wait(Duration::from_secs(30) + Crowd::longest_ttl(case))
+            .wait_timeout(Duration::from_secs(30) + Crowd::longest_ttl(case))
             .max_requests(2_000);
         let lease = match lock.acquire().await {
             Ok(lease) => lease,

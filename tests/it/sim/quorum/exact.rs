@@ -30,7 +30,7 @@ fn a_free_lock_is_had_however_short_the_wait() {
         }
         let machine = Rc::new(Machine::new(0));
         let lock = wire::client(&place, &machine).lock(NAME);
-        let lock = lock.wait(Duration::from_millis(wait));
+        let lock = lock.wait_timeout(Duration::from_millis(wait));
         let had: Rc<Cell<Option<Time>>> = Rc::default();
         let (noted, world) = (had.clone(), place.world.clone());
         let task = async move {
@@ -69,7 +69,7 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         let machine = Rc::new(Machine::new(0));
         let lock = wire::client(&place, &machine).lock(NAME);
         let lock = lock.ttl(Duration::from_secs(2));
-        let lock = lock.wait(Duration::from_millis(wait));
+        let lock = lock.wait_timeout(Duration::from_millis(wait));
         let done: Rc<Cell<Option<(bool, Time)>>> = Rc::default();
         let (noted, world) = (done.clone(), place.world.clone());
         let task = async move {

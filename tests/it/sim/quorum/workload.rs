@@ -84,7 +84,7 @@ impl Worker {
         let ttl = Duration::from_millis(rng.pick(&[300, 1_000, 2_000]));
         let wait = Duration::from_millis(rng.pick(&[0, 500, 3_000]));
         let lock = self.client.lock(NAME);
-        let lock = lock.ttl(ttl).wait(wait);
+        let lock = lock.ttl(ttl).wait_timeout(wait);
         let Ok(mut lease) = self.within(wait + ttl * 2, lock.acquire()).await else {
             return;
         };
@@ -167,7 +167,7 @@ pub(super) fn is_had_again(place: &Rc<Place>) {
         async move {
             let lock = client.lock(NAME);
             let wait = Duration::from_nanos(QUARANTINE) + LONGEST_TTL;
-            let lock = lock.ttl(LONGEST_TTL).wait(wait);
+            let lock = lock.ttl(LONGEST_TTL).wait_timeout(wait);
             match lock.acquire().await {
                 Ok(lease) => is_done.set(lease.release().await == Ok(())),
                 Err(error) => place.fail(Promise::IsHadAgain, error.to_string()),

@@ -35,7 +35,7 @@ impl Client {
             self.sleep(self.long(0, 120)).await;
             let name = self.case.rng.pick(&self.names).anew(&self.case.rng);
             let (ttl, wait) = (self.pick(&TTLS), self.pick(&WAITS));
-            let lock = self.lock(name).wait(wait).ttl(ttl);
+            let lock = self.lock(name).wait_timeout(wait).ttl(ttl);
             let reads = Cell::new(name.reads());
             let asked = Asked {
                 name,

@@ -22,7 +22,7 @@ impl Client {
         let prints = if case.is_of_one_print.get() { 2 } else { 3 };
         let print = rng.pick(&PRINTS[..prints]);
         let keep = Duration::from_millis(rng.pick(&KEEPS));
-        let once = self.client.once(key).ttl(ttl).wait(wait).keep(keep);
+        let once = self.client.once(key).ttl(ttl).wait_timeout(wait).keep(keep);
         let once = match print {
             Some(print) => once.fingerprint(print),
             None => once,
