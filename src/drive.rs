@@ -216,20 +216,12 @@ impl<T: Transport, R: Runtime> Driver<T, R> {
     /// When this returns, the transport has the first request of the operation, if there is a task
     /// to wake.
     fn detach(&mut self, operation: Background, ids: &[Id], waker: Option<&Waker>) {
-        let driver = Self {
-            state: match ids {
-                [] => State::New,
-                _ => State::Begun,
-            },
-            flights: self.flights.split_off(ids),
-            ids: self.ids,
-            host: self.host.clone(),
-        };
-        let told = Running {
-            operation,
-            outcome: None,
-        };
-        let mut detached = Driven { told, driver };
+        let mut detached = driven(self.host.clone(), operation);
+        detached.driver.ids = self.ids;
+        if !ids.is_empty() {
+            detached.driver.state = State::Begun;
+            detached.driver.flights = self.flights.split_off(ids);
+        }
         let mut go_on = move |cx: &mut Context<'_>| detached.poll(cx, &mut Vec::new);
         let is_done = waker.is_some_and(|waker| go_on(&mut Context::from_waker(waker)).is_ready());
         if !is_done {

@@ -123,9 +123,6 @@ fn land<F, P>(
 }
 
 fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
-    if ids.is_empty() {
-        return Vec::new();
-    }
     let (theirs, kept) = std::mem::take(flights)
         .into_iter()
         .partition(|(id, _)| ids.contains(id));

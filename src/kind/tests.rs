@@ -112,6 +112,16 @@ fn parts() -> BTreeMap<String, Part> {
 }
 
 #[test]
+fn every_row_is_in_the_list() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind");
+    let files = fs::read_dir(folder).expect("a folder");
+    let sources = files.filter_map(|file| fs::read_to_string(file.expect("an entry").path()).ok());
+    let is_row = |line: &&str| line.starts_with("pub(super) static ");
+    let rows = sources.map(|source| source.lines().filter(is_row).count());
+    assert_eq!(rows.sum::<usize>(), KINDS.len());
+}
+
+#[test]
 fn every_part_finds_what_it_needs_before_it() {
     let parts = parts();
     for (name, script) in scripts() {

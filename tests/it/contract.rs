@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
+use crate::support::kinds::Kind;
 use crate::support::{
     Spawn, Stack, TestClient, TestLock, client, client_of, code, eventually, ms, over, run,
 };
@@ -445,17 +446,17 @@ fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
     });
 }
 
-/// A lock of each kind that a single bridge can have, as `owner` asks for it.
-fn kinds(client: &TestClient, owner: &str) -> [TestLock; 7] {
-    [
-        client.lock("a"),
+/// A lock of each kind that one at a time can have, as `owner` asks for it.
+fn kinds(client: &TestClient, owner: &str) -> Vec<TestLock> {
+    let lock = |kind: Kind| {
+        let name = format!("{kind:?}");
+        kind.lock(client, &[&name, "another"], owner)
+    };
+    let others = [
         client.lock("b").fair(true),
         client.lock("c").signal_list("signal"),
-        client.reentrant("d", owner),
-        client.semaphore("e", 1),
-        client.read_write("f").write(),
-        client.lock_all(["g", "h"]),
-    ]
+    ];
+    Kind::Reader.others().map(lock).chain(others).collect()
 }
 
 fn stock() -> [Command; 2] {

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass, Refuse};
 use crate::support::faulty::Proxy;
+use crate::support::kinds::Kind;
 use crate::support::{Http, Stack, Tokio, client, code, eventually, ms, run};
 
 /// Waits until the token of the acquisition that was given up is marked as abandoned.
@@ -251,18 +252,11 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release
 fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_was_lost() {
     run(async {
         for ending in [Ending::Release, Ending::Commit, Ending::Renew, Ending::Drop] {
-            for kind in ["mutex", "reentrant", "semaphore", "writer", "reader", "all"] {
+            for kind in Kind::ALL {
                 let mut stack = Stack::spawn();
                 let proxy = Proxy::before(&stack, [Delay]).await;
                 let client = proxy.client.clone().request_timeout(ms(400));
-                let lock = match kind {
-                    "reentrant" => client.reentrant("a", "me"),
-                    "semaphore" => client.semaphore("a", 2),
-                    "writer" => client.read_write("a").write(),
-                    "reader" => client.read_write("a").read(),
-                    "all" => client.lock_all(["a", "b"]),
-                    _ => client.lock("a"),
-                };
+                let lock = kind.lock(&client, &["a", "b"], "me");
                 let lease = lock.try_acquire().await.unwrap();
                 let _: () = stack.redis("DEL a {a}:hold");
                 match ending {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::kinds::Kind;
 use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
@@ -44,13 +45,8 @@ fn no_key_of_a_lock_is_that_of_another() {
                 _ => ("", name.as_str()),
             };
             let client = client.clone().prefix(prefix);
-            for lock in [
-                client.lock(rest),
-                client.reentrant(rest, "me"),
-                client.semaphore(rest, 2),
-                client.read_write(rest).read(),
-                client.lock_all([rest]),
-            ] {
+            for kind in Kind::ALL {
+                let lock = kind.lock(&client, &[rest], "me");
                 if lock.check().is_err() {
                     continue;
                 }
@@ -102,14 +98,8 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             let client = client("http://127.0.0.1:1", "credential");
             let (prefix, rest) = name.split_at(1);
             let prefixed = client.clone().prefix(prefix);
-            for lock in [
-                client.lock(name),
-                client.reentrant(name, "me"),
-                client.semaphore(name, 2),
-                client.read_write(name).read(),
-                client.lock_all(["a", name]),
-                prefixed.lock(rest),
-            ] {
+            let locks = Kind::ALL.map(|kind| kind.lock(&client, &[name, "a"], "me"));
+            for lock in locks.into_iter().chain([prefixed.lock(rest)]) {
                 assert_eq!(code(lock.try_acquire().await), "invalid_argument", "{name}");
             }
         }

@@ -10,6 +10,7 @@ use redis::ConnectionLike;
 use tokio::task::JoinSet;
 use xtask::stack::{self, RedisServer};
 
+use crate::support::kinds::Kind;
 use crate::support::{Http, TestClient, TestLock, Tokio, code, eventually, ms, run};
 
 const NAME: &str = "sku:42";
@@ -304,19 +305,10 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
             assert!(error.to_string().contains(word), "{error}");
         };
         let get = Command::new("GET").key("{sku:42}:stock");
-        let reentrant = client.reentrant(NAME, "owner").try_acquire().await;
-        refused(reentrant.expect_err("one bridge"), "one bridge");
-        let semaphore = client.semaphore(NAME, 2).try_acquire().await;
-        refused(semaphore.expect_err("one bridge"), "one bridge");
-        for lock in [
-            client.read_write(NAME).read(),
-            client.read_write(NAME).write(),
-            client.lock_all([NAME, "{sku:42}:b"]),
-        ] {
-            refused(
-                lock.try_acquire().await.expect_err("one bridge"),
-                "one bridge",
-            );
+        for kind in Kind::Mutex.others() {
+            let lock = kind.lock(&client, &[NAME, "{sku:42}:b"], "owner");
+            let refusal = lock.try_acquire().await.expect_err("one bridge");
+            refused(refusal, "one bridge");
         }
         refused(
             client

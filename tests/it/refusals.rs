@@ -4,6 +4,7 @@ use edgelock::{Command, Error};
 use tokio::task::spawn_blocking;
 use xtask::stack::{self, RedisCluster, RedisServer};
 
+use crate::support::kinds::Kind;
 use crate::support::{TestClient, TestLock, client, code, run};
 
 /// A bridge before `redis`, and a client whose calls ask once.
@@ -95,15 +96,8 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
     run(async {
         let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
         let (_bridge, client) = before(&redis);
-        let locks = [
-            client.lock("a"),
-            client.reentrant("b", "me"),
-            client.semaphore("d", 2),
-            client.read_write("e").write(),
-            client.read_write("f").read(),
-            client.lock_all(["g", "h"]),
-        ];
-        for lock in locks {
+        for kind in Kind::ALL {
+            let lock = kind.lock(&client, &["a", "b"], "me");
             let lease = lock.try_acquire().await.unwrap();
             let _: () = redis.ask("CONFIG SET maxmemory 1");
             is_final(&refused(&client.lock("c")).await, "OOM");
@@ -128,15 +122,8 @@ fn a_redis_that_is_full_runs_the_commands_of_a_holder_as_a_whole() {
     run(async {
         let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
         let (_bridge, client) = before(&redis);
-        let locks = [
-            client.lock("{a}a"),
-            client.reentrant("{a}b", "me"),
-            client.semaphore("{a}d", 2),
-            client.read_write("{a}e").write(),
-            client.read_write("{a}f").read(),
-            client.lock_all(["{a}g", "{a}h"]),
-        ];
-        for lock in locks {
+        for kind in Kind::ALL {
+            let lock = kind.lock(&client, &["{a}a", "{a}b"], "me");
             let set = |key: &str| Command::new("SET").key(key).arg("1");
             let expire = Command::new("PEXPIRE").key("{a}x").arg(100_000);
             let commands = [set("{a}x"), expire, set("{a}y")];

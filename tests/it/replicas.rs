@@ -8,6 +8,7 @@ use tokio::task::spawn_local;
 use xtask::stack::{self, RedisServer};
 
 use crate::support::faulty::{Fault, Proxy, json, serve};
+use crate::support::kinds::Kind;
 use crate::support::watched::watch;
 use crate::support::{Http, TestLock, Tokio, client, client_of, code, eventually, ms, run};
 
@@ -206,15 +207,9 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
         let bridge = &pair.before_primary;
         let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
         let proxy = Proxy::to(bridge.url(), route, []).await;
-        let locks = [
-            proxy.client.lock("a"),
-            proxy.client.reentrant("b", "me"),
-            proxy.client.semaphore("d", 2),
-            proxy.client.read_write("e").write(),
-            proxy.client.read_write("f").read(),
-            proxy.client.lock_all(["g", "h"]),
-        ];
-        for lock in locks {
+        for kind in Kind::ALL {
+            let name = format!("{kind:?}");
+            let lock = kind.lock(&proxy.client, &[&name, "another"], "me");
             let ample = lock.clone().wait_for_replicas(1, AMPLE);
             let granted = ample.try_acquire().await.unwrap();
             pair.cut();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use xtask::stack::RedisServer;
 
+use crate::support::kinds::Kind;
 use crate::support::noted::{names, noting};
 use crate::support::run;
 
@@ -34,14 +35,8 @@ fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
                 let keys = noted.keys_of_once(once).await.into_iter().collect();
                 assert_eq!(slots(&keys).len(), 1, "{name:?}: {keys:?}");
             }
-            for lock in [
-                client.lock(&name),
-                client.reentrant(&name, "me"),
-                client.semaphore(&name, 2),
-                client.read_write(&name).write(),
-                client.read_write(&name).read(),
-                client.lock_all([&name]),
-            ] {
+            for kind in Kind::ALL {
+                let lock = kind.lock(&client, &[&name], "me");
                 if let Err(error) = lock.check() {
                     assert_eq!(error.code(), "invalid_argument");
                     continue;

@@ -5,6 +5,7 @@
 use edgelock::Error;
 use redis::{FromRedisValue, RedisResult};
 
+use crate::support::kinds::Kind;
 use crate::support::{Stack, TestClient, TestLock, code, ms, run};
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
@@ -67,15 +68,8 @@ impl Stack {
 }
 
 /// A lock of every kind under that name.
-fn kinds(client: &TestClient) -> [(&'static str, TestLock); 6] {
-    [
-        ("lock", client.lock("a")),
-        ("several", client.lock_all(["b", "a"])),
-        ("reader", client.read_write("a").read()),
-        ("writer", client.read_write("a").write()),
-        ("semaphore", client.semaphore("a", 3)),
-        ("reentrant", client.reentrant("a", OWNER)),
-    ]
+fn kinds(client: &TestClient) -> [(Kind, TestLock); 6] {
+    Kind::ALL.map(|kind| (kind, kind.lock(client, &["a", "b"], OWNER)))
 }
 
 fn both() -> [Stack; 2] {
@@ -91,10 +85,10 @@ fn its_read_write_lock_is_told_apart_by_every_kind() {
                 let entry = format!("{{a}}:{OWNER}{entry}");
                 let before = stack.untouched(&entry);
                 for (kind, ours) in kinds(&stack.client()) {
-                    assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind}");
+                    assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind:?}");
                     let waiting = ours.clone().wait_timeout(ms(60_000));
-                    assert_eq!(code(waiting.acquire().await), "wrong_type", "{kind}");
-                    assert_eq!(code(ours.inspect().await), "wrong_type", "{kind}");
+                    assert_eq!(code(waiting.acquire().await), "wrong_type", "{kind:?}");
+                    assert_eq!(code(ours.inspect().await), "wrong_type", "{kind:?}");
                 }
                 let once = stack.client().once("a");
                 let kept = once.run_text(async |_| Ok::<_, Error>(String::new())).await;
@@ -116,13 +110,13 @@ fn its_semaphore_is_told_apart_or_held_without_an_end() {
             let before = stack.untouched("{a}:timeout");
             for (kind, ours) in kinds(&stack.client()) {
                 // A string is how other libraries lock that name, so ours tells that it is held.
-                let is_other = ["semaphore", "reentrant"].contains(&kind);
+                let is_other = [Kind::Semaphore, Kind::Reentrant].contains(&kind);
                 match ours.try_acquire().await.unwrap_err() {
-                    Error::WrongType { .. } => assert!(is_other, "{kind}"),
+                    Error::WrongType { .. } => assert!(is_other, "{kind:?}"),
                     Error::Held { remaining, .. } => {
-                        assert!(!is_other && remaining.is_none(), "{kind}")
+                        assert!(!is_other && remaining.is_none(), "{kind:?}")
                     }
-                    error => panic!("{kind}: {error}"),
+                    error => panic!("{kind:?}: {error}"),
                 }
             }
             assert_eq!(stack.untouched("{a}:timeout"), before);
@@ -142,20 +136,20 @@ fn both_refuse_what_ours_has_and_leave_it() {
             // ours.
             for (kind, ours) in kinds(&stack.client())
                 .into_iter()
-                .filter(|(kind, _)| *kind != "reentrant")
+                .filter(|(kind, _)| *kind != Kind::Reentrant)
             {
                 let lease = ours.try_acquire().await.unwrap();
                 let before: Option<Vec<u8>> = stack.redis("DUMP a");
                 for script in [READ_LOCK, WRITE_LOCK, ACQUIRE_PERMIT] {
                     assert!(
                         stack.theirs::<Option<u64>>(script, OWNER).is_err(),
-                        "{kind}"
+                        "{kind:?}"
                     );
                 }
                 assert_ne!(
                     stack.theirs::<u64>(SET_PERMITS, "2").ok(),
                     Some(1),
-                    "{kind}"
+                    "{kind:?}"
                 );
                 assert_eq!(stack.redis::<Option<Vec<u8>>>("DUMP a"), before);
                 lease.renew().await.unwrap();

@@ -5,6 +5,7 @@
 use edgelock::Error;
 
 use super::program::Program;
+use crate::support::kinds::Kind;
 use crate::support::{Stack, TestLock, code, ms, run};
 
 const KINDS: [&str; 4] = [
@@ -51,13 +52,8 @@ fn theirs_is_refused_and_keeps_its_permits() {
                 assert_eq!(code(waiting.acquire().await), "wrong_type");
                 assert_eq!(code(ours.inspect().await), "wrong_type");
                 let client = stack.client().prefix("semaphore:");
-                for other in [
-                    client.lock("a"),
-                    client.lock_all(["b", "a"]),
-                    client.read_write("a").read(),
-                    client.read_write("a").write(),
-                    client.reentrant("a", "owner"),
-                ] {
+                for kind in Kind::Semaphore.others() {
+                    let other = kind.lock(&client, &["a", "b"], "owner");
                     assert_eq!(code(other.try_acquire().await), "wrong_type");
                 }
                 assert_eq!(stack.stored(), before);

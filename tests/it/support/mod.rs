@@ -1,6 +1,7 @@
 //! The client on native parts: reqwest, tokio, and a real bridge with a real Redis.
 
 pub(crate) mod faulty;
+pub(crate) mod kinds;
 pub(crate) mod noted;
 mod stack;
 pub(crate) mod watched;
