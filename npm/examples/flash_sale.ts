@@ -30,20 +30,20 @@ const orders = new GroupCommit({
   ],
   // What the orders of one turn share: what is left, what was sold, and how many each buyer has.
   begin: () => ({ left: undefined as number | undefined, sold: new Map<string, Sold>(), bought: new Map<string, number>() }),
-  decide({ sku, order, buyer, quantity }, [stock, known, has], turn) {
-    const before = turn.sold.get(order) ?? parse(known);
+  decide({ sku, order, buyer, quantity }, [stock, known, has], state) {
+    const before = state.sold.get(order) ?? parse(known);
     if (before) return { answer: before };
-    turn.left ??= Number(stock ?? 0);
-    const bought = (turn.bought.get(buyer) ?? Number(has ?? 0)) + quantity;
-    const refused = refusal(order, quantity, turn.left, bought);
+    state.left ??= Number(stock ?? 0);
+    const bought = (state.bought.get(buyer) ?? Number(has ?? 0)) + quantity;
+    const refused = refusal(order, quantity, state.left, bought);
     if (refused) return { answer: refused };
-    turn.left -= quantity;
-    const sold: Sold = { order, quantity, left: turn.left };
-    turn.sold.set(order, sold);
-    turn.bought.set(buyer, bought);
+    state.left -= quantity;
+    const sold: Sold = { order, quantity, left: state.left };
+    state.sold.set(order, sold);
+    state.bought.set(buyer, bought);
     const record = ["HSET", { key: `sale:{${sku}}:orders` }, order, JSON.stringify(sold)] as const;
     // The record first: by it the order is known again, whatever becomes of the rest.
-    return { answer: sold, writes: [record, ["HSET", { key: `sale:{${sku}}:buyers` }, buyer, bought], ["SET", { key: `sale:{${sku}}:stock` }, turn.left]] };
+    return { answer: sold, writes: [record, ["HSET", { key: `sale:{${sku}}:buyers` }, buyer, bought], ["SET", { key: `sale:{${sku}}:stock` }, state.left]] };
   },
   // What is refused now stays refused: nothing is ever given back.
   peek({ order, quantity }, [stock, known, has]) {

@@ -66,8 +66,8 @@ export function inOneSaga<T>(client: Client, saga: string, step: () => Promise<T
 export const visits = new GroupCommit({
   reads: (page: string) => [["GET", { key: `{${page}}:visits` }]],
   begin: () => ({ count: undefined as number | undefined }),
-  decide: (page, [before], turn) => {
-    turn.count = (turn.count ?? Number(before ?? 0)) + 1;
-    return { answer: turn.count, writes: [["INCR", { key: `{${page}}:visits` }]] };
+  decide: (page, [before], state) => {
+    state.count = (state.count ?? Number(before ?? 0)) + 1;
+    return { answer: state.count, writes: [["INCR", { key: `{${page}}:visits` }]] };
   },
 });

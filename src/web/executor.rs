@@ -70,8 +70,9 @@ pub fn promise(task: Task) -> Promise {
 }
 
 /// Begins `future` at once, for a function that the host calls, as a Worker's handler is; no other
-/// call into Rust may be under way. Returns its output if it does not have to wait, and else a promise of the output. So
-/// an answer that is known at once costs the host neither a promise nor a microtask.
+/// call into Rust may be under way. Returns its output if it does not have to wait, and else a
+/// promise of the output. So an answer that is known at once costs the host neither a promise nor a
+/// microtask.
 pub fn begin(future: impl Future<Output = JsValue> + 'static) -> JsValue {
     let outcome = Rc::new(RefCell::new(Outcome::Unknown));
     let told = outcome.clone();
