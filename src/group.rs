@@ -161,9 +161,9 @@ impl<S: Section> GroupCommit<S> {
 
     /// Has `item` decided in the next turn of `lock` that has room for it, and returns its answer.
     ///
-    /// The item waits up to [`Lock::wait`] until its turn has the lock. One of the callers drives
-    /// the turn. It does so with its own lock, in the background of its [`Runtime`], so the turn
-    /// goes on if that caller is gone.
+    /// The item waits up to [`Lock::wait_timeout`] until its turn has the lock. One of the callers
+    /// drives the turn. It does so with its own lock, in the background of its [`Runtime`], so the
+    /// turn goes on if that caller is gone.
     ///
     /// If a driver's whole host is gone, the others pass it over. That happens when it has shown no
     /// sign of life for up to a request's time-out. The next driver takes over what it had: the

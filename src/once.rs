@@ -132,8 +132,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self
     }
 
-    /// How long to wait while another call does the work, as [`Lock::wait`]. After that it is
-    /// [`Error::Held`]: come back later.
+    /// How long to wait while another call does the work, as [`Lock::wait_timeout`]. After that it
+    /// is [`Error::Held`]: come back later.
     #[must_use]
     pub fn wait_timeout(mut self, wait: Duration) -> Self {
         self.lock = self.lock.wait_timeout(wait);
@@ -170,7 +170,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// Before the work begins:
     ///
     /// - [`Error::FingerprintMismatch`];
-    /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait);
+    /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait_timeout);
     /// - [`Error::ResultUnreadable`] if the kept result is no `V`.
     ///
     /// Those of the work: nothing is kept then. Those of [`Lock::run`].

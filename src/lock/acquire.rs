@@ -72,7 +72,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// Takes the lock as soon as it is free, and waits up to [`Lock::wait`] for that.
+    /// Takes the lock as soon as it is free, and waits up to [`Lock::wait_timeout`] for that.
     ///
     /// A release hands the lock to the first waiter that listens. If the bridge or the transport
     /// cannot push, or a message gets lost, the waiter finds the lock by asking from time to time.
