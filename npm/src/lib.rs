@@ -45,24 +45,65 @@ impl Client {
         checked(Self::with(bridges, is_quorum, settings)).map(Self)
     }
 
-    /// A lock of any kind, as `config` has it. `kind` is a `RawKind`, whose first place is a number
-    /// of `Kind`.
+    /// A lock of any kind. `kind` is a `RawKind`, whose first place is a number of `Kind`; the rest
+    /// is a `RawLockConfig`. What is left out has the client's default.
     ///
     /// # Errors
     /// `invalid_argument` for a name, an owner, permits or an option out of range.
-    pub fn lock(&self, kind: &Array, config: &Array) -> Result<Lock, JsValue> {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a tuple is slower, as npm/ts/raw.ts says"
+    )]
+    pub fn lock(
+        &self,
+        kind: &Array,
+        ttl_ms: Option<f64>,
+        wait_ms: Option<f64>,
+        max_requests: Option<u32>,
+        fair: Option<bool>,
+        signal_list: Option<String>,
+        label: Option<String>,
+        replicas: Option<u32>,
+        replicas_within_ms: Option<f64>,
+    ) -> Result<Lock, JsValue> {
+        let mut lock = self.lock_of(kind);
+        if let Some(ms) = ttl_ms {
+            lock = lock.ttl(duration(ms));
+        }
+        if let Some(ms) = wait_ms {
+            lock = lock.wait(duration(ms));
+        }
+        if let Some(requests) = max_requests {
+            lock = lock.max_requests(requests);
+        }
+        if let Some(key) = signal_list {
+            lock = lock.signal_list(key);
+        }
+        if let Some(label) = label {
+            lock = lock.label(&label);
+        }
+        if let (Some(count), Some(ms)) = (replicas, replicas_within_ms) {
+            lock = lock.wait_for_replicas(count, duration(ms));
+        }
+        if let Some(fair) = fair {
+            lock = lock.fair(fair);
+        }
+        checked(lock.check())?;
+        Ok(Lock::new(lock))
+    }
+
+    fn lock_of(&self, kind: &Array) -> web::Lock {
         let Self(client) = self;
         let [kind, of, more] = values(kind);
         let name = of.as_string().unwrap_or_default();
-        let lock = match count(&kind) {
+        match count(&kind) {
             Some(1) => client.reentrant(&name, &more.as_string().unwrap_or_default()),
             Some(2) => client.semaphore(&name, count(&more).unwrap_or_default()),
             Some(3) => client.read_write(&name).read(),
             Some(4) => client.read_write(&name).write(),
             Some(5) => client.lock_all(texts(&of)),
             _ => client.lock(&name),
-        };
-        Lock::new(lock, config)
+        }
     }
 
     /// Work that is executed once for `key`, as `config` has it.

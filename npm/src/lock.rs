@@ -5,7 +5,7 @@ use edgelock::{Error, Reply, Token};
 use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{checked, commands, count, inspection, replies, time, values};
+use crate::convert::{checked, commands, inspection, replies};
 use crate::lease::{Lease, plain};
 
 /// A name that one holder at a time may have.
@@ -13,41 +13,8 @@ use crate::lease::{Lease, plain};
 pub struct Lock(web::Lock);
 
 impl Lock {
-    /// `config` is a `RawLockConfig`. What it does not set has the client's default.
-    pub(crate) fn new(mut lock: web::Lock, config: &Array) -> Result<Self, JsValue> {
-        let [
-            ttl,
-            wait,
-            max_requests,
-            fair,
-            signal_list,
-            label,
-            replicas,
-            within,
-        ] = values(config);
-        if let Some(ttl) = time(&ttl) {
-            lock = lock.ttl(ttl);
-        }
-        if let Some(wait) = time(&wait) {
-            lock = lock.wait(wait);
-        }
-        if let Some(requests) = count(&max_requests) {
-            lock = lock.max_requests(requests);
-        }
-        if let Some(key) = signal_list.as_string() {
-            lock = lock.signal_list(key);
-        }
-        if let Some(label) = label.as_string() {
-            lock = lock.label(&label);
-        }
-        if let (Some(replicas), Some(within)) = (count(&replicas), time(&within)) {
-            lock = lock.wait_for_replicas(replicas, within);
-        }
-        if let Some(fair) = fair.as_bool() {
-            lock = lock.fair(fair);
-        }
-        checked(lock.check())?;
-        Ok(Self(lock))
+    pub(crate) const fn new(lock: web::Lock) -> Self {
+        Self(lock)
     }
 }
 

@@ -55,7 +55,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const config = lockConfig(options, "a lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Mutex, name], config));
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Mutex, name], ...config));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
 
@@ -68,7 +68,7 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const config = lockConfig(options, "a reentrant lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], config));
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], ...config));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
   }
 
@@ -85,7 +85,7 @@ export class Client {
     text(name, "a semaphore's name");
     if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
     const config = lockConfig(options, "a semaphore");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Semaphore, name, permits], config));
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Semaphore, name, permits], ...config));
     const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -102,7 +102,7 @@ export class Client {
 
   #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
     const config = lockConfig(options, "a read/write lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock([reads ? Kind.Reader : Kind.Writer, name], config));
+    const raw = new Revivable(() => this.#raw.get().value.lock([reads ? Kind.Reader : Kind.Writer, name], ...config));
     const maker = this.#maker(name, (options) => this.#readWrite(name, reads, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: !reads });
   }
@@ -127,7 +127,7 @@ export class Client {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
     const config = lockConfig(options, "a lock of several names");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Multi, all], config));
+    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Multi, all], ...config));
     const maker = this.#maker(all[0] ?? "", (options) => this.lockAll(all, options));
     // In the order in which errors of the module show them.
     const keys = all.map((name) => this.#prefix + name).sort();

@@ -59,7 +59,8 @@ export type RawEvent = { readonly type: string; readonly lock: string; readonly 
 
 /*
  * Options cross as tuples, whose places npm/src takes apart in the same order. `undefined` stands
- * for the default.
+ * for the default. Those of a lock cross as arguments: reading a place costs a crossing, and many a
+ * turn makes its lock anew.
  */
 
 type Optional<T> = T | undefined;
@@ -119,7 +120,7 @@ export type RawOnceConfig = readonly [
 ];
 
 export interface RawClient {
-  lock(kind: RawKind, config: RawLockConfig): RawLock;
+  lock(kind: RawKind, ...config: RawLockConfig): RawLock;
   once(key: string, config: RawOnceConfig): RawOnce;
   /** Its calls come to how many milliseconds no other passes, or to `null` if they pass. */
   throttle(name: string, windowMs: number): RawPaced<number | null>;
