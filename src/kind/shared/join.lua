@@ -1,4 +1,4 @@
--- Shared: who asks in vain is told why, and joins the queue if it waits.
+-- Shared: a caller that is refused is told why, and joins the queue if it waits.
 --
 -- Its place is behind all who wait already, even if the clock was set back since they came.
 --

@@ -2,7 +2,7 @@
 -- <channel>': how long it has the lock if it is handed over, whether it waits its turn (fair) or
 -- barges, the ttl in ms and the label that it asks for, and its channel if it listens.
 --
--- alive_for: how much longer a waiter counts as alive. One without an entry died long ago.
+-- liveness_left: how much longer a waiter counts as alive. One without an entry died long ago.
 --
 -- provides  liveness_left
 -- needs     ALIVE NOW_MS

@@ -217,7 +217,7 @@ impl Waiting {
             Some(Meaning::Superseded) | None => is_confirmed && self.is_first(who),
         };
         match last {
-            // Also one who hears of its turn: the last request leaves at the end of the wait.
+            // Also a waiter that hears of its turn: the last request leaves at the end of the wait.
             Ok(_) if again && !self.schedule.is_over(cx.now) && who.tries_left() > 0 => {
                 self.ask_now(who, cx)
             }

@@ -6,7 +6,7 @@ use crate::runtime::Instant;
 pub(super) struct Pause {
     /// When to ask if the last request got lost.
     pub(super) due: Option<Instant>,
-    /// When to ask, planned for who hears of its turn or does not.
+    /// When to ask, planned for a waiter that hears of its turn, or for one that does not.
     pub(super) planned: Option<(bool, Instant)>,
     pub(super) timer: Option<Id>,
     pub(super) ask_at: Instant,
