@@ -5,6 +5,7 @@ mod upstash;
 mod webdis;
 
 use edgelock::{Bridge, Request, Response};
+use percent_encoding::percent_decode_str;
 
 use super::redis::Reply;
 use super::rng::Rng;
@@ -161,13 +162,5 @@ fn empty(status: u16) -> Response {
 
 /// `text` without the escapes of a URL.
 fn unescaped(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut parts = text.split('%');
-    bytes.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
-    for part in parts {
-        let (code, rest) = part.split_at(2);
-        bytes.push(u8::from_str_radix(code, 16).expect("an escape"));
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    bytes
+    percent_decode_str(text).collect()
 }

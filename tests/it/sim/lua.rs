@@ -1,7 +1,7 @@
 //! Scripting for the model: the shipped Lua runs in Redis's own Lua, on the model's commands.
 
 use std::cell::{Ref, RefCell, RefMut};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value, Variadic};
@@ -19,8 +19,13 @@ pub(crate) struct Redis {
     run: Function,
     rewrite: Rewrite,
     /// For each text its compiled function and its digest, and for each digest its text.
-    functions: RefCell<BTreeMap<String, (Function, String)>>,
+    compiled: RefCell<HashMap<String, Rc<Compiled>>>,
     texts: RefCell<BTreeMap<String, String>>,
+}
+
+struct Compiled {
+    function: Function,
+    digest: String,
 }
 
 impl Redis {
@@ -39,7 +44,7 @@ impl Redis {
             lua,
             run,
             rewrite,
-            functions: RefCell::default(),
+            compiled: RefCell::default(),
             texts: RefCell::default(),
         }
     }
@@ -61,16 +66,15 @@ impl Redis {
         let name = words.first().map(|name| name.to_ascii_uppercase());
         match (name.as_deref(), words) {
             (Some(b"EVAL"), [_, text, rest @ ..]) => {
-                let text = String::from_utf8_lossy(text);
-                let digest = self.compile(&text);
-                self.db_mut().scripts.insert(digest);
-                self.eval(&text, rest)
+                let script = self.compiled(str::from_utf8(text).expect("a text"));
+                self.db_mut().scripts.insert(script.digest.clone());
+                self.eval(&script, rest)
             }
             (Some(b"EVALSHA"), [_, digest, rest @ ..]) => {
                 let digest = String::from_utf8_lossy(digest).into_owned();
                 let is_known = self.db().scripts.contains(&digest);
                 match self.text(&digest).filter(|_| is_known) {
-                    Some(text) => self.eval(&text, rest),
+                    Some(text) => self.eval(&self.compiled(&text), rest),
                     None => Reply::Error("NOSCRIPT No matching script. Please use EVAL.".into()),
                 }
             }
@@ -92,23 +96,20 @@ impl Redis {
         self.texts.borrow().clone()
     }
 
-    /// The digest of `text`.
-    fn compile(&self, text: &str) -> String {
-        if let Some((_, digest)) = self.functions.borrow().get(text) {
-            return digest.clone();
+    fn compiled(&self, text: &str) -> Rc<Compiled> {
+        if let Some(compiled) = self.compiled.borrow().get(text) {
+            return compiled.clone();
         }
         let digest = sha1_smol::Sha1::from(text).digest().to_string();
         let chunk = self.lua.load((self.rewrite)(text)).set_name("@user_script");
         let function = chunk.into_function().expect("the script compiles");
-        let compiled = (function, digest.clone());
-        self.functions
-            .borrow_mut()
-            .insert(text.to_owned(), compiled);
         (self.texts.borrow_mut()).insert(digest.clone(), text.to_owned());
-        digest
+        let compiled = Rc::new(Compiled { function, digest });
+        (self.compiled.borrow_mut()).insert(text.to_owned(), compiled.clone());
+        compiled
     }
 
-    fn eval(&self, text: &str, rest: &[&[u8]]) -> Reply {
+    fn eval(&self, script: &Compiled, rest: &[&[u8]]) -> Reply {
         let Some((count, words)) = rest.split_first() else {
             return Reply::Error("ERR wrong number of arguments for 'eval' command".into());
         };
@@ -117,11 +118,10 @@ impl Redis {
         else {
             return Reply::Error("ERR Number of keys can't be greater than number of args".into());
         };
-        let (function, digest) = self.functions.borrow()[text].clone();
         let keys = self.table(keys);
         let argv = self.table(argv);
         let reply: Value = (self.run)
-            .call((function, digest, keys, argv))
+            .call((&script.function, script.digest.as_str(), keys, argv))
             .expect("the prelude catches what a script raises");
         from_lua(reply)
     }

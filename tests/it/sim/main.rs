@@ -49,6 +49,9 @@ use seeds::seeds;
 use trace::Trace;
 use workload::Locks;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SEEDS: u64 = 20_000;
 
 #[test]
