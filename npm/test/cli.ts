@@ -438,4 +438,4 @@ const answers: Suite = {
 };
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
-run({ url, credential }, [runs, shows, frees, examines, answers], console.log, waits).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential }, [runs, shows, frees, examines, answers], console.log, [waits]).then((passed) => process.exit(passed ? 0 : 1));

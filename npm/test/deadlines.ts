@@ -2,7 +2,7 @@
 // ended. Each test waits most of the time, so all run side by side, and none changes what others
 // use.
 import { type ErrorCode, type Lease, LostError, RefusedError, ReleasedError } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Suite, thrown } from "./harness.js";
+import { check, equal, eventually, fails, Network, sleep, type Suite, thrown, unhandled } from "./harness.js";
 
 /**
  * A host that stands still for a second or two does not miss this ttl. It costs little, since the
@@ -154,5 +154,28 @@ export const deadlines: Suite = {
     const lock = stack.lock("a", { ...SHORT, maxHold: 400 });
     await fails("max_hold_exceeded", lock.run(() => new Promise<never>(() => {})));
     equal((await lock.inspect()).holder, null);
+  },
+
+  async the_signal_of_a_lease_that_is_kept_alive_says_why_that_ended_and_nothing_is_left_unhandled(stack) {
+    const lock = stack.lock("a", SHORT);
+    equal(await unhandled(async () => {
+      const lost = await lock.acquire();
+      lost.keepAlive();
+      await lock.forceRelease();
+      await eventually(() => lost.signal.aborted);
+      equal(lost.signal.reason.code, "lost");
+      // No call had told that the lease is lost.
+      await fails("lost", async () => { await using _lost = lost; });
+      const stuck = await lock.acquire();
+      stuck.keepAlive({ maxHold: 300 });
+      await eventually(() => stuck.signal.aborted);
+      equal([stuck.signal.reason.code, await stack.redis("EXISTS ~a")], ["max_hold_exceeded", 0]);
+      await fails("max_hold_exceeded", async () => { await using _stuck = stuck; });
+      const expired = await stack.client(new Network("pass", "hang", "hang", "hang", "hang")).lock("a", SHORT).acquire();
+      expired.keepAlive();
+      await eventually(() => expired.signal.aborted);
+      equal(expired.signal.reason.code, "expired");
+      await fails("expired", () => expired.keepAlive());
+    }), []);
   },
 };

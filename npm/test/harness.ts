@@ -21,15 +21,18 @@ export interface Bridge {
 
 const LIMIT_MS = 60_000;
 
+/** How many tests run at once, of those that may: each waits for most of its time. */
+const AT_ONCE = 32;
+
 type Test = readonly [name: string, test: () => void | Promise<void>];
 
 /**
  * Runs the suites' tests against a bridge: those of `beside` at once, and then the others one after
  * another. Returns whether all passed.
  */
-export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void, beside: Suite = {}): Promise<boolean> {
+export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void, beside: readonly Suite[] = []): Promise<boolean> {
   const tests = (suite: Suite) => Object.entries(suite).map(([name, test]): Test => [name, () => test(new Stack(bridge))]);
-  return runTests(suites.flatMap(tests), print, LIMIT_MS, tests(beside));
+  return runTests(suites.flatMap(tests), print, LIMIT_MS, beside.flatMap(tests));
 }
 
 /** Runs tests one after another, after those that run at once. Returns whether all passed. */
@@ -50,7 +53,11 @@ export async function runTests(
       print(error instanceof Error ? `${error.stack}` : `thrown: ${String(error)}`);
     }
   };
-  await Promise.all(beside.map(runOne));
+  const next = beside.values();
+  const lane = async () => {
+    for (const test of next) await runOne(test);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
   for (const test of tests) await runOne(test);
   const passed = beside.length + tests.length - failed;
   print(`test result: ${failed === 0 ? "ok" : "FAILED"}. ${passed} passed; ${failed} failed; 0 ignored`);

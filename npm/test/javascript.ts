@@ -1,7 +1,7 @@
 // What only JavaScript has: disposal, signals, forgotten and overlapping calls, arguments of any
 // type, and traps.
 import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, type ReentrantOptions, ReleasedError, type UnavailableError, NotReplicatedError } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown, unhandled } from "./harness.js";
+import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
 /** A ttl beyond the limit of a test: if the lock is free before, it was given back. */
@@ -423,29 +423,6 @@ export const javascript: Suite = {
     });
     equal(value, 7);
     equal(await stack.redis("EXISTS ~a"), 0);
-  },
-
-  async the_signal_of_a_lease_that_is_kept_alive_says_why_that_ended_and_nothing_is_left_unhandled(stack) {
-    const lock = stack.lock("a", SHORT);
-    equal(await unhandled(async () => {
-      const lost = await lock.acquire();
-      lost.keepAlive();
-      await lock.forceRelease();
-      await eventually(() => lost.signal.aborted);
-      equal(lost.signal.reason.code, "lost");
-      // No call had told that the lease is lost.
-      await fails("lost", async () => { await using _lost = lost; });
-      const stuck = await lock.acquire();
-      stuck.keepAlive({ maxHold: 300 });
-      await eventually(() => stuck.signal.aborted);
-      equal([stuck.signal.reason.code, await stack.redis("EXISTS ~a")], ["max_hold_exceeded", 0]);
-      await fails("max_hold_exceeded", async () => { await using _stuck = stuck; });
-      const expired = await stack.client(new Network("pass", "hang", "hang", "hang", "hang")).lock("a", SHORT).acquire();
-      expired.keepAlive();
-      await eventually(() => expired.signal.aborted);
-      equal(expired.signal.reason.code, "expired");
-      await fails("expired", () => expired.keepAlive());
-    }), []);
   },
 
   async a_lease_that_is_given_back_or_handed_over_is_kept_alive_no_more(stack) {

@@ -123,4 +123,4 @@ const promises = [...hosts, ["lambda", (id: string) => invoke(id)] as const].map
 const stops = hosts.map(([name, call]) => hangsUp(name, call));
 // Most of these tests wait for another holder.
 const waiting: Suite = Object.assign({}, ...promises);
-run({ url, credential }, [...stops, others], console.log, waiting).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential }, [...stops, others], console.log, [waiting]).then((passed) => process.exit(passed ? 0 : 1));

@@ -16,4 +16,4 @@ await import("../examples/recipes/deno.js");
 const address = `http://127.0.0.1:${await port}/orders`;
 const call = (order: string, signal: AbortSignal) => fetch(`${address}/${order}`, { method: "POST", body: "{}", signal });
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
-run({ url, credential }, [hangsUp("deno", call)], console.log, recipe("deno", call)).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential }, [hangsUp("deno", call)], console.log, [recipe("deno", call)]).then((passed) => process.exit(passed ? 0 : 1));

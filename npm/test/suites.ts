@@ -1,0 +1,27 @@
+// The suites that all hosts run.
+import { contract } from "./contract.js";
+import { deadlines } from "./deadlines.js";
+import { debounces } from "./debounce.js";
+import { fetches } from "./fetches.js";
+import { group } from "./group.js";
+import { handlers } from "./idempotent.js";
+import { javascript } from "./javascript.js";
+import { limits } from "./limits.js";
+import { multis } from "./multi.js";
+import { onces } from "./once.js";
+import { readWrites } from "./read_write.js";
+import { semaphores } from "./semaphore.js";
+import { throttles } from "./throttle.js";
+import { waiting } from "./waiting.js";
+
+// Redis forgets its scripts, which others beside it would feel.
+const { cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them: forgotten, ...contractBeside } = contract;
+
+/** None of their tests changes what others use. */
+export const promises = [contractBeside, semaphores, readWrites, multis, onces, throttles, debounces, waiting];
+
+/** Suites that may run at once, where a host has connections for all. What lasts comes first. */
+export const beside = [deadlines, ...promises];
+
+/** Suites that run one test after another, since some change what all of the host use. */
+export const alone = [{ cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them: forgotten }, handlers, javascript, fetches, limits, group];
