@@ -13,6 +13,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use tokio::sync::oneshot;
 use xtask::paths;
 use xtask::setup::{self, tool};
 use xtask::stack::{Bridge, Webdis, build_bridge};
@@ -127,35 +128,40 @@ async fn steps(xtask: &Path) -> Report {
 }
 
 async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &mut Report) {
-    // One attack after another, and beside no other test, so that what a client beside it gets is
-    // due to one attack.
-    let arguments = ["--test-threads=1", "attack::"];
-    let name = "attacks on the bridge and the Worker, in short";
-    let attacks = native_tests(name, 10, native, &arguments, bridge);
-    let mut meanwhile = Report::default();
-    let (is_prepared, _) = tokio::join!(npm_prepared(xtask, &mut meanwhile), report.run(attacks));
-    report.append(meanwhile);
-
+    let (attacked, attacks_are_over) = oneshot::channel();
     // Most of these steps wait, for servers and for time.
     let (mut meanwhile, mut besides) = (Report::default(), Report::default());
     tokio::join!(
         async {
-            if is_prepared {
+            let is_prepared = npm_prepared(xtask, &mut meanwhile).await;
+            if attacks_are_over.await.is_ok() && is_prepared {
                 npm(bridge, &mut meanwhile).await;
             }
         },
         async {
-            let documented = cargo("test --workspace --doc");
-            let documented = tests("documentation tests", 10, documented).quiet();
-            besides.run(documented).await;
-            wasm(xtask, bridge, &mut besides).await;
-        },
-        async {
-            let name = "native tests: client, bridge, Worker in workerd";
-            let arguments = ["--skip", "attack::"];
+            // One attack after another, and beside no other test, so that what a client beside it
+            // gets is due to one attack.
+            let arguments = ["--test-threads=1", "attack::"];
+            let name = "attacks on the bridge and the Worker, in short";
             report
-                .run(native_tests(name, 15, native, &arguments, bridge))
+                .run(native_tests(name, 10, native, &arguments, bridge))
                 .await;
+            let _nobody_waits = attacked.send(());
+            tokio::join!(
+                async {
+                    let documented = cargo("test --workspace --doc");
+                    let documented = tests("documentation tests", 10, documented).quiet();
+                    besides.run(documented).await;
+                    wasm(xtask, bridge, &mut besides).await;
+                },
+                async {
+                    let name = "native tests: client, bridge, Worker in workerd";
+                    let arguments = ["--skip", "attack::"];
+                    report
+                        .run(native_tests(name, 15, native, &arguments, bridge))
+                        .await;
+                }
+            );
         }
     );
     report.append(besides);
@@ -205,7 +211,7 @@ fn native_tests(
         let mut command = tests.command(arguments);
         command
             .env(BRIDGE_BIN, bridge)
-            .env("RUST_TEST_THREADS", (2 * cores).to_string());
+            .env("RUST_TEST_THREADS", (3 * cores).to_string());
         command
     });
     Step::of(name, minutes, commands.collect()).counts(Counts::Tests)
