@@ -67,7 +67,8 @@ pub enum Error {
         /// The holder's [`Lock::label`](crate::Lock::label), if it has one.
         label: Option<String>,
         /// How long to stay away. It estimates when it would be this call's turn: from how fast the
-        /// queue moved during the wait, else from the holder's time left.
+        /// queue moved during the wait, else from the holder's time left. A queue that moved only
+        /// because others gave up does not count.
         retry_after: Duration,
         /// How many requests this call sent, including the one that leaves the queue.
         requests: u32,

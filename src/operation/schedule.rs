@@ -44,8 +44,14 @@ pub(crate) struct Schedule {
     ceiling: Duration,
     /// The pause before it tries to listen again.
     deafness: Duration,
-    /// When it first learned its place, and which place that was.
-    joined: Option<(Instant, u64)>,
+    joined: Option<Joined>,
+}
+
+/// What a waiter found when it first learned its place.
+struct Joined {
+    at: Instant,
+    ahead: u64,
+    expiry: Option<Duration>,
 }
 
 impl Schedule {
@@ -89,7 +95,11 @@ impl Schedule {
         hears: bool,
         requests_left: u32,
     ) -> Option<Duration> {
-        self.joined.get_or_insert((now, found.ahead));
+        self.joined.get_or_insert_with(|| Joined {
+            at: now,
+            ahead: found.ahead,
+            expiry: expiry(found),
+        });
         self.ceiling = Backoff::FIRST_CEILING;
         let left = self.left(now)?;
         let apart = self.apart(now, requests_left);
@@ -201,12 +211,29 @@ impl Schedule {
     }
 
     /// When it would be this waiter's turn, from how fast the queue moved; `None` if it did not
-    /// move.
+    /// move, or only because others gave up.
     pub(crate) fn estimate(&self, found: &Contended, now: Instant) -> Option<Duration> {
-        let (since, place) = self.joined?;
-        let served = u32::try_from(place.checked_sub(found.ahead)?).ok()?;
-        let turn = now.since(since).checked_div(served)?;
+        let joined = self.joined.as_ref()?;
+        if is_same(joined.expiry, expiry(found)) {
+            return None;
+        }
+        let served = u32::try_from(joined.ahead.checked_sub(found.ahead)?).ok()?;
+        let turn = now.since(joined.at).checked_div(served)?;
         Some(turn.saturating_mul(u32::try_from(found.ahead).ok()?.saturating_add(1)))
+    }
+}
+
+/// When the holder's time is up, by Redis's clock; `None` if it never is. Another holder, or the
+/// same one once it has renewed, has another expiry.
+fn expiry(found: &Contended) -> Option<Duration> {
+    Some(Duration::from_micros(found.redis_us).saturating_add(found.remaining?))
+}
+
+/// Whether these are one expiry. Redis tells the time that is left in whole milliseconds.
+fn is_same(one: Option<Duration>, other: Option<Duration>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.abs_diff(other) <= Duration::from_millis(2),
+        _ => one == other,
     }
 }
 

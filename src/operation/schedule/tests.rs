@@ -236,22 +236,29 @@ fn who_may_send_nothing_more_listens_for_as_long_as_it_counts_as_alive() {
     assert_eq!(waiting.rest(at(60_000), at(59_000)), None);
 }
 
+/// What a waiter reckons that first found `first` ahead and 9 s left, and a second later `last`
+/// ahead and so much left.
+fn estimate(first: u64, last: u64, left: u64) -> Option<Duration> {
+    let mut waited = wait(FIVE);
+    let joined = found(Some(ms(9_000)), first);
+    let _ = waited.pause(START, &HIGH, &joined, ms(1), true, 40);
+    let now = Contended {
+        redis_us: joined.redis_us + 1_000_000,
+        ..found(Some(ms(left)), last)
+    };
+    waited.estimate(&now, Instant::from_origin(ms(1_000)))
+}
+
 #[test]
 fn when_to_come_back_is_judged_by_how_the_line_moved() {
-    let estimate = |first: u64, last: u64| {
-        let mut waited = wait(FIVE);
-        let _ = waited.pause(
-            START,
-            &HIGH,
-            &found(Some(ms(9_000)), first),
-            ms(1),
-            true,
-            40,
-        );
-        let now = Instant::from_origin(ms(1_000));
-        waited.estimate(&found(Some(ms(9_000)), last), now)
-    };
-    assert_eq!(estimate(12, 2), Some(ms(300)));
-    assert_eq!(estimate(2, 2), None);
-    assert_eq!(estimate(2, 3), None);
+    assert_eq!(estimate(12, 2, 9_000), Some(ms(300)));
+    assert_eq!(estimate(2, 2, 9_000), None);
+    assert_eq!(estimate(2, 3, 9_000), None);
+}
+
+#[test]
+fn a_line_that_moved_because_others_gave_up_says_nothing_of_when_to_come_back() {
+    for left in [7_999, 8_000, 8_001] {
+        assert_eq!(estimate(12, 2, left), None);
+    }
 }
