@@ -191,7 +191,8 @@ impl<S: Section> GroupCommit<S> {
     ) -> Result<S::Answer, Error> {
         lock.check_turns()?;
         if self.bound.items == 0 {
-            return Err(Error::invalid("a turn has 1 item or more, not 0"));
+            let error = Error::invalid("a turn has 1 item or more, not 0");
+            return Err(error.of_lock(Some(lock.key())));
         }
         let reads = self.shared.section.reads(&item);
         // Invalid reads of one item must not fail the others.

@@ -105,7 +105,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Whether the lock is valid, and then whether callers may share its turns.
     pub(crate) fn check_turns(&self) -> Result<(), Error> {
         self.check()?;
-        self.kind.check_turns()
+        let checked = self.kind.check_turns();
+        checked.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     pub(crate) const fn waits_for_replicas(&self) -> bool {

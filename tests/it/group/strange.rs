@@ -158,6 +158,21 @@ fn a_turn_has_one_item_at_least_however_small_it_must_be() {
                 .contains("a turn has 1 item or more, not 0"),
             "{error}"
         );
+        assert_eq!(error.lock(), Some("a"));
+    });
+}
+
+#[test]
+fn a_lock_whose_holders_share_it_is_refused_by_its_name() {
+    run(async {
+        let stack = Stack::spawn();
+        let permits = stack.client().semaphore("a", 2);
+        let error = GroupCommit::new(Told)
+            .submit(&permits, Item::Note)
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), "invalid_argument");
+        assert_eq!(error.lock(), Some("a"));
     });
 }
 
