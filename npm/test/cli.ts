@@ -357,6 +357,13 @@ const examines: Suite = {
     equal((await edgelock(["doctor", stack.mark])).code, 64);
   },
 
+  async the_names_that_it_locks_begin_with_the_prefix(stack) {
+    equal((await edgelock(["doctor", "--prefix", stack.mark])).code, 0);
+    // A fence is left of each of its two locks.
+    const left = (await stack.redis("KEYS *~*")) as string[];
+    equal(left.map((key) => key.startsWith(`{${stack.mark}edgelock-doctor:`)), [true, true]);
+  },
+
   async a_webdis_is_told_by_its_user() {
     const { EDGELOCK_WEBDIS_URL: url = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password } = process.env;
     const { code, failed, found } = await examined(["--url", url, "--webdis", user], { EDGELOCK_BRIDGE_CREDENTIAL: password });

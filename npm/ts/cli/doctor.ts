@@ -6,7 +6,7 @@ import { NO, OK, UsageError } from "./exit.js";
 import { Patient } from "./patient.js";
 
 export async function doctor(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parse(args, { ...COMMON, ...JSON_OPTION });
+  const { values, positionals } = parse(args, { ...COMMON, ...JSON_OPTION, prefix: { type: "string" } });
   if (positionals.length > 0) throw new UsageError("doctor takes no name");
   const patient = new Patient(values);
   const findings: Array<Finding & { readonly check: string }> = [];

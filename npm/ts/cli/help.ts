@@ -90,6 +90,8 @@ Checks the settings, the bridge and its dialect, the round trip, the clock, a lo
 and whether waiters are told of a release. Takes two locks of random names. Exits
 with 0 if all is well, and with 1 if not.
 
+  --prefix TEXT      what those names begin with, if the bridge's user may not have
+                     other keys
   --json             as JSON: ok, checks (check, ok, found; advice if not ok)
 
 ${BRIDGE}`;

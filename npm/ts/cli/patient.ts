@@ -11,14 +11,19 @@ export interface Connection {
   readonly listening: () => number;
 }
 
+/** Where the bridge is, and what the names begin with that may be locked there. */
+export interface PatientArguments extends BridgeArguments {
+  readonly prefix?: string | undefined;
+}
+
 export class Patient {
-  readonly #where: BridgeArguments;
+  readonly #where: PatientArguments;
   /** The address that the last request went to. */
   address = "";
   #server = "";
   #says = "";
 
-  constructor(where: BridgeArguments) {
+  constructor(where: PatientArguments) {
     this.#where = where;
   }
 
@@ -32,7 +37,7 @@ export class Patient {
       else if (response.status === 200) listening++;
       return response;
     };
-    const client = connect(this.#where, { fetch: look });
+    const client = connect(this.#where, { fetch: look, prefix: this.#where.prefix ?? "" });
     return { client, answered: () => answered, listening: () => listening };
   }
 
