@@ -5,7 +5,8 @@
 //! so, `Bearer` with a capital B, and no base64: for each of these, some bridge accepts no other
 //! form.
 
-use super::{Access, answer, json};
+use super::answer::{self, Answer};
+use super::{Access, json};
 use crate::command::Reply;
 use crate::error::{Error, Reason};
 use crate::percent;
@@ -56,14 +57,16 @@ const NEITHER: Error = Error::unexpected("neither a result nor an error");
 const NO_PAIR: Error = Error::unexpected("not an answer for each of two commands");
 
 /// An answer is `{"result": …}` or `{"error": "…"}`.
-const ANSWER: [&str; 2] = ["result", "error"];
-
 pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
-    if let Some(refusal) = answer::refusal(response) {
+    let names = ["result", "error", "executed"];
+    let (answer, members) = Answer::read(response, names, |[_, error, ran]| [error, ran]);
+    if let Some(refusal) = answer.refusal() {
         return Err(refusal);
     }
     let status = response.status;
-    let [result, error] = answer::members(response, ANSWER)?;
+    let [result, error] = members
+        .and_then(|[result, error, _]| answer::replies([result, error]))
+        .ok_or_else(|| answer.malformed())?;
     let said = error.map(answer::text);
     if status >= 500 {
         // Only a text that is marked as Redis's own counts: anything on the way to Redis may say
@@ -74,7 +77,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
         let of_redis = passed_on.filter(|text| is_error_of_redis(text));
         return of_redis
             .map(|text| Reply::Error(text.to_owned()))
-            .ok_or_else(|| answer::unavailable(response, true));
+            .ok_or_else(|| answer.unavailable(true));
     }
     match (said, result) {
         (Some(text), _) => error_of(text),
@@ -110,7 +113,7 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
         let error = error.map(|error| Reply::Error(answer::text(error)));
         error.or(result).ok_or(NEITHER)
     };
-    let answers = answer::members_of_each(response, ANSWER)?;
+    let answers = Answer::unread(response).members_of_each(["result", "error"])?;
     let replies: Result<Vec<_>, _> = answers.into_iter().map(reply).collect();
     replies?.try_into().map_err(|_| NO_PAIR)
 }

@@ -4,7 +4,8 @@
 //! percent-encoded and separated by slashes, and HTTP's basic authentication. Replies are keyed by
 //! the command, and an error is a reply.
 
-use super::{Access, answer};
+use super::Access;
+use super::answer::{self, Answer};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::percent;
@@ -54,17 +55,21 @@ pub(super) fn body(words: &[&str]) -> String {
 
 /// An answer is `{"EVAL": …}`, with `[false, "…"]` for an error.
 pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
+    let names = ["EVAL", "EVALSHA", "error", "executed"];
+    let (answer, members) = Answer::read(response, names, |[.., error, ran]| [error, ran]);
     match response.status {
         403 => return Err(Error::unauthorized(FORBIDDEN.into())),
-        400 => return Err(Error::refused(answer::said(response), false)),
+        400 => return Err(Error::refused(answer.said(), false)),
         _ => {}
     }
-    if let Some(refusal) = answer::refusal(response) {
+    if let Some(refusal) = answer.refusal() {
         return Err(refusal);
     }
-    let [eval, evalsha] = answer::members(response, ["EVAL", "EVALSHA"])?;
+    let [eval, evalsha] = members
+        .and_then(|[eval, evalsha, ..]| answer::replies([eval, evalsha]))
+        .ok_or_else(|| answer.malformed())?;
     match eval.or(evalsha) {
-        _ if response.status >= 500 => Err(answer::unavailable(response, true)),
+        _ if response.status >= 500 => Err(answer.unavailable(true)),
         Some(Reply::Array(elements)) => Ok(match elements.as_slice() {
             [Reply::Error(_), Reply::Bytes(text)] => {
                 Reply::Error(String::from_utf8_lossy(text).into_owned())

@@ -15,7 +15,6 @@ use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Call, Subject};
 use crate::token::{Session, Token};
 use crate::topology::{QuorumOutcome, Topology};
-use crate::ttl;
 
 #[derive(Clone)]
 pub(crate) struct Claim {
@@ -105,8 +104,7 @@ impl Claim {
 /// How long a server must have been up to have a say in a lock that is asked for with `ttl`, in a
 /// quorum.
 pub(crate) fn uptime(kind: &Kind, topology: &Topology, ttl: Duration) -> Option<Duration> {
-    let longest = topology.quarantine.min(ttl::MAX);
-    kind.is_voted().then(|| ttl.max(longest))
+    kind.is_voted().then(|| ttl.max(topology.quarantine))
 }
 
 /// Whether `commands` may run where a lock of this kind is.
