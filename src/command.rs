@@ -36,7 +36,8 @@ impl Command {
         self.arg(key)
     }
 
-    /// Appends any other argument.
+    /// Appends any other argument. A key that is appended by it is not noticed here: a single Redis
+    /// runs the command, and a cluster refuses it.
     #[must_use]
     pub fn arg(mut self, word: impl ToString) -> Self {
         self.words.push(word.to_string());

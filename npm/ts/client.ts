@@ -50,7 +50,8 @@ export class Client {
 
   /**
    * The lock called `name`: 1 to 512 bytes, prefix included. The lock is the Redis key of that
-   * name. Sends nothing.
+   * name. Sends nothing. Throws `InvalidArgumentError` for an option of an unknown name or a
+   * wrong type; what else is wrong is told by the first call.
    */
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");

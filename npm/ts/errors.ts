@@ -16,7 +16,7 @@ export abstract class EdgelockError extends Error {
   readonly isOutcomeUnknown: boolean;
   /**
    * The Redis key of the lock that the failed call was about, with the client's prefix; `undefined`
-   * if it was about no lock.
+   * if it was about no lock, or if an argument was refused before the lock was known.
    */
   readonly lock: string | undefined;
   /**
