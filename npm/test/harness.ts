@@ -4,6 +4,13 @@ import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchI
 /** Tests by their names, which are promises. */
 export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<void>>>;
 
+/** The test with this name, and the others of its suite. */
+export function apart(suite: Suite, name: string): readonly [one: Suite, others: Suite] {
+  const { [name]: test, ...others } = suite;
+  check(test !== undefined, `there is a test ${name}`);
+  return [{ [name]: test }, others];
+}
+
 /** The bridge of the tests. */
 export interface Bridge {
   readonly url: string;

@@ -4,6 +4,7 @@ import { deadlines } from "./deadlines.js";
 import { debounces } from "./debounce.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
+import { apart } from "./harness.js";
 import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
@@ -14,8 +15,8 @@ import { semaphores } from "./semaphore.js";
 import { throttles } from "./throttle.js";
 import { waiting } from "./waiting.js";
 
-// Redis forgets its scripts, which others beside it would feel.
-const { cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them: forgotten, ...contractBeside } = contract;
+// It has Redis forget its scripts, which others beside it would feel.
+const [forgetful, contractBeside] = apart(contract, "cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them");
 
 /** None of their tests changes what others use. */
 export const promises = [contractBeside, semaphores, readWrites, multis, onces, throttles, debounces, waiting];
@@ -24,4 +25,4 @@ export const promises = [contractBeside, semaphores, readWrites, multis, onces, 
 export const beside = [deadlines, ...promises];
 
 /** Suites that run one test after another, since some change what all of the host use. */
-export const alone = [{ cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them: forgotten }, handlers, javascript, fetches, limits, group];
+export const alone = [forgetful, handlers, javascript, fetches, limits, group];

@@ -2,7 +2,7 @@
 import { Client } from "edgelock";
 import { contract } from "./contract.js";
 import { debounces } from "./debounce.js";
-import { check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
+import { apart, check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
@@ -14,8 +14,9 @@ const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = 
 const { EDGELOCK_WEBDIS_URL = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password = "" } = env;
 const webdis = { url: EDGELOCK_WEBDIS_URL, user, password };
 
-// The first is refused here, and the second has Redis forget the scripts of tests beside it.
-const { scripts_that_ask_for_key_locking_run_too, cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them: forgotten, ...promises } = contract;
+const [, runs] = apart(contract, "scripts_that_ask_for_key_locking_run_too");
+// It has Redis forget its scripts, which others beside it would feel.
+const [forgetful, promises] = apart(runs, "cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them");
 
 const dialect: Suite = {
   async key_locking_is_refused_in_the_words_of_redis(stack) {
@@ -44,4 +45,4 @@ const dialect: Suite = {
 };
 
 const beside = [promises, semaphores, readWrites, multis, onces, throttles, debounces];
-run({ url, credential, webdis }, [{ cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them: forgotten }, dialect], console.log, beside).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential, webdis }, [forgetful, dialect], console.log, beside).then((passed) => process.exit(passed ? 0 : 1));
