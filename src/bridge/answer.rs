@@ -13,49 +13,50 @@ use crate::transport::Response;
 pub(super) struct Answer<'a> {
     response: &'a Response,
     text: Cow<'a, str>,
-    /// The bridge's own words: bridges, and many proxies, report errors in this form.
-    error: Option<String>,
+    /// The values under a dialect's own names; nothing if this is not the JSON of a bridge.
+    values: Option<Vec<Reply>>,
+    /// Bridges, and many proxies, report errors in this form.
+    error: Reply,
     /// `edgelock-bridge` has its own member for this. Words prove nothing: a gateway that is "busy"
     /// means itself.
     nothing_was_executed: bool,
 }
 
 impl<'a> Answer<'a> {
-    /// A response of which nothing is read.
+    /// A response that is not an answer.
     pub(super) fn unread(response: &'a Response) -> Self {
         Self {
             response,
             text: String::from_utf8_lossy(&response.body),
-            error: None,
+            values: None,
+            error: Reply::Nil,
             nothing_was_executed: false,
         }
     }
 
-    /// A response, and the values under these names in its body if that is the JSON of a bridge.
-    /// `of_bridge` picks those of `error` and `executed`.
-    pub(super) fn read<const N: usize>(
-        response: &'a Response,
-        names: [&str; N],
-        of_bridge: impl FnOnce(&[Reply; N]) -> [&Reply; 2],
-    ) -> (Self, Option<[Reply; N]>) {
+    /// An answer, whose value is under one of these names.
+    pub(super) fn read(response: &'a Response, names: &[&str]) -> Self {
         let mut answer = Self::unread(response);
-        let members = json::members(&answer.text, names);
-        if let Some(members) = &members {
-            let [error, executed] = of_bridge(members);
-            answer.error = error.as_str().map(str::to_owned);
-            answer.nothing_was_executed = matches!(executed, Reply::Error(_));
+        let names = [names, &["error", "executed"]].concat();
+        if let Some(mut members) = json::members(&answer.text, &names) {
+            answer.nothing_was_executed = matches!(members.pop(), Some(Reply::Error(_)));
+            answer.error = members.pop().unwrap_or(Reply::Nil);
+            answer.values = Some(members);
         }
-        (answer, members)
+        answer
     }
 
-    /// The values under these names of each object in a list.
-    pub(super) fn members_of_each<const N: usize>(
-        &self,
-        names: [&str; N],
-    ) -> Result<Vec<[Option<Reply>; N]>, Error> {
-        json::members_of_each(&self.text, names)
-            .and_then(|objects| objects.into_iter().map(replies).collect())
-            .ok_or_else(|| self.malformed())
+    /// The value, and the text of the error; that is empty if the error is not a text.
+    pub(super) fn take(&mut self) -> Result<(Option<Reply>, Option<String>), Error> {
+        let values = self.values.take();
+        let value = values.and_then(|values| {
+            let are_replies = values.iter().chain([&self.error]).all(is_reply);
+            are_replies.then(|| values.into_iter().find(|value| !value.is_nil()))
+        });
+        match value {
+            Some(value) => Ok((value, text(&self.error))),
+            None => Err(self.malformed()),
+        }
     }
 
     /// Why the status alone says that nothing was executed.
@@ -73,7 +74,7 @@ impl<'a> Answer<'a> {
     }
 
     /// It is not the JSON of a bridge.
-    pub(super) fn malformed(&self) -> Error {
+    fn malformed(&self) -> Error {
         let (status, text) = (self.response.status, self.text.trim());
         if status >= 500 {
             self.unavailable(true)
@@ -109,23 +110,36 @@ impl<'a> Answer<'a> {
     /// is left out.
     pub(super) fn said(&self) -> String {
         let status = self.response.status;
-        match &self.error {
+        match self.error.as_str() {
             Some(error) => format!("the bridge says \"{error}\" (status {status})"),
             None => format!("the bridge answers with status {status}"),
         }
     }
 }
 
-/// Replies, if all are. Nil counts as nothing, and `false` is a reply only inside of an array.
-pub(super) fn replies<const N: usize>(members: [Reply; N]) -> Option<[Option<Reply>; N]> {
-    let is_reply = |member: &Reply| !matches!(member, Reply::Error(_));
-    let are_replies = members.iter().all(is_reply);
-    are_replies.then(|| members.map(|member| Some(member).filter(|reply| !reply.is_nil())))
+/// The values under these names of each object in a list.
+pub(super) fn members_of_each<const N: usize>(
+    response: &Response,
+    names: [&str; N],
+) -> Result<Vec<[Reply; N]>, Error> {
+    let answer = Answer::unread(response);
+    let read = |members: Vec<Reply>| {
+        let are_replies = members.iter().all(is_reply);
+        members.try_into().ok().filter(|_| are_replies)
+    };
+    json::members_of_each(&answer.text, &names)
+        .and_then(|objects| objects.into_iter().map(read).collect())
+        .ok_or_else(|| answer.malformed())
 }
 
-/// The text of an error; empty if the error is not a text.
-pub(super) fn text(error: Reply) -> String {
-    error.as_str().unwrap_or_default().to_owned()
+/// `false` is a reply only inside of an array.
+const fn is_reply(member: &Reply) -> bool {
+    !matches!(member, Reply::Error(_))
+}
+
+/// The text of an error, if there is one; empty if the error is not a text.
+pub(super) fn text(error: &Reply) -> Option<String> {
+    (!error.is_nil()).then(|| error.as_str().unwrap_or_default().to_owned())
 }
 
 /// The header as a number of seconds, a year at most. Its other form, a date, would need a wall

@@ -22,18 +22,15 @@ pub(super) fn array(words: &[&str]) -> String {
     json::array(words)
 }
 
-/// The members of an object that have these names; nil for a name that is missing. webdis marks an
-/// error by `false`, which becomes [`Reply::Error`]. `None` if `text` is not an object, or if one
-/// of these members holds something that bridges do not send.
-pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
+/// The members of an object under these names, in their order; nil for a name that is missing.
+/// webdis marks an error by `false`, which becomes [`Reply::Error`]. `None` if `text` is not an
+/// object, or if one of these members holds something that bridges do not send.
+pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
     json::members(text, names)
 }
 
 /// The same of each object in a list.
-pub(super) fn members_of_each<const N: usize>(
-    text: &str,
-    names: [&str; N],
-) -> Option<Vec<[Reply; N]>> {
+pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
     json::members_of_each(text, names)
 }
 

@@ -53,7 +53,7 @@ impl Objects {
 
     /// What an object says of this channel. An object about another channel is ignored.
     fn push(&self, object: &str) -> Option<Push> {
-        let [said] = json::members(object, ["SUBSCRIBE"])?;
+        let said = json::members(object, &["SUBSCRIBE"])?.pop()?;
         let [kind, channel, payload] = said.as_array()? else {
             return None;
         };

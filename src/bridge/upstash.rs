@@ -58,16 +58,12 @@ const NO_PAIR: Error = Error::unexpected("not an answer for each of two commands
 
 /// An answer is `{"result": …}` or `{"error": "…"}`.
 pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
-    let names = ["result", "error", "executed"];
-    let (answer, members) = Answer::read(response, names, |[_, error, ran]| [error, ran]);
+    let mut answer = Answer::read(response, &["result"]);
     if let Some(refusal) = answer.refusal() {
         return Err(refusal);
     }
+    let (result, said) = answer.take()?;
     let status = response.status;
-    let [result, error] = members
-        .and_then(|[result, error, _]| answer::replies([result, error]))
-        .ok_or_else(|| answer.malformed())?;
-    let said = error.map(answer::text);
     if status >= 500 {
         // Only a text that is marked as Redis's own counts: anything on the way to Redis may say
         // that it is busy.
@@ -109,11 +105,12 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
     if response.status != 200 || !is_list {
         return decode(response).map(|reply| [reply, Reply::Nil]);
     }
-    let reply = |[result, error]: [Option<Reply>; 2]| {
-        let error = error.map(|error| Reply::Error(answer::text(error)));
-        error.or(result).ok_or(NEITHER)
+    let reply = |[result, error]: [Reply; 2]| match answer::text(&error) {
+        Some(error) => Ok(Reply::Error(error)),
+        None if result.is_nil() => Err(NEITHER),
+        None => Ok(result),
     };
-    let answers = Answer::unread(response).members_of_each(["result", "error"])?;
+    let answers = answer::members_of_each(response, ["result", "error"])?;
     let replies: Result<Vec<_>, _> = answers.into_iter().map(reply).collect();
     replies?.try_into().map_err(|_| NO_PAIR)
 }

@@ -5,7 +5,7 @@
 //! the command, and an error is a reply.
 
 use super::Access;
-use super::answer::{self, Answer};
+use super::answer::Answer;
 use crate::command::Reply;
 use crate::error::Error;
 use crate::percent;
@@ -55,8 +55,7 @@ pub(super) fn body(words: &[&str]) -> String {
 
 /// An answer is `{"EVAL": …}`, with `[false, "…"]` for an error.
 pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
-    let names = ["EVAL", "EVALSHA", "error", "executed"];
-    let (answer, members) = Answer::read(response, names, |[.., error, ran]| [error, ran]);
+    let mut answer = Answer::read(response, &["EVAL", "EVALSHA"]);
     match response.status {
         403 => return Err(Error::unauthorized(FORBIDDEN.into())),
         400 => return Err(Error::refused(answer.said(), false)),
@@ -65,10 +64,8 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     if let Some(refusal) = answer.refusal() {
         return Err(refusal);
     }
-    let [eval, evalsha] = members
-        .and_then(|[eval, evalsha, ..]| answer::replies([eval, evalsha]))
-        .ok_or_else(|| answer.malformed())?;
-    match eval.or(evalsha) {
+    let (reply, _) = answer.take()?;
+    match reply {
         _ if response.status >= 500 => Err(answer.unavailable(true)),
         Some(Reply::Array(elements)) => Ok(match elements.as_slice() {
             [Reply::Error(_), Reply::Bytes(text)] => {

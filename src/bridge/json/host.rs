@@ -59,16 +59,13 @@ const fn has_special(bytes: u64) -> bool {
     less(bytes, b' ') | equal(bytes, b'"') | equal(bytes, b'\\') != 0
 }
 
-pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
-    object(parse(text, &names, false)?)
+pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
+    list(parse(text, names, false)?)
 }
 
-pub(super) fn members_of_each<const N: usize>(
-    text: &str,
-    names: [&str; N],
-) -> Option<Vec<[Reply; N]>> {
-    let objects = list(parse(text, &names, true)?)?;
-    objects.into_iter().map(object).collect()
+pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
+    let objects = list(parse(text, names, true)?)?;
+    objects.into_iter().map(list).collect()
 }
 
 /// The value that the host reads, if it reads one.
@@ -81,8 +78,4 @@ fn list(reply: Reply) -> Option<Vec<Reply>> {
         Reply::Array(elements) => Some(elements),
         _ => None,
     }
-}
-
-fn object<const N: usize>(reply: Reply) -> Option<[Reply; N]> {
-    list(reply)?.try_into().ok()
 }

@@ -11,15 +11,12 @@ pub(super) fn array(words: &[&str]) -> String {
     serde_json::to_string(words).unwrap_or_default()
 }
 
-pub(super) fn members<const N: usize>(text: &str, names: [&str; N]) -> Option<[Reply; N]> {
-    whole(text, Object(&names))
+pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
+    whole(text, Object(names))
 }
 
-pub(super) fn members_of_each<const N: usize>(
-    text: &str,
-    names: [&str; N],
-) -> Option<Vec<[Reply; N]>> {
-    whole(text, Objects(Object(&names)))
+pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
+    whole(text, Objects(Object(names)))
 }
 
 /// The value in `text`, if nothing follows it.
@@ -33,25 +30,25 @@ fn whole<'de, S: DeserializeSeed<'de>>(text: &'de str, seed: S) -> Option<S::Val
 /// An object, of which the members with these names are read. Of two with the same name the last
 /// counts.
 #[derive(Clone, Copy)]
-struct Object<'a, const N: usize>(&'a [&'a str; N]);
+struct Object<'a>(&'a [&'a str]);
 
-impl<'de, const N: usize> DeserializeSeed<'de> for Object<'_, N> {
-    type Value = [Reply; N];
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = Vec<Reply>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
         json.deserialize_map(self)
     }
 }
 
-impl<'de, const N: usize> Visitor<'de> for Object<'_, N> {
-    type Value = [Reply; N];
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Vec<Reply>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = [const { Reply::Nil }; N];
+        let mut members = vec![Reply::Nil; self.0.len()];
         while let Some(name) = map.next_key::<String>()? {
             let mut known = self.0.iter().zip(&mut members);
             match known.find(|(known, _)| **known == name) {
@@ -64,18 +61,18 @@ impl<'de, const N: usize> Visitor<'de> for Object<'_, N> {
 }
 
 /// A list of such objects.
-struct Objects<'a, const N: usize>(Object<'a, N>);
+struct Objects<'a>(Object<'a>);
 
-impl<'de, const N: usize> DeserializeSeed<'de> for Objects<'_, N> {
-    type Value = Vec<[Reply; N]>;
+impl<'de> DeserializeSeed<'de> for Objects<'_> {
+    type Value = Vec<Vec<Reply>>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
         json.deserialize_seq(self)
     }
 }
 
-impl<'de, const N: usize> Visitor<'de> for Objects<'_, N> {
-    type Value = Vec<[Reply; N]>;
+impl<'de> Visitor<'de> for Objects<'_> {
+    type Value = Vec<Vec<Reply>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of objects")
