@@ -14,6 +14,8 @@ declare module "edgelock-exchange" {
     constructor(send: Send, url: string, headers: object, body: string, bodyLimit: number, timeout: number, done: Done);
     abort(): void;
   }
+  /** The messages of an error and of its causes. */
+  export function reason(error: unknown): string;
   export class Stream {
     constructor(send: Send, url: string, headers: object, body: string, timeout: number, hear: (piece: Uint8Array) => void, done: Done);
     abort(): void;

@@ -21,9 +21,11 @@ import {
 } from "./errors.js";
 import type { Failure, Reason } from "./failure.js";
 import { quoted } from "./quoted.js";
+import { reason } from "edgelock-exchange";
 
 /** The error that a failure stands for. */
-export function toError(failure: Failure): AnyEdgelockError {
+export function toError(told: Failure): AnyEdgelockError {
+  const failure = withOwnCause(told);
   switch (failure.code) {
     case "invalid_argument":
       return new InvalidArgumentError(failure);
@@ -68,6 +70,16 @@ export function toError(failure: Failure): AnyEdgelockError {
     default:
       return new InternalError(failure.message, failure);
   }
+}
+
+/**
+ * Without its `cause`, if that is of another request than its message: a call tells how a request
+ * got lost that may have been executed, and not how the last one did.
+ */
+function withOwnCause(failure: Failure): Failure {
+  const { cause, ...others } = failure;
+  // Messages are cut short.
+  return cause === undefined || failure.message.includes(reason(cause).slice(0, 64)) ? failure : others;
 }
 
 export function invalidArgument(message: string, reason?: Reason): InvalidArgumentError {

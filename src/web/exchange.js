@@ -11,8 +11,14 @@ const NOT_SENT = 5;
 // error, Deno in words. Others do not say.
 const NO_CONNECTION = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
 // A port that `fetch` refuses to use is said so in words.
-const wasSent = (error) =>
-  !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !/client error \(Connect\)|bad port/.test(reason(error));
+function wasSent(error) {
+  try {
+    return !NO_CONNECTION.includes(error?.cause?.code ?? error?.code) && !/client error \(Connect\)|bad port/.test(reason(error));
+  } catch {
+    // A `send` of the caller's may throw what cannot be looked at.
+    return true;
+  }
+}
 
 export class Exchange {
   // `done(failure, status, header, text, error)` is called once, unless the exchange is aborted
@@ -166,7 +172,7 @@ function discard(body) {
 }
 
 // The message of an error, and of its cause; never a value that could hold anything.
-function reason(error) {
+export function reason(error) {
   const messages = [];
   try {
     for (let cause = error; cause instanceof Error && messages.length < 3; cause = cause.cause) messages.push(`${cause.message}`);
