@@ -52,6 +52,30 @@ class Sale {
   }
 }
 
+/** Counts visits, with the same arrays for all pages. */
+class Scratch {
+  readonly #key = { key: "" };
+  readonly #read = ["GET", this.#key] as const;
+  readonly #write = ["SET", this.#key, 0] as [string, { key: string }, number];
+
+  constructor(readonly mark: string) {}
+
+  #of(page: string): void {
+    this.#key.key = `${this.mark}${page}`;
+  }
+
+  reads(page: string): readonly Command[] {
+    this.#of(page);
+    return [this.#read];
+  }
+
+  decide(page: string, [before]: readonly Reply[]): Decision<Reply> {
+    this.#of(page);
+    this.#write[2] = Number(before) + 1;
+    return { answer: before ?? null, writes: [this.#write] };
+  }
+}
+
 const order = (number: number): Order => ({ number });
 const orders = (count: number) => Array.from({ length: count }, (_, number) => order(number));
 
@@ -124,6 +148,14 @@ function withoutBeats<T>(drive: () => T): T {
 }
 
 export const group: Suite = {
+  async a_section_may_use_its_arrays_again(stack) {
+    for (const [page, visits] of [["a", 10], ["b", 20]] as const) await stack.redis(`SET ~${page} ${visits}`);
+    const visits = new GroupCommit(new Scratch(stack.mark));
+    const lock = stack.lock("pages");
+    equal(await Promise.all(["a", "b"].map((page) => visits.submit(lock, page))), ["10", "20"]);
+    equal(await stack.redis("MGET ~a ~b"), ["11", "21"]);
+  },
+
   async whoever_comes_while_a_turn_is_under_way_shares_the_next(stack) {
     await stack.redis("SET ~stock 100");
     const [network, turns] = [new Network(), [] as number[]];

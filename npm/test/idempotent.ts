@@ -1,7 +1,7 @@
 // What only JavaScript has of work that is executed once: handlers that are executed once for each
 // key, and signals.
 import { idempotent, type IdempotentOptions, type ResultError } from "edgelock";
-import { equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
+import { check, equal, eventually, fails, type Stack, type Suite, thrown, unhandled } from "./harness.js";
 
 const LONG = 40_000;
 const never = (): never => {
@@ -88,6 +88,22 @@ export const handlers: Suite = {
     const throwing = (error: ResultError) => Promise.reject(error);
     await fails("result_too_large", counting(stack, large, { maxBytes: 100, onNotKept: throwing }).handle(post("one")));
     equal(await stack.redis("KEYS {~one}:result"), []);
+  },
+
+  async a_body_that_cannot_be_kept_fails_for_its_reader_alone(stack) {
+    const large = () => new Response(new ReadableStream({
+      pull: (source) => source.enqueue(new Uint8Array(100_000)),
+      cancel: () => Promise.reject(new Error("it cannot be cancelled")),
+    }));
+    equal(await unhandled(async () => {
+      const { body } = await counting(stack, large).handle(post("one"));
+      check(body !== null, "it has a body");
+      equal(await body.cancel().catch(({ message }: Error) => message), "it cannot be cancelled");
+    }), []);
+    const text = () => new Response(new ReadableStream({ start: (source) => (source.enqueue("hello"), source.close()) }));
+    const { message } = (await thrown(counting(stack, text).handle(post("two")))) as Error;
+    check(message.includes("Uint8Array"), message);
+    equal(await stack.redis("KEYS {~two}:result"), []);
   },
 
   async a_handler_under_way_is_a_conflict_and_another_request_with_its_key_is_told(stack) {

@@ -10,6 +10,25 @@ const LONG = { ttl: 600_000 };
 const SHORT = { ttl: 3_000 };
 
 export const javascript: Suite = {
+  async who_changes_options_later_changes_no_lock_and_no_client(stack) {
+    const network = new Network();
+    const { url, credential } = stack.bridge;
+    const settings = { url, credential, prefix: stack.mark, fetch: network.fetch };
+    const own = new Client(settings);
+    settings.fetch = () => Promise.reject(new Error("another network"));
+    const holder = await take(own.lock("a"));
+    const [first, second] = [new AbortController(), new AbortController()];
+    const options = { wait: 30_000, signal: first.signal };
+    const waiting = own.lock("a", options).acquire();
+    const later = own.lock("a", options);
+    options.signal = second.signal;
+    second.abort(new Error("another's"));
+    await holder.release();
+    await (await waiting).release();
+    await (await later.acquire()).release();
+    check(network.seen.length > 0, "its own network is used");
+  },
+
   async await_using_releases_at_the_end_of_the_block(stack) {
     {
       await using lease = await stack.lock("a").acquire();

@@ -32,7 +32,8 @@ export class Client {
   constructor(options: ClientOptions) {
     const { bridges, isQuorum, settings } = clientConfig(options);
     this.#prefix = options.prefix ?? "";
-    this.#settings = options;
+    // Whoever changes the object later makes no other client of this one.
+    this.#settings = { ...options };
     this.#raw = new Revivable(() => new (instance().raw.Client)(bridges, isQuorum, settings));
   }
 

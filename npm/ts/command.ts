@@ -34,6 +34,12 @@ export function toRaw(commands: readonly Command[]): RawCommands {
   });
 }
 
+/** The commands again, in which nothing is the caller's. */
+export function fromRaw(commands: RawCommands): Command[] {
+  const word = (raw: string | readonly [string]): Word => (typeof raw === "string" ? raw : { key: raw[0] });
+  return commands.map((words) => words.map(word) as unknown as Command);
+}
+
 /**
  * Words of one command. src/script/reads.rs has the same bound, and refuses all commands that are
  * sent together with a larger one.

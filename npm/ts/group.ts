@@ -1,7 +1,7 @@
 // Callers of one process that share turns of a lock.
 import { type CallOptions, signalOf } from "./abort.js";
 import { callable, count, type Names, options as known } from "./check.js";
-import { bytesOf, checkSize, type Command, isSame, toRaw } from "./command.js";
+import { bytesOf, checkSize, type Command, fromRaw, isSame, toRaw } from "./command.js";
 import { CommandFailedError, EdgelockError, HeldError } from "./errors.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
@@ -125,9 +125,11 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const signal = signalOf(options, "a call");
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
     if (!lock.home.hasTurns) throw invalidArgument("a semaphore, a lock to read under, or a lock of several names has no turns that callers could share: others decide at the same time");
-    const reads = said(this.#section.reads(item), "reads");
+    const raw = toRaw(said(this.#section.reads(item), "reads"));
     // Invalid reads of one item must not fail the others.
-    lock.home.check(toRaw(reads));
+    lock.home.check(raw);
+    // A section may use its arrays again.
+    const reads = fromRaw(raw);
     const asked = { item, reads };
     const bytes = bytesOf(reads);
     const giveUp = performance.now() + lock.home.wait;
@@ -215,9 +217,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
         attempt(() => {
           const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence), "decide");
           if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
-          const { answer, writes: own = [] } = decision;
+          const { answer } = decision;
           // Invalid writes of one item must not fail the others.
-          toRaw(own);
+          const own = fromRaw(toRaw(decision.writes ?? []));
           checkSize(own);
           if (own.length > 0) firstWrite = Math.min(firstWrite, at);
           written += bytesOf(own);
@@ -226,8 +228,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
         }),
       );
     }
-    const end = said(this.#section.end?.(state), "end") ?? [];
-    toRaw(end);
+    const end = fromRaw(toRaw(said(this.#section.end?.(state), "end") ?? []));
     if (end.length > 0) firstWrite = 0;
     writes.push(...end);
     return { outcomes, writes, owners, firstWrite };

@@ -119,10 +119,12 @@ async function read({ body }: Response): Promise<Uint8Array> {
   while (reader && length <= MOST_BYTES) {
     const { done, value } = await reader.read();
     if (done) break;
+    if (!(value instanceof Uint8Array)) throw new TypeError("a piece of the response's body is no Uint8Array");
     parts.push(value);
     length += value.length;
   }
-  if (length > MOST_BYTES) void reader?.cancel();
+  // Whoever reads the response is told if its source fails.
+  if (length > MOST_BYTES) reader?.cancel().catch(() => {});
   const bytes = new Uint8Array(length);
   for (let at = 0; parts.length > 0; ) {
     const part = parts.shift()!;

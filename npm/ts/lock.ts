@@ -70,7 +70,7 @@ export class Lock {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
-    this.#options = options;
+    this.#options = { ...options };
     this.#maker = maker;
   }
 

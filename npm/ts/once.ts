@@ -63,7 +63,7 @@ export class Once {
     this.key = key;
     this.#lock = lock;
     this.#raw = raw;
-    this.#options = options;
+    this.#options = { ...options };
     this.#host = host;
   }
 
