@@ -12,7 +12,7 @@ use crate::transport::Transport;
 use crate::ttl;
 
 /// A call stays open for that long.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Lets the last of several calls through that come close together. Made by
 /// [`Client::debounce`](crate::Client::debounce).

@@ -18,6 +18,8 @@ mod semaphore;
 mod shared;
 mod throttle;
 
+use std::ptr;
+
 use crate::error::Error;
 use crate::name::Name;
 use crate::token::{Session, Token};
@@ -183,6 +185,11 @@ impl Kind {
         // refused.
         keys.extend(self.signal_list.clone());
         keys
+    }
+
+    /// Whether the result of its work can be had in place of the lock.
+    pub(crate) fn keeps_result(&self) -> bool {
+        ptr::eq(self.row, &once::ROW)
     }
 
     /// Where the result of work that is executed once is kept.

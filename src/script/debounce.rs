@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::call::{Call, millis};
 use super::outcome::{Outcome, SHAPE, ScriptReply, number};
+use crate::command::Reply;
+use crate::debounce::LONGEST;
 use crate::error::Error;
 use crate::kind::{ARRIVE, LEAVE, SETTLE};
 use crate::name::Name;
@@ -65,8 +67,10 @@ impl Outcome for Settled {
     }
 }
 
-fn duration(ms: &crate::command::Reply) -> Result<Duration, Error> {
-    number(ms).map(Duration::from_millis).ok_or(SHAPE)
+/// A time that a debounce may wait for.
+fn duration(ms: &Reply) -> Result<Duration, Error> {
+    let duration = number(ms).map(Duration::from_millis);
+    duration.filter(|time| *time <= LONGEST).ok_or(SHAPE)
 }
 
 /// Asking again would not find it.

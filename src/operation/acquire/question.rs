@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::candidate::{Candidate, Grant};
+use super::taken::NOTHING_KEPT;
 use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::{Ask, Completed, Operation, TimeLimit};
@@ -78,6 +79,8 @@ impl Question {
                     retry_after,
                 })
             }
+            // A lock that keeps no result may have been granted.
+            Ok(Acquired::Kept(_)) if !who.claim.kind.keeps_result() => Err(NOTHING_KEPT),
             Ok(Acquired::Kept(result)) => {
                 who.needs_cleanup = needed_cleanup_before;
                 Ok(Ok(Taken::Result(result)))

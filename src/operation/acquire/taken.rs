@@ -39,4 +39,4 @@ impl<L> Taken<L> {
 }
 
 /// For a lock without a kept result.
-const NOTHING_KEPT: Error = Error::unexpected("a result in place of a lock");
+pub(super) const NOTHING_KEPT: Error = Error::unexpected("a result in place of a lock");
