@@ -133,7 +133,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// A call that belongs to no acquisition.
     fn ask<O: QuorumOutcome>(&self, call: Call, session: &Session) -> Ask<O> {
-        Ask::new(&self.topology, call.into(), session, TimeLimit::Timeout)
+        Ask::new(&self.topology, call.into(), session, TimeLimit::TIMEOUT)
     }
 
     fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {

@@ -42,5 +42,5 @@ pub(crate) fn reading<R: Runtime>(
     };
     let session = Session::random(runtime)?;
     let call = Call::read(reads).into();
-    Ok(Ask::new(topology, call, &session, TimeLimit::Timeout))
+    Ok(Ask::new(topology, call, &session, TimeLimit::TIMEOUT))
 }

@@ -33,6 +33,59 @@ export const fetches: Suite = {
     }), []);
   },
 
+  async what_cannot_even_be_looked_at_may_be_thrown(stack) {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const odd = [proxy, { get cause() { return throws(); } }, { get code() { return throws(); } }];
+    equal(await unhandled(async () => {
+      for (const thrown of odd) {
+        const error = await fails("unavailable", acquire(stack, () => Promise.reject(thrown)).then((error) => Promise.reject(error)));
+        check(error.isOutcomeUnknown, `${error}`);
+      }
+    }), []);
+  },
+
+  async the_cause_of_an_error_is_of_the_request_that_its_message_is_about(stack) {
+    const refused = Object.assign(new TypeError("refused"), { cause: { code: "ECONNREFUSED" } });
+    const fetch = (broke: string) => answers(() => Promise.reject(new TypeError(broke)), () => Promise.reject(refused));
+    // What was lost first may have been executed, so that is what the call tells.
+    const unknown = await fails("unavailable", stack.client({ fetch: fetch("the first broke"), maxAttempts: 2 }).lock("a").tryAcquire());
+    equal([unknown.message.includes("the first broke"), unknown.isOutcomeUnknown, unknown.cause], [true, true, undefined]);
+    const known = await fails("unavailable", stack.client({ fetch: fetch("refused"), maxAttempts: 1 }).lock("a").tryAcquire());
+    check(known.cause instanceof TypeError && known.cause.message === "refused", `${known.cause}`);
+  },
+
+  async an_acquisition_sends_no_more_than_it_may_also_to_give_up_what_it_asked_for(stack) {
+    for (const scriptCache of [false, true]) {
+      for (const maxRequests of [4, 5, 8, 12]) {
+        const gone: Promise<unknown>[] = [];
+        let sent = 0;
+        const fetch = ((_: string, { body = "" }: FetchInit) => (sent++, body.startsWith('["EVALSHA"') ? unknownScript() : Promise.reject(new TypeError("lost")))) as never;
+        const client = stack.client({ fetch, scriptCache, requestTimeout: 100, waitUntil: (promise) => void gone.push(promise) });
+        await fails("unavailable", client.lock("a", { maxRequests, wait: 500 }).acquire());
+        await Promise.all(gone);
+        check(sent > 1 && sent <= maxRequests, `${sent} of ${maxRequests}`);
+      }
+    }
+  },
+
+  async a_reply_that_makes_no_sense_is_no_answer(stack) {
+    // A lock keeps no result, and a debounce waits for a day at most.
+    const replying = (parts: readonly unknown[]) => {
+      const seen: string[] = [];
+      const fetch = (async (_: string, { body = "" }: FetchInit) => {
+        seen.push(body);
+        const words = JSON.parse(body) as string[];
+        return new Response(JSON.stringify({ result: [parts[0], words[3 + Number(words[2])], ...parts.slice(1)] }));
+      }) as never;
+      return { seen, client: stack.client({ fetch, maxAttempts: 1 }) };
+    };
+    const kept = replying([2, "+x\r\n"]);
+    check((await fails("unexpected_reply", kept.client.lock("a").tryAcquire())).isOutcomeUnknown, "it may have been granted");
+    await eventually(() => kept.seen.length === 2);
+    await fails("unexpected_reply", replying([1, String(2 ** 53 - 1)]).client.debounce("a", 5).run(() => 1));
+  },
+
   async a_call_that_is_aborted_inside_of_its_own_fetch_has_its_request_aborted(stack) {
     const controller = new AbortController();
     const requests: AbortSignal[] = [];

@@ -23,7 +23,9 @@ export interface LockOptions {
    */
   readonly fair?: boolean | undefined;
   /**
-   * How many requests one acquisition may send before it gives up: 1 or more. Default 40.
+   * How many requests one acquisition may send: 1 or more. Default 40. Repeats of lost requests
+   * count, and so do listening and giving up. With fewer than 4 an acquisition does not queue, and
+   * giving up takes one more. In a quorum each bridge has so many.
    *
    * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
    * in the queue. So 40 requests keep a place for up to 5 minutes.

@@ -81,8 +81,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// How many requests one acquisition may send. When they are used up, it gives up as when its
     /// wait is over. Default 40; the smallest edge plans allow a handler 50.
     ///
-    /// Repeats of lost requests count, and so do listening and leaving the queue. With fewer than 4
-    /// an acquisition does not queue.
+    /// Repeats of lost requests count, and so do listening, leaving the queue, and giving up what
+    /// requests of unknown outcome asked for. With fewer than 4 an acquisition does not queue, and
+    /// giving up takes one more. In a quorum each bridge has so many.
     ///
     /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its
     /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for 5

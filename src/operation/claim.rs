@@ -120,17 +120,20 @@ pub(crate) fn check_commands(kind: &Kind, commands: &[Command]) -> Result<(), Er
 pub(crate) struct GiveBack {
     claim: Claim,
     call: Arc<Call>,
+    limit: TimeLimit,
     ask: Option<Ask<Option<Vec<Reply>>>>,
     /// Of a lease: whether it is news that it is lost.
     lease: Option<bool>,
 }
 
 impl GiveBack {
-    /// What a token that never had the lock, or may have had it, asked for.
-    pub(crate) fn asked_for(claim: Claim, call: Call) -> Self {
+    /// What a token that never had the lock, or may have had it, asked for; by so many requests,
+    /// one at least.
+    pub(crate) fn asked_for(claim: Claim, call: Call, requests: u32) -> Self {
         Self {
             claim,
             call: call.into(),
+            limit: TimeLimit::TIMEOUT.requests(requests),
             ask: None,
             lease: None,
         }
@@ -141,6 +144,7 @@ impl GiveBack {
         Self {
             claim,
             call: call.into(),
+            limit: TimeLimit::TIMEOUT,
             ask: None,
             lease: Some(tells_loss),
         }
@@ -173,7 +177,7 @@ impl Operation for GiveBack {
             if !self.claim.use_up() {
                 return Some(());
             }
-            self.ask = Some(self.claim.ask(self.call.clone(), TimeLimit::Timeout));
+            self.ask = Some(self.claim.ask(self.call.clone(), self.limit));
         }
         let settled = self.ask.as_mut()?.on(cx, input)?;
         self.tell(cx, &settled);

@@ -99,7 +99,9 @@ impl Delivery {
         self.asked_at = cx.now;
         let limit = self.repeats.limit(cx.now).min(self.request_limit());
         let nonce = self.session.nonce(self.topology.count_request());
-        self.post(cx, nonce, self.bridge().caches_scripts(), limit)
+        let names_script =
+            self.bridge().caches_scripts() && self.repeats.may_name_script(self.requests);
+        self.post(cx, nonce, names_script, limit)
     }
 
     fn post(
@@ -195,7 +197,8 @@ impl Delivery {
             .map_err(|error| self.call.name_in(error))
             .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
         if let Err(error) = &outcome {
-            let pause = (self.repeats).pause(cx.host(), cx.now, self.asked_at, error);
+            let (asked_at, sent) = (self.asked_at, self.requests);
+            let pause = (self.repeats).pause(cx.host(), cx.now, asked_at, sent, error);
             if let Some(pause) = pause {
                 let name = self.call.lock().unwrap_or_default();
                 cx.observe(name, EventKind::Retried { error, pause });

@@ -226,7 +226,7 @@ impl Hold {
         // A minority may still keep others out.
         if self.claim.kind.is_voted() {
             let call = Call::abandon(self.claim.subject(), None);
-            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call));
+            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, u32::MAX));
         }
     }
 

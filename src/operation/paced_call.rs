@@ -39,7 +39,7 @@ impl PacedCall {
             &self.topology,
             call.into(),
             &self.session,
-            TimeLimit::Timeout,
+            TimeLimit::TIMEOUT,
         )
     }
 

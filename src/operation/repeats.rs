@@ -25,7 +25,7 @@ impl Repeats {
         Self {
             limit,
             leaves_receipt: call.leaves_receipt(),
-            backoff: Backoff::new(limit.attempts(attempts), patience),
+            backoff: Backoff::new(limit.attempts_of(attempts), patience),
             lost: None,
         }
     }
@@ -54,13 +54,20 @@ impl Repeats {
         }
     }
 
-    /// How long to pause after a request that was sent at `asked_at` failed; `None` not to send it
-    /// again.
+    /// Whether two more requests may be sent after `sent`: one that names a script, and one with
+    /// its text.
+    pub(super) const fn may_name_script(&self, sent: u32) -> bool {
+        self.limit.requests_left(sent) >= 2
+    }
+
+    /// How long to pause after a request that was sent at `asked_at`, the last of `sent`, failed;
+    /// `None` not to send it again.
     pub(super) fn pause(
         &mut self,
         random: &dyn Surroundings,
         now: Instant,
         asked_at: Instant,
+        sent: u32,
         error: &Error,
     ) -> Option<Duration> {
         if !error.is_passing() {
@@ -74,16 +81,14 @@ impl Repeats {
             self.backoff.lose_no_patience();
         }
         let pause = self.backoff.pause(random, error)?;
-        Some(pause).filter(|pause| *pause < self.limit(now))
+        let may_send = self.limit.requests_left(sent) > 0 && pause < self.limit(now);
+        may_send.then_some(pause)
     }
 
     /// Whether the caller has a deadline, and only a repeat can tell the outcome of its write.
     const fn is_worth_any_pause(&self) -> bool {
-        match self.limit {
-            TimeLimit::At(_) => self.leaves_receipt && self.lost.is_some(),
-            // A wait for the lock has pauses of its own.
-            TimeLimit::Ttl { .. } | TimeLimit::Timeout => false,
-        }
+        // A wait for the lock has pauses of its own.
+        self.limit.is_at_instant() && self.leaves_receipt && self.lost.is_some()
     }
 
     /// Whether a request before the last one was executed, or may still be.

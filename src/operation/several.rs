@@ -62,10 +62,9 @@ impl Several {
     fn begin(&mut self, cx: &mut Cx<'_>) {
         self.begun_at = Some(cx.now);
         let share = self.limit.share(cx.now).min(self.topology.request_timeout);
-        let limit = TimeLimit::At(cx.now + share);
+        let limit = self.limit.until(cx.now + share);
         for endpoint in 0..self.topology.endpoints().len() {
-            let mut alone = self.topology.of(endpoint);
-            alone.attempts = self.limit.attempts(alone.attempts);
+            let alone = self.topology.of(endpoint);
             self.asked.push(Delivery::new(
                 &alone,
                 endpoint,

@@ -1,47 +1,101 @@
-//! For how long a call makes sense: by a deadline, by a ttl, or by the time that requests take.
+//! For how long a call makes sense, by a deadline, by a ttl, or by the time that requests take, and
+//! for how many requests.
 
 use std::time::Duration;
 
 use crate::runtime::Instant;
 
-/// How long an answer is useful.
+/// How long an answer is useful, and how often it may be asked for.
 #[derive(Clone, Copy)]
-pub(crate) enum TimeLimit {
+pub(crate) struct TimeLimit {
+    span: Span,
+    attempts: u32,
+    requests: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Span {
     /// Up to an instant.
     At(Instant),
     /// An acquisition's ttl, which starts again with each request.
-    Ttl {
-        ttl: Duration,
-        /// How many requests it may still send.
-        requests: u32,
-    },
+    Ttl(Duration),
     /// For the time that requests may take.
     Timeout,
 }
 
 impl TimeLimit {
+    /// For the time that requests may take.
+    pub(crate) const TIMEOUT: Self = Self::of(Span::Timeout);
+
+    /// Up to an instant.
+    pub(super) const fn at(instant: Instant) -> Self {
+        Self::of(Span::At(instant))
+    }
+
+    /// For an acquisition's ttl, which starts again with each request.
+    pub(super) const fn ttl(ttl: Duration) -> Self {
+        Self::of(Span::Ttl(ttl))
+    }
+
+    /// Up to an instant, for as many requests.
+    pub(super) const fn until(self, instant: Instant) -> Self {
+        Self {
+            span: Span::At(instant),
+            ..self
+        }
+    }
+
+    const fn of(span: Span) -> Self {
+        Self {
+            span,
+            attempts: u32::MAX,
+            requests: u32::MAX,
+        }
+    }
+
+    /// And for so many attempts at each bridge. One takes a second request where Redis does not
+    /// know its script.
+    pub(super) const fn attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// And for so many requests to each bridge, one at least.
+    pub(super) fn requests(self, requests: u32) -> Self {
+        Self {
+            requests: requests.max(1),
+            ..self
+        }
+    }
+
     pub(super) fn left(self, now: Instant) -> Duration {
-        match self {
-            Self::At(instant) => instant.since(now),
-            Self::Ttl { ttl, .. } => ttl,
-            Self::Timeout => Duration::MAX,
+        match self.span {
+            Span::At(instant) => instant.since(now),
+            Span::Ttl(ttl) => ttl,
+            Span::Timeout => Duration::MAX,
         }
     }
 
     /// How much of it one of several bridges may use. If that bridge does not respond, the others
     /// must still be able to grant a useful lock.
     pub(super) fn share(self, now: Instant) -> Duration {
-        match self {
-            Self::Ttl { .. } => self.left(now) / 4,
-            Self::At(_) | Self::Timeout => self.left(now),
+        match self.span {
+            Span::Ttl(ttl) => ttl / 4,
+            Span::At(_) | Span::Timeout => self.left(now),
         }
     }
 
-    /// How often to send, of `attempts` that are allowed.
-    pub(super) fn attempts(self, attempts: u32) -> u32 {
-        match self {
-            Self::Ttl { requests, .. } => attempts.min(requests),
-            Self::At(_) | Self::Timeout => attempts,
-        }
+    /// How many attempts are left of those that a topology has.
+    pub(super) fn attempts_of(self, attempts: u32) -> u32 {
+        self.attempts.min(attempts)
+    }
+
+    /// How many requests are left once `sent` were.
+    pub(super) const fn requests_left(self, sent: u32) -> u32 {
+        self.requests.saturating_sub(sent)
+    }
+
+    /// Whether it has a deadline, which no request moves.
+    pub(super) const fn is_at_instant(self) -> bool {
+        matches!(self.span, Span::At(_))
     }
 }

@@ -153,7 +153,7 @@ impl Write {
                     is_last: true,
                 };
                 let writing = hold.begin(cx, aim)?;
-                let ask = claim.ask(hold.release(LAST, &[]).into(), TimeLimit::Timeout);
+                let ask = claim.ask(hold.release(LAST, &[]).into(), TimeLimit::TIMEOUT);
                 Ok((Phase::Ending(ask), Some(writing)))
             }
         }

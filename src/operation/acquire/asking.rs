@@ -93,10 +93,9 @@ impl Asking {
         }
         // A wait has its own rules for sending again.
         let most = if who.has_asked { 1 } else { u32::MAX };
-        let limit = TimeLimit::Ttl {
-            ttl: who.claim.ttl,
-            requests: who.requests_left().clamp(1, most),
-        };
+        let limit = TimeLimit::ttl(who.claim.ttl)
+            .attempts(most)
+            .requests(who.requests_left());
         let topology = who.claim.topology.clone();
         self.put(who, cx, &topology, limit, Step::One)
     }
@@ -119,19 +118,15 @@ impl Asking {
             return self.vote(who, cx);
         }
         // The part of the ttl that each of them may take for a vote.
-        let limit = TimeLimit::Ttl {
-            ttl: who.claim.ttl / 4,
-            requests: 1,
-        };
+        let limit = TimeLimit::ttl(who.claim.ttl / 4)
+            .attempts(1)
+            .requests(who.requests_left());
         let first = several.first_of(&who.claim.name);
         self.put(who, cx, &first, limit, Step::First)
     }
 
     fn vote(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
-        let limit = TimeLimit::Ttl {
-            ttl: who.claim.ttl,
-            requests: who.requests_left().max(1),
-        };
+        let limit = TimeLimit::ttl(who.claim.ttl).requests(who.requests_left());
         let several = who.claim.topology.clone();
         self.put(who, cx, &several, limit, Step::Vote)
     }
@@ -156,7 +151,8 @@ impl Asking {
         let Some(call) = raise else {
             return Some(Ok(Ok(Taken::Lock(grant))));
         };
-        let ask = who.claim.ask(call.into(), TimeLimit::At(grant.deadline));
+        let limit = TimeLimit::at(grant.deadline).requests(who.requests_left());
+        let ask = who.claim.ask(call.into(), limit);
         self.step = Step::Raise(ask, grant);
         self.on(who, cx, Input::Started)
     }

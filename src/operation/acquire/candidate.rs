@@ -46,7 +46,7 @@ pub(super) struct Candidate {
 }
 
 /// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
-/// queueing.
+/// queueing, or in keeping one to give up what was asked for.
 const REQUESTS_OF_A_WAIT: u32 = 4;
 
 impl Candidate {
@@ -126,9 +126,10 @@ impl Candidate {
         }
     }
 
-    /// What it may still send, with one kept for leaving the queue.
+    /// What it may still send, with one kept for leaving the queue, or for giving up what was asked
+    /// for.
     pub(super) fn requests_left(&self) -> u32 {
-        let kept = u32::from(self.waiter.is_some());
+        let kept = u32::from(self.options.max_requests >= REQUESTS_OF_A_WAIT);
         self.options
             .max_requests
             .saturating_sub(self.requests.saturating_add(kept))
@@ -194,7 +195,8 @@ impl Candidate {
         let is_due = std::mem::take(&mut self.needs_cleanup) && self.claim.is_own();
         if is_due {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call));
+            let left = self.options.max_requests.saturating_sub(self.requests);
+            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, left));
         }
         is_due
     }

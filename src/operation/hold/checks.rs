@@ -54,8 +54,8 @@ impl Hold {
                 self.tell_loss(cx.host(), cx.now);
                 Err(self.error(Why::Expired))
             }
-            Some(deadline) => Ok(TimeLimit::At(deadline)),
-            None => Ok(TimeLimit::Timeout),
+            Some(deadline) => Ok(TimeLimit::at(deadline)),
+            None => Ok(TimeLimit::TIMEOUT),
         }
     }
 
