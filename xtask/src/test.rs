@@ -289,7 +289,7 @@ const PREPARED: &str = "npm: package, installed and its tests built";
 async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
     let built = ours("npm: package, built", 10, xtask, "build-npm");
     let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
-    report.run(built.giving_way().quiet()).await && report.run(prepared.giving_way().quiet()).await
+    report.run(built.quiet()).await && report.run(prepared.quiet()).await
 }
 
 /// The npm package on its hosts, several at a time.
