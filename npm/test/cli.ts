@@ -359,9 +359,9 @@ const examines: Suite = {
 
   async the_names_that_it_locks_begin_with_the_prefix(stack) {
     equal((await edgelock(["doctor", "--prefix", stack.mark])).code, 0);
-    // A fence is left of each of its two locks.
+    // A fence is left of each of its two locks, and more for a minute.
     const left = (await stack.redis("KEYS *~*")) as string[];
-    equal(left.map((key) => key.startsWith(`{${stack.mark}edgelock-doctor:`)), [true, true]);
+    check(left.length >= 2 && left.every((key) => key.startsWith(`{${stack.mark}edgelock-doctor:`)), left.join());
   },
 
   async a_webdis_is_told_by_its_user() {
