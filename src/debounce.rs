@@ -8,11 +8,9 @@ use crate::error::Error;
 use crate::operation::Settle;
 use crate::paced::Paced;
 use crate::runtime::Runtime;
+use crate::script::LONGEST_DEBOUNCE;
 use crate::transport::Transport;
 use crate::ttl;
-
-/// A call stays open for that long.
-pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Lets the last of several calls through that come close together. Made by
 /// [`Client::debounce`](crate::Client::debounce).
@@ -80,11 +78,11 @@ impl<V> DebounceOutcome<V> {
 impl<T: Transport, R: Runtime> Debounce<T, R> {
     pub(crate) fn new(paced: Paced<T, R>, wait: Duration) -> Self {
         let what = "the wait of a debounce is 1 ms to 24 hours";
-        let checked = ttl::check_range(what, ttl::SHORTEST..=LONGEST, wait);
+        let checked = ttl::check_range(what, ttl::SHORTEST..=LONGEST_DEBOUNCE, wait);
         Self {
             paced: paced.with(checked),
             wait,
-            max_wait: wait.saturating_mul(10).min(LONGEST),
+            max_wait: wait.saturating_mul(10).min(LONGEST_DEBOUNCE),
         }
     }
 
@@ -96,7 +94,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         let shortest = ttl::shown(self.wait);
         let what =
             format!("the longest wait of a debounce is from its wait ({shortest}) to 24 hours");
-        let checked = ttl::check_range(&what, self.wait..=LONGEST, max_wait);
+        let checked = ttl::check_range(&what, self.wait..=LONGEST_DEBOUNCE, max_wait);
         Self {
             paced: self.paced.with(checked),
             max_wait,

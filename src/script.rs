@@ -13,7 +13,7 @@ mod throttle;
 mod waiter;
 
 pub(crate) use call::Call;
-pub(crate) use debounce::{Arrived, Settled};
+pub(crate) use debounce::{Arrived, LONGEST_DEBOUNCE, Settled};
 pub(crate) use kept::{keeping, mark};
 pub(crate) use lock::{RECEIPT_LIFE, Subject, Write};
 pub(crate) use outcome::{Acquired, AnyOutcome, Contended, Outcome, Renewed, ScriptReply, verdict};

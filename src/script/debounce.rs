@@ -5,13 +5,15 @@ use std::time::Duration;
 use super::call::{Call, millis};
 use super::outcome::{Outcome, SHAPE, ScriptReply, number};
 use crate::command::Reply;
-use crate::debounce::LONGEST;
 use crate::error::Error;
 use crate::kind::{ARRIVE, LEAVE, SETTLE};
 use crate::name::Name;
 use crate::token::Token;
 
 const STORED: &str = "debounce";
+
+/// A call waits no longer than that.
+pub(crate) const LONGEST_DEBOUNCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// It is to wait for so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,9 @@ impl Outcome for Settled {
 /// A time that a debounce may wait for.
 fn duration(ms: &Reply) -> Result<Duration, Error> {
     let duration = number(ms).map(Duration::from_millis);
-    duration.filter(|time| *time <= LONGEST).ok_or(SHAPE)
+    duration
+        .filter(|time| *time <= LONGEST_DEBOUNCE)
+        .ok_or(SHAPE)
 }
 
 /// Asking again would not find it.
