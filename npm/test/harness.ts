@@ -29,7 +29,7 @@ export interface Bridge {
 const LIMIT_MS = 60_000;
 
 /** How many tests run at once, of those that may: each waits for most of its time. */
-const AT_ONCE = 32;
+const AT_ONCE = 24;
 
 type Test = readonly [name: string, test: () => void | Promise<void>];
 
