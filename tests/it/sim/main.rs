@@ -49,6 +49,7 @@ use seeds::seeds;
 use trace::Trace;
 use workload::Locks;
 
+/// With that of the system, a sixth of a simulation's time went into allocation.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
