@@ -189,11 +189,13 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         let now = lock.runtime().now();
         let slot = Arc::new(Slot::new());
         let mut state = looks.state();
+        // An item that finds nobody does not wait.
+        let found = state.get(lock.key()).map(|found| found.waiting.len());
+        if let Some(waiting) = found.filter(|waiting| *waiting >= bound.waiting) {
+            return Err(held(lock, waiting));
+        }
         let gathering = state.entry(lock.key().to_owned());
         let gathering = gathering.or_insert_with(|| Gathering::new(now));
-        if gathering.waiting.len() >= bound.waiting {
-            return Err(held(lock, gathering.waiting.len()));
-        }
         gathering.waiting.push(Waiting {
             item,
             bytes,

@@ -354,11 +354,16 @@ fn where_none_may_wait_who_finds_nobody_has_its_turn() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
-        let sale = GroupCommit::new(Sale).max_waiting(0);
-        let outcomes = sale::outcomes(&sale, &stack.lock("a"), (0..4).map(order)).await;
-        assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(8));
-        for outcome in &outcomes[1..] {
-            assert!(matches!(outcome, Err(Error::Held { .. })), "{outcome:?}");
+        for (sale, numbers, left) in [
+            (GroupCommit::new(Sale), 0..4, 8),
+            (GroupCommit::new(Sale).peek(|_, _, _| None), 4..8, 7),
+        ] {
+            let sale = sale.max_waiting(0);
+            let outcomes = sale::outcomes(&sale, &stack.lock("a"), numbers.map(order)).await;
+            assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(left));
+            for outcome in &outcomes[1..] {
+                assert!(matches!(outcome, Err(Error::Held { .. })), "{outcome:?}");
+            }
         }
     });
 }
