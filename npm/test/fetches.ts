@@ -69,6 +69,23 @@ export const fetches: Suite = {
     }
   },
 
+  async an_acquisition_that_is_aborted_sends_no_more_than_it_may(stack) {
+    for (const maxRequests of [4, 5, 8]) {
+      const gone: Promise<unknown>[] = [];
+      const controller = new AbortController();
+      let sent = 0;
+      const fetch = (() => {
+        if (++sent !== 3) return Promise.reject(new TypeError("lost"));
+        setTimeout(() => controller.abort(new Error("gone")));
+        return new Promise(() => {});
+      }) as never;
+      const client = stack.client({ fetch, waitUntil: (promise) => void gone.push(promise) });
+      equal(((await thrown(client.lock("a", { maxRequests }).acquire({ signal: controller.signal }))) as Error).message, "gone");
+      await Promise.all(gone);
+      check(sent > 3 && sent <= maxRequests, `${sent} of ${maxRequests}`);
+    }
+  },
+
   async a_reply_that_makes_no_sense_is_no_answer(stack) {
     // A lock keeps no result, and a debounce waits for a day at most.
     const replying = (parts: readonly unknown[]) => {

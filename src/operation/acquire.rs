@@ -118,7 +118,7 @@ impl Operation for Acquire {
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.candidate.give_up(cx);
+        self.candidate.cancel(cx);
     }
 }
 
@@ -173,6 +173,6 @@ impl Operation for TryAcquire {
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.candidate.give_up(cx);
+        self.candidate.cancel(cx);
     }
 }

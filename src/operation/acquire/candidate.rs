@@ -37,6 +37,8 @@ pub(super) struct Candidate {
     /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
     pub(super) needs_cleanup: bool,
     pub(super) requests: u32,
+    /// How many more a call under way may have sent that was dropped.
+    uncounted: u32,
     /// How often it asked several bridges.
     pub(super) tries: u32,
     /// Its first request has had all the attempts that one has; those behind it are the wait's.
@@ -75,6 +77,7 @@ impl Candidate {
             inquires: reads.is_none(),
             needs_cleanup: false,
             requests: 0,
+            uncounted: 0,
             tries: 0,
             has_asked: false,
             waits: false,
@@ -183,6 +186,12 @@ impl Candidate {
         }
     }
 
+    /// Gives up though a call may be under way, whose outcome nobody gets.
+    pub(super) fn cancel(&mut self, cx: &mut Cx<'_>) {
+        self.uncounted = self.claim.topology.attempts;
+        self.give_up(cx);
+    }
+
     /// Abandons its token, by one more request of its own.
     fn leave(&mut self, cx: &mut Cx<'_>) {
         if self.abandon(cx) {
@@ -195,7 +204,8 @@ impl Candidate {
         let is_due = std::mem::take(&mut self.needs_cleanup) && self.claim.is_own();
         if is_due {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
-            let left = self.options.max_requests.saturating_sub(self.requests);
+            let sent = self.requests.saturating_add(self.uncounted);
+            let left = self.options.max_requests.saturating_sub(sent);
             cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, left));
         }
         is_due
