@@ -68,7 +68,7 @@ pub enum Error {
         label: Option<String>,
         /// How long to stay away. It estimates when it would be this call's turn: from how fast the
         /// queue moved during the wait, else from the holder's time left. A queue that moved only
-        /// because others gave up does not count.
+        /// because others gave up does not count, unless the holder renewed meanwhile.
         retry_after: Duration,
         /// How many requests this call sent, including the one that leaves the queue.
         requests: u32,

@@ -68,7 +68,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// It bounds when requests are sent, not when they are answered, so a short wait still gets a
     /// free lock. An acquisition lasts at most as long as its wait, or as [`Lock::try_acquire`] may
-    /// take if that is longer, and one [`request_timeout`](crate::Client::request_timeout) more.
+    /// take if that is longer, and one [`request_timeout`](crate::Client::request_timeout) more; in
+    /// a quorum three, since one try there may send three requests one after another.
     ///
     /// Others may overtake a waiter that cannot listen. If it is the first in the queue, they do so
     /// for 2 s at most; then a release keeps the lock for it, for as long as it counts as alive.
@@ -83,7 +84,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// Repeats of lost requests count, and so do listening, leaving the queue, and giving up what
     /// requests of unknown outcome asked for. With fewer than 4 an acquisition does not queue, and
-    /// giving up takes one more. In a quorum each bridge has so many.
+    /// giving up takes one more. In a quorum they are for each bridge. A try takes two there, so
+    /// that fewer than 5 do not wait, and the bound is not sharp: what a majority did not wait for,
+    /// raising the fence, and giving up may come on top.
     ///
     /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its
     /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for 5
