@@ -186,7 +186,6 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         bytes: usize,
         bound: Bound,
     ) -> Result<Self, Error> {
-        let now = lock.runtime().now();
         let slot = Arc::new(Slot::new());
         let mut state = looks.state();
         // An item that finds nobody does not wait.
@@ -195,7 +194,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
             return Err(held(lock, waiting));
         }
         let gathering = state.entry(lock.key().to_owned());
-        let gathering = gathering.or_insert_with(|| Gathering::new(now));
+        let gathering = gathering.or_insert_with(|| Gathering::new(lock.runtime().now()));
         gathering.waiting.push(Waiting {
             item,
             bytes,
