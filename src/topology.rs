@@ -87,6 +87,14 @@ impl Topology {
         self.shared.requests.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// How many requests one call may send to each bridge. An attempt sends a second one where
+    /// Redis does not know its script.
+    pub(crate) fn requests_of_a_call(&self) -> u32 {
+        let caches = |endpoint: &Endpoint| endpoint.bridge.caches_scripts();
+        let of_an_attempt = 1 + u32::from(self.endpoints().iter().any(caches));
+        self.attempts.saturating_mul(of_an_attempt)
+    }
+
     /// One of its bridges alone.
     pub(crate) fn of(&self, endpoint: usize) -> Self {
         Self {

@@ -127,13 +127,12 @@ pub(crate) struct GiveBack {
 }
 
 impl GiveBack {
-    /// What a token that never had the lock, or may have had it, asked for; by so many requests,
-    /// one at least.
-    pub(crate) fn asked_for(claim: Claim, call: Call, requests: u32) -> Self {
+    /// What a token that never had the lock, or may have had it, asked for.
+    pub(crate) fn asked_for(claim: Claim, call: Call, limit: TimeLimit) -> Self {
         Self {
             claim,
             call: call.into(),
-            limit: TimeLimit::TIMEOUT.requests(requests),
+            limit,
             ask: None,
             lease: None,
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::{Claim, Cx, GiveBack};
+use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
@@ -226,7 +226,8 @@ impl Hold {
         // A minority may still keep others out.
         if self.claim.kind.is_voted() {
             let call = Call::abandon(self.claim.subject(), None);
-            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, u32::MAX));
+            let claim = self.claim.clone();
+            cx.begin_in_background(GiveBack::asked_for(claim, call, TimeLimit::TIMEOUT));
         }
     }
 

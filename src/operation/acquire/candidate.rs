@@ -9,7 +9,7 @@ use crate::acquisition::QueuePlace;
 use crate::command::Command;
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::operation::GiveBack;
+use crate::operation::{GiveBack, TimeLimit};
 use crate::runtime::Instant;
 use crate::script::{self, Call, Contended, Reads, Waiter};
 
@@ -188,7 +188,7 @@ impl Candidate {
 
     /// Gives up though a call may be under way, whose outcome nobody gets.
     pub(super) fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.uncounted = self.claim.topology.attempts;
+        self.uncounted = self.claim.topology.requests_of_a_call();
         self.give_up(cx);
     }
 
@@ -206,7 +206,8 @@ impl Candidate {
             let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
             let sent = self.requests.saturating_add(self.uncounted);
             let left = self.options.max_requests.saturating_sub(sent);
-            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, left));
+            let limit = TimeLimit::TIMEOUT.requests(left);
+            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, limit));
         }
         is_due
     }
