@@ -1,25 +1,24 @@
 //! How the client's wasm, which cargo builds, gets its JavaScript.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use xtask::paths;
+use xtask::programs::run;
 use xtask::setup::tool;
 
-/// Makes JavaScript bindings for what cargo built with `profile`, and optimizes the wasm by
-/// `level`. Writes `edgelock_js_bg.js`, `edgelock.wasm` and `names.json` to
-/// `folder`.
-pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
-    let built = paths::target().join("wasm32-unknown-unknown").join(profile);
+/// Makes JavaScript bindings for the [`module`], and optimizes it for size. Writes
+/// `edgelock_js_bg.js`, `edgelock.wasm` and `names.json` to `folder`.
+pub(crate) fn bind(folder: &Path) -> Result<()> {
     run(Command::new(tool("bind"))
         .arg("package")
-        .arg(built.join("edgelock_js.wasm"))
+        .arg(module())
         .arg(folder))?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         .args([
-            level,
+            "-Oz",
             "--strip-debug",
             "--strip-producers",
             // It prints the names, for npm/build.js.
@@ -38,12 +37,7 @@ pub(crate) fn bind(profile: &str, level: &str, folder: &Path) -> Result<()> {
         .stdout(File::create(folder.join("names.json"))?))
 }
 
-/// Runs a tool to its end.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {program}: try `cargo xtask setup`"))?;
-    ensure!(status.success(), "{program} failed ({status})");
-    Ok(())
+/// What cargo builds with the profile `npm`.
+pub(crate) fn module() -> PathBuf {
+    paths::target().join("wasm32-unknown-unknown/npm/edgelock_js.wasm")
 }

@@ -13,13 +13,13 @@ use redis::{Commands, Connection};
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
-use xtask::paths;
 use xtask::setup::{self, Needs};
 use xtask::stack::{Bridge, build_bridge, free_port};
+use xtask::{paths, programs};
 
 use crate::npm_test::{copy, program};
 use crate::terminal::Terminal;
-use crate::{client_wasm, interrupt, npm_build};
+use crate::{interrupt, npm_build};
 
 /// How long a request may take to reach the queue, or to leave it.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -127,7 +127,7 @@ fn set_up(place: &Path) -> Result<()> {
     fs::create_dir_all(place.join("bin"))?;
     let pack = ["pack", "--silent", "--pack-destination"];
     let mut npm = paths::command("npm");
-    client_wasm::run(npm.args(pack).arg(place).arg(npm_build::package()))?;
+    programs::run(npm.args(pack).arg(place).arg(npm_build::package()))?;
     let version = env!("CARGO_PKG_VERSION");
     let packed = place.join(format!("edgelock-{version}.tgz"));
     fs::rename(packed, place.join("edgelock.tgz"))?;

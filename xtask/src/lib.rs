@@ -4,6 +4,8 @@
 //! Worker in the real `workerd`.
 
 pub mod paths;
+pub mod programs;
 pub mod setup;
 pub mod stack;
+pub mod stale;
 pub mod worker_build;

@@ -1,32 +1,57 @@
 //! Builds the npm package into `npm/dist`: the wasm by cargo, its glue by wasm-bindgen, and the
 //! rest by `npm/build.js`.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context, Result};
-use xtask::paths;
+use xtask::programs::run;
+use xtask::{paths, stale};
 
-use crate::client_wasm::{bind, run};
+use crate::client_wasm::{bind, module};
 
 /// The package, as npm packs it.
 pub(crate) fn package() -> PathBuf {
     paths::root().join("npm/dist")
 }
 
-/// Builds it.
+/// What the package is made of besides the wasm, and what makes it.
+const SOURCES: [&str; 12] = [
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "npm/README.md",
+    "npm/build.js",
+    "npm/package.json",
+    "npm/ts",
+    "npm/tsconfig.json",
+    "package-lock.json",
+    "src",
+    "xtask/src",
+    "xtask/tools",
+];
+
+/// Builds it, unless it is newer than all that it is made of.
 pub(crate) fn build() -> Result<()> {
     let npm = paths::root().join("npm");
+    let stamp = npm.join("build/stamp");
     let arguments = "build --quiet --profile npm --target wasm32-unknown-unknown -p edgelock-js";
     run(paths::cargo()
         .args(arguments.split(' '))
         .env("CARGO_ENCODED_RUSTFLAGS", flags()?.join("\x1f")))?;
-    bind("npm", "-Oz", &npm.join("build"))?;
+    // Cargo knows what the wasm is made of, compilers too.
+    let changed = stale::last_change(SOURCES)?.max(stale::modified(&module())?);
+    if stale::is_newer(&stamp, changed) && package().exists() {
+        return Ok(());
+    }
+    bind(&npm.join("build"))?;
     check(&npm)?;
     run(Command::new("node").arg(npm.join("build.js")))?;
     // The command-line tool uses the package's declarations, so it is checked after they are built.
-    check(&npm.join("ts/cli"))
+    check(&npm.join("ts/cli"))?;
+    // This comes last, since its time says when all of it was built.
+    fs::write(stamp, "").map_err(Into::into)
 }
 
 /// Has the compiler check the TypeScript of a folder.

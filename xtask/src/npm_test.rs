@@ -7,9 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use xtask::paths;
+use xtask::programs::run;
 use xtask::stack::{workerd_config, workerd_modules};
 
-use crate::client_wasm::run;
 use crate::npm_build;
 
 /// The variables that tell the tests about the bridge.

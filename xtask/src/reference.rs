@@ -5,9 +5,8 @@ use std::process::Command;
 
 use anyhow::Result;
 use xtask::paths;
+use xtask::programs::run;
 use xtask::setup::{self, Needs};
-
-use crate::client_wasm::run;
 
 pub(crate) fn build() -> Result<()> {
     setup::run(Needs::Everything)?;

@@ -6,18 +6,22 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
-use crate::paths;
+use crate::programs::run;
 use crate::setup::tool;
+use crate::{paths, stale};
 
-/// The sources of the Worker.
-const SOURCES: [&str; 5] = [
+/// What the Worker is made of, and what makes it.
+const SOURCES: [&str; 8] = [
     "Cargo.lock",
     "Cargo.toml",
+    "package-lock.json",
     "src",
     "worker/Cargo.toml",
     "worker/src",
+    "xtask/src/worker_build.rs",
+    "xtask/tools",
 ];
 
 /// Features that Rust and wasm-bindgen use, and every host has.
@@ -32,14 +36,18 @@ const FEATURES: [&str; 7] = [
 ];
 
 /// Builds the Worker for deployment, into `worker/build`: the wasm and its glue, bundled with the
-/// entry.
+/// entry. Does nothing if that is newer than its sources and what cargo makes of them.
 ///
 /// # Errors
 ///
 /// It does not compile, or the tools are not installed.
 pub fn build() -> Result<()> {
     let folder = paths::worker_build();
-    let glue = bind("release")?;
+    let built = compile("release")?;
+    if is_newer(&folder, changed()?.max(stale::modified(&built)?)) {
+        return Ok(());
+    }
+    let glue = bind("release", &built)?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         // With names, for the stack traces of failures.
         .args(["-O", "--debuginfo"])
@@ -63,24 +71,29 @@ pub fn quick() -> Result<PathBuf> {
         return Ok(deployed);
     }
     if !is_newer(&quick, changed) {
-        bundle(&bind("quick")?, MODULE, &quick)?;
+        bundle(&bind("quick", &compile("quick")?)?, MODULE, &quick)?;
     }
     Ok(quick)
 }
 
 const MODULE: &str = "index_bg.wasm";
 
-/// Compiles the wasm with one of cargo's profiles, and generates its glue. Returns the folder of
-/// both.
-fn bind(profile: &str) -> Result<PathBuf> {
-    let glue = in_target("edgelock-worker").join(profile);
+/// Compiles the wasm with one of cargo's profiles.
+fn compile(profile: &str) -> Result<PathBuf> {
     run(paths::cargo()
         .args(["build", "--lib", "--target", "wasm32-unknown-unknown"])
         .args(["-p", "edgelock-worker", "--profile", profile]))?;
-    let built = in_target("wasm32-unknown-unknown").join(profile);
+    let folder = in_target("wasm32-unknown-unknown").join(profile);
+    Ok(folder.join("edgelock_worker.wasm"))
+}
+
+/// Generates the glue of what was compiled with one of cargo's profiles. Returns the folder of
+/// both.
+fn bind(profile: &str, built: &Path) -> Result<PathBuf> {
+    let glue = in_target("edgelock-worker").join(profile);
     run(Command::new(tool("bind"))
         .arg("worker")
-        .arg(built.join("edgelock_worker.wasm"))
+        .arg(built)
         .arg(&glue))?;
     Ok(glue)
 }
@@ -113,16 +126,6 @@ fn in_target(folder: &str) -> PathBuf {
     paths::target().join(folder)
 }
 
-/// Runs a tool to its end.
-fn run(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {program}: `cargo xtask setup` installs it"))?;
-    ensure!(status.success(), "{program} failed ({status})");
-    Ok(())
-}
-
 /// Builds the Worker if it is older than its sources, so that no test uses an old one.
 ///
 /// # Errors
@@ -139,24 +142,10 @@ pub fn build_if_stale() -> Result<()> {
 
 /// Whether the Worker in this folder is newer than its last change.
 fn is_newer(folder: &Path, changed: SystemTime) -> bool {
-    let built = fs::metadata(folder.join(MODULE)).and_then(|file| file.modified());
-    built.is_ok_and(|built| built >= changed)
+    stale::is_newer(&folder.join(MODULE), changed)
 }
 
 /// When the sources changed last.
 fn changed() -> Result<SystemTime> {
-    let sources = SOURCES.map(|source| newest(&paths::root().join(source)));
-    let times: Vec<_> = sources.into_iter().collect::<Result<_>>()?;
-    times.into_iter().max().context("the Worker has sources")
-}
-
-fn newest(path: &Path) -> Result<SystemTime> {
-    let file = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    let mut newest = file.modified()?;
-    if file.is_dir() {
-        for entry in fs::read_dir(path)? {
-            newest = newest.max(self::newest(&entry?.path())?);
-        }
-    }
-    Ok(newest)
+    stale::last_change(SOURCES)
 }

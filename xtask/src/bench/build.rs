@@ -6,13 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use xtask::programs::{self, REQUIRE};
 use xtask::{paths, worker_build};
 
-use crate::client_wasm;
 use crate::npm_build;
-
-/// What a bundle for Node needs for those of its parts that are CommonJS.
-const REQUIRE: &str = "import { createRequire } from \"node:module\"; const require = createRequire(import.meta.url);";
 
 /// Where the bundles are.
 pub(super) struct Built {
@@ -53,7 +50,7 @@ pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
     if platform == "node" {
         esbuild.arg(format!("--banner:js={REQUIRE}"));
     }
-    client_wasm::run(&mut esbuild)
+    programs::run(&mut esbuild)
 }
 
 impl Built {

@@ -20,9 +20,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 use xtask::paths;
+use xtask::programs::run;
 use xtask::setup::tool;
-
-use crate::client_wasm::run;
 
 /// The Node of a reader, and the wrangler that npm picks for it.
 pub(super) struct Node {

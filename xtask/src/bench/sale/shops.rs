@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use xtask::paths;
 use xtask::stack::{Bridge, Worker, WorkerConfig};
+use xtask::{paths, programs};
 
 use super::super::delay::LongWay;
 use super::super::redis_id;
-use crate::client_wasm;
 
 /// How a sale is sold.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,7 +55,7 @@ pub(super) fn bundle() -> Result<PathBuf> {
     let folder = paths::target().join("bench/sale");
     for script in ["lock", "script", "gathered", "object"] {
         let out = folder.join(script).join("index.js");
-        client_wasm::run(
+        programs::run(
             Command::new(paths::npm_bin("esbuild"))
                 .arg(format!("xtask/bench/sale/{script}.js"))
                 .current_dir(paths::root())
