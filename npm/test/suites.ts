@@ -16,7 +16,7 @@ import { throttles } from "./throttle.js";
 import { waiting } from "./waiting.js";
 
 // It has Redis forget its scripts, which others beside it would feel.
-const [forgetful, contractBeside] = apart(contract, "cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them");
+export const [forgetful, contractBeside] = apart(contract, "cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them");
 
 /** None of their tests changes what others use. */
 export const promises = [contractBeside, semaphores, readWrites, multis, onces, throttles, debounces, waiting];

@@ -1,12 +1,12 @@
 // The contract in Node, over webdis.
 import { Client } from "edgelock";
-import { contract } from "./contract.js";
 import { debounces } from "./debounce.js";
 import { apart, check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
 import { semaphores } from "./semaphore.js";
+import { contractBeside, forgetful } from "./suites.js";
 import { throttles } from "./throttle.js";
 
 const { env } = process;
@@ -14,9 +14,7 @@ const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = 
 const { EDGELOCK_WEBDIS_URL = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password = "" } = env;
 const webdis = { url: EDGELOCK_WEBDIS_URL, user, password };
 
-const [, runs] = apart(contract, "scripts_that_ask_for_key_locking_run_too");
-// It has Redis forget its scripts, which others beside it would feel.
-const [forgetful, promises] = apart(runs, "cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them");
+const [, promises] = apart(contractBeside, "scripts_that_ask_for_key_locking_run_too");
 
 const dialect: Suite = {
   async key_locking_is_refused_in_the_words_of_redis(stack) {
@@ -24,7 +22,7 @@ const dialect: Suite = {
     check(error.message.includes("allow-key-locking") && !error.isOutcomeUnknown, error.message);
   },
 
-  async who_waits_is_handed_the_lock_over_a_stream(stack) {
+  async a_waiter_is_handed_the_lock_over_a_stream(stack) {
     const holder = await take(stack.lock("a"));
     const network = new Network();
     const waiter = stack.client(network).lock("a", { wait: 40_000 }).acquire();
