@@ -205,7 +205,7 @@ const waits: Suite = {
 };
 
 const shows: Suite = {
-  async who_holds_a_lock_is_shown_for_readers_and_for_machines(stack) {
+  async the_holder_is_shown_for_readers_and_for_machines(stack) {
     const name = `${stack.mark}a`;
     const lease = await take(stack.lock("a", { ...LONG, label: "web-1\x1b[2J" }));
     const shown = await edgelock(["inspect", name]);
@@ -303,7 +303,7 @@ const frees: Suite = {
     check(await isFree(stack), "it was freed");
   },
 
-  async a_holder_who_came_after_the_question_is_asked_about_too(stack) {
+  async a_holder_that_came_after_the_question_is_asked_about_too(stack) {
     const first = await take(stack.lock("a", { ...LONG, label: "first" }));
     const tool = Tool.onTerminal(["release", "--force", `${stack.mark}a`]);
     await tool.wrote("[y/N]");

@@ -434,7 +434,7 @@ export const contract: Suite = {
     await lease.release();
   },
 
-  async the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(stack) {
+  async the_holders_label_is_told_to_callers_that_find_the_lock_held_and_to_those_that_inspect_it(stack) {
     const label = "worker 7, 100 % ü";
     const lease = await take(stack.lock("a", { label }));
     const held = await fails("held", stack.lock("a", ONCE).acquire());

@@ -334,7 +334,7 @@ export const group: Suite = {
     equal([sold?.left, network.seen.length], [8, 3]);
   },
 
-  async who_comes_when_too_many_wait_is_told_so_at_once(stack) {
+  async a_caller_that_comes_when_too_many_wait_is_told_so_at_once(stack) {
     await stack.redis("SET ~stock 9");
     const held = await stack.lock("a").acquire();
     const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxItems: 1, maxWaiting: 2 }), orders(4), {}, { wait: 200 });
@@ -465,7 +465,7 @@ export const group: Suite = {
     check(error instanceof EdgelockError && error.isOutcomeUnknown, `${error}`);
   },
 
-  async whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting(stack) {
+  async a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting(stack) {
     await stack.redis("SET ~stock 100");
     const held = await stack.lock("a").acquire();
     const group = new GroupCommit(new Sale(stack));
@@ -515,7 +515,7 @@ export const group: Suite = {
     equal(left(outcomes), [99, 98, 97, 96]);
   },
 
-  async who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request(stack) {
+  async a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request(stack) {
     await stack.redis("SET ~stock 100");
     const held = await stack.lock("a").acquire();
     const group = new GroupCommit(new Sale(stack));

@@ -10,7 +10,7 @@ const LONG = { ttl: 600_000 };
 const SHORT = { ttl: 3_000 };
 
 export const javascript: Suite = {
-  async who_changes_options_later_changes_no_lock_and_no_client(stack) {
+  async options_that_are_changed_later_change_no_lock_and_no_client(stack) {
     const network = new Network();
     const { url, credential } = stack.bridge;
     const settings = { url, credential, prefix: stack.mark, fetch: network.fetch };

@@ -175,7 +175,7 @@ export const onces: Suite = {
     equal(await stack.redis("EXISTS ~b"), 0);
   },
 
-  async who_waits_in_vain_is_told_that_another_is_at_it(stack) {
+  async a_caller_that_waits_in_vain_is_told_that_another_is_at_it(stack) {
     const { end, first } = begin(stack);
     await eventually(() => isHeld(stack));
     for (const wait of [0, 200]) {

@@ -124,7 +124,7 @@ export const readWrites: Suite = {
     equal(await stack.redis("EXISTS ~a"), 0);
   },
 
-  async who_reads_does_not_become_the_writer(stack) {
+  async a_reader_does_not_become_the_writer(stack) {
     const reads = await take(reader(stack.client()));
     await fails("invalid_argument", reads.downgrade());
     await reads.renew();

@@ -52,7 +52,7 @@ export const semaphores: Suite = {
     await releaseAll(one, other);
   },
 
-  async a_permit_that_ran_out_goes_to_who_waits(stack) {
+  async a_permit_that_ran_out_goes_to_a_waiter(stack) {
     const brief = semaphore(stack.client(), 2, { ttl: 2_000 });
     // The first two never release.
     (await take(brief)).handOver();
@@ -138,7 +138,7 @@ export const semaphores: Suite = {
     equal([done, await permits(stack)], [true, 0]);
   },
 
-  async who_counts_fewer_permits_takes_none_away_and_waits(stack) {
+  async a_client_that_counts_fewer_permits_takes_none_away_and_waits(stack) {
     const three = semaphore(stack.client(), 3);
     const [one, other] = [await take(three), await take(three)];
     const two = semaphore(stack.client(), 2);

@@ -86,7 +86,7 @@ pub(crate) fn is_unknown_script(reply: &Reply) -> bool {
     matches!(reply, Reply::Error(text) if code(text) == "NOSCRIPT")
 }
 
-/// Whether `text` is an error of Redis's own, and not of who passes it on.
+/// Whether `text` is Redis's own error, and not that of a bridge or proxy.
 pub(crate) fn is_error_of_redis(text: &str) -> bool {
     !code(text).is_empty()
 }

@@ -45,7 +45,7 @@ over! {
         every_reply_of_redis_arrives_as_it_is,
         reads_without_a_lock_are_one_request,
         inspection_says_who_holds_for_how_long_and_the_last_fence,
-        the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it,
+        the_holders_label_is_told_to_callers_that_find_the_lock_held_and_to_those_that_inspect_it,
         a_forced_release_frees_the_lock_and_the_holder_learns_it,
         a_lease_goes_on_in_another_handler_by_its_token,
         a_renewal_gives_what_the_lock_was_acquired_for_unless_told,
@@ -764,7 +764,9 @@ fn inspection_says_who_holds_for_how_long_and_the_last_fence(spawn: Spawn) {
     });
 }
 
-fn the_holders_label_is_told_to_who_finds_the_lock_held_and_to_who_inspects_it(spawn: Spawn) {
+fn the_holders_label_is_told_to_callers_that_find_the_lock_held_and_to_those_that_inspect_it(
+    spawn: Spawn,
+) {
     run(async {
         const LABEL: &str = "worker 7, 100 %\u{202e}";
         let mut stack = spawn();

@@ -48,7 +48,7 @@ mod push {
         [upstash, webdis, on_redis_6_2, on_valkey_9] {
             a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing,
             a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next,
-            a_release_of_all_names_hands_each_to_who_waits_for_it,
+            a_release_of_all_names_hands_each_to_its_waiter,
             readers_and_writers_that_leave_tell_the_waiter_too,
         }
     }
@@ -684,7 +684,7 @@ fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(spawn: Spawn) {
     });
 }
 
-fn a_release_of_all_names_hands_each_to_who_waits_for_it(spawn: Spawn) {
+fn a_release_of_all_names_hands_each_to_its_waiter(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let all = stack.all(["a", "b"]);

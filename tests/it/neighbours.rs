@@ -44,7 +44,7 @@ macro_rules! promises {
             $stack,
             each_excludes_the_other_until_it_releases,
             neither_ends_nor_extends_what_has_become_the_others,
-            who_waits_with_ours_gets_the_lock_that_they_release,
+            our_waiter_gets_the_lock_that_they_release,
         );
     };
     ($stack:expr, $($promise:ident,)*) => { $(

@@ -32,7 +32,7 @@ over! {
         a_fingerprint_tells_what_was_executed_or_is_being_from_something_else,
         a_result_over_the_bound_is_refused_and_not_kept,
         a_result_that_is_something_else_is_told_and_the_work_is_not_done,
-        who_waits_in_vain_is_told_that_another_is_at_it,
+        a_caller_that_waits_in_vain_is_told_that_another_is_at_it,
         the_lease_is_kept_while_the_work_goes_on,
         work_that_gives_the_lock_back_itself_keeps_no_result,
         every_key_of_it_expires,
@@ -46,8 +46,8 @@ mod push {
 
     over! {
         [upstash, webdis, on_redis_6_2, on_valkey_9] {
-            all_who_wait_are_told_when_the_result_is_there,
-            who_waits_is_told_when_the_work_failed,
+            all_waiters_are_told_when_the_result_is_there,
+            a_waiter_is_told_when_the_work_failed,
         }
     }
 }
@@ -437,7 +437,7 @@ fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(spawn: Spawn
     });
 }
 
-fn who_waits_in_vain_is_told_that_another_is_at_it(spawn: Spawn) {
+fn a_caller_that_waits_in_vain_is_told_that_another_is_at_it(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (end, first) = begin(&stack.client(), false);
@@ -540,7 +540,7 @@ fn it_excludes_a_lock_of_the_same_name_and_no_other_type(spawn: Spawn) {
     });
 }
 
-fn all_who_wait_are_told_when_the_result_is_there(spawn: Spawn) {
+fn all_waiters_are_told_when_the_result_is_there(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (end, first) = begin(&stack.client(), false);
@@ -563,7 +563,7 @@ fn all_who_wait_are_told_when_the_result_is_there(spawn: Spawn) {
     });
 }
 
-fn who_waits_is_told_when_the_work_failed(spawn: Spawn) {
+fn a_waiter_is_told_when_the_work_failed(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let done = Done::default();

@@ -9,10 +9,10 @@ use crate::waiting::{LONG, Watched, acquire, meanwhile};
 
 over! {
     [upstash, webdis, on_redis_6_2, on_valkey_9] {
-        a_release_hands_the_lock_to_who_waits_first_at_no_further_request,
+        a_release_hands_the_lock_to_the_first_waiter_at_no_further_request,
         a_commit_and_a_forced_release_hand_over_too,
-        who_may_send_no_more_requests_goes_on_listening,
-        who_does_not_listen_is_passed_over,
+        a_waiter_that_may_send_no_more_requests_goes_on_listening,
+        a_waiter_that_does_not_listen_is_passed_over,
         a_waiter_whose_stream_breaks_polls,
         a_wait_that_is_dropped_or_over_leaves_neither_lock_nor_place_nor_listener_behind,
         a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on,
@@ -35,7 +35,7 @@ async fn listening(stack: &mut Stack) -> (JoinHandle<Result<Watched, Error>>, Se
     (waiter, seen)
 }
 
-fn a_release_hands_the_lock_to_who_waits_first_at_no_further_request(spawn: Spawn) {
+fn a_release_hands_the_lock_to_the_first_waiter_at_no_further_request(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
@@ -78,7 +78,7 @@ fn a_commit_and_a_forced_release_hand_over_too(spawn: Spawn) {
     });
 }
 
-fn who_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
+fn a_waiter_that_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();
@@ -94,7 +94,7 @@ fn who_may_send_no_more_requests_goes_on_listening(spawn: Spawn) {
     });
 }
 
-fn who_does_not_listen_is_passed_over(spawn: Spawn) {
+fn a_waiter_that_does_not_listen_is_passed_over(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let holder = stack.lock("a").acquire().await.unwrap();

@@ -20,13 +20,13 @@ over! {
         a_writer_is_alone,
         a_lock_of_that_name_is_the_writer_and_readers_keep_it_out,
         a_reader_that_ran_out_is_lost_and_holds_nobody_up,
-        who_ends_last_is_released_first_and_holds_nobody_up,
+        a_lease_that_ends_last_but_is_released_first_holds_nobody_up,
         a_release_lets_the_next_write_or_all_readers_before_the_next_writer,
         a_reader_waits_behind_a_writer_that_waits_unless_it_barges,
         a_writer_that_gives_up_lets_readers_pass,
         a_writer_goes_down_to_a_reader_in_the_same_hold,
         a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm,
-        who_reads_does_not_become_the_writer,
+        a_reader_does_not_become_the_writer,
         commands_run_under_a_hold_and_not_behind_it,
         a_try_that_reads_reads_whether_it_may_or_not,
         a_lost_reply_or_a_repeat_counts_once,
@@ -35,7 +35,7 @@ over! {
         it_is_kept_while_work_runs_and_given_back_behind_it,
         inspection_says_whether_it_is_read_and_by_whom,
         a_forced_release_frees_it_of_all,
-        who_was_forced_out_does_not_come_back_with_others,
+        a_holder_that_was_forced_out_does_not_come_back_with_others,
         every_key_of_a_read_write_lock_expires,
         readers_are_never_beside_a_writer_and_all_get_their_turn,
     }
@@ -196,7 +196,7 @@ fn a_reader_that_ran_out_is_lost_and_holds_nobody_up(spawn: Spawn) {
     });
 }
 
-fn who_ends_last_is_released_first_and_holds_nobody_up(spawn: Spawn) {
+fn a_lease_that_ends_last_but_is_released_first_holds_nobody_up(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let read = stack.read_write().read();
@@ -372,7 +372,7 @@ fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(spawn: Spawn)
     });
 }
 
-fn who_reads_does_not_become_the_writer(spawn: Spawn) {
+fn a_reader_does_not_become_the_writer(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let (read, write) = (stack.read_write().read(), stack.read_write().write());
@@ -598,7 +598,7 @@ fn a_forced_release_frees_it_of_all(spawn: Spawn) {
     });
 }
 
-fn who_was_forced_out_does_not_come_back_with_others(spawn: Spawn) {
+fn a_holder_that_was_forced_out_does_not_come_back_with_others(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let read_write = stack.read_write();

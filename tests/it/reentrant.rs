@@ -67,7 +67,7 @@ mod push {
 
     over! {
         [upstash, webdis, on_redis_6_2, on_valkey_9] {
-            the_last_release_wakes_those_who_wait_on_redissons_channel,
+            the_last_release_wakes_waiters_on_redissons_channel,
             a_waiter_hears_of_redissons_release,
         }
     }
@@ -164,7 +164,7 @@ fn a_hold_of_redissons_has_a_fence_above_all_before(spawn: Spawn) {
     });
 }
 
-fn the_last_release_wakes_those_who_wait_on_redissons_channel(spawn: Spawn) {
+fn the_last_release_wakes_waiters_on_redissons_channel(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let channel = "redisson_lock__channel:{a}";

@@ -231,7 +231,7 @@ fn a_repeat_waits_for_what_the_first_request_wrote() {
 }
 
 #[test]
-fn who_is_handed_the_lock_asks_whether_the_replicas_have_it() {
+fn a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it() {
     run(async {
         let pair = Pair::start();
         let holder = pair.lock().acquire().await.unwrap();

@@ -16,8 +16,8 @@ over! {
         a_permit_is_the_token_in_a_sorted_set_until_when_it_ends,
         as_many_hold_it_at_once_as_there_are_permits,
         each_permit_has_a_fence_and_an_end_of_its_own,
-        a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost,
-        a_permit_that_ran_out_goes_to_who_waits,
+        a_permit_that_is_renewed_outlasts_others_and_one_that_ran_out_is_lost,
+        a_permit_that_ran_out_goes_to_a_waiter,
         a_waiter_gets_the_permit_that_is_released,
         fair_waiters_are_served_in_order_of_arrival,
         commands_run_under_a_permit_and_not_behind_it,
@@ -26,7 +26,7 @@ over! {
         an_acquisition_that_was_given_up_holds_no_permit,
         a_permit_goes_on_in_another_handler_by_its_token,
         it_is_kept_while_work_runs_and_given_back_behind_it,
-        who_counts_fewer_permits_takes_none_away_and_waits,
+        a_client_that_counts_fewer_permits_takes_none_away_and_waits,
         inspection_lists_the_holders_and_says_how_many_permits_are_free,
         a_forced_release_frees_all_permits,
         every_key_of_a_semaphore_expires,
@@ -41,10 +41,10 @@ mod push {
 
     over! {
         [upstash, webdis, on_redis_6_2, on_valkey_9] {
-            a_release_hands_its_permit_to_who_waits_first_at_no_further_request,
+            a_release_hands_its_permit_to_the_first_waiter_at_no_further_request,
             a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying,
             a_forced_release_hands_permits_to_as_many_as_wait,
-            who_waits_for_a_permit_is_handed_no_lock_of_another_kind,
+            a_waiter_for_a_permit_is_handed_no_lock_of_another_kind,
         }
     }
 }
@@ -138,7 +138,7 @@ fn each_permit_has_a_fence_and_an_end_of_its_own(spawn: Spawn) {
     });
 }
 
-fn a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost(spawn: Spawn) {
+fn a_permit_that_is_renewed_outlasts_others_and_one_that_ran_out_is_lost(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let kept = stack.semaphore(2).try_acquire().await.unwrap();
@@ -159,7 +159,7 @@ fn a_permit_that_is_renewed_outlasts_others_and_who_is_over_is_lost(spawn: Spawn
     });
 }
 
-fn a_permit_that_ran_out_goes_to_who_waits(spawn: Spawn) {
+fn a_permit_that_ran_out_goes_to_a_waiter(spawn: Spawn) {
     run(async {
         let stack = spawn();
         let semaphore = stack.semaphore(2).ttl(ms(4_000)).wait_timeout(LONG);
@@ -362,7 +362,7 @@ fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
     });
 }
 
-fn who_counts_fewer_permits_takes_none_away_and_waits(spawn: Spawn) {
+fn a_client_that_counts_fewer_permits_takes_none_away_and_waits(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let mut leases = Vec::new();
@@ -509,7 +509,7 @@ fn contenders_are_never_more_than_there_are_permits_and_all_get_their_turn(spawn
     });
 }
 
-fn a_release_hands_its_permit_to_who_waits_first_at_no_further_request(spawn: Spawn) {
+fn a_release_hands_its_permit_to_the_first_waiter_at_no_further_request(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let semaphore = stack.semaphore(2);
@@ -597,7 +597,7 @@ fn a_forced_release_hands_permits_to_as_many_as_wait(spawn: Spawn) {
     });
 }
 
-fn who_waits_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
+fn a_waiter_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
     run(async {
         for reads in [None, Some(true), Some(false)] {
             let mut stack = spawn();

@@ -125,7 +125,7 @@ fn a_newcomer_barges_unless_it_is_fair(spawn: Spawn) {
         let _: () = stack.redis(&format!("ZADD {{a}}:alive {alive} {entry}"));
         let fair = stack.lock("a").fair(true);
         let Err(Error::Held { ahead: 1, .. }) = fair.try_acquire().await else {
-            panic!("it passed who waits")
+            panic!("it passed a waiter")
         };
         let barging = stack.lock("a").try_acquire().await.unwrap();
         barging.release().await.unwrap();

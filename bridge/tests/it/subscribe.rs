@@ -143,7 +143,7 @@ async fn a_message_does_not_wait_for_others() {
 /// Each waiter for a lock has a channel of its own. `PUBSUB NUMSUB` and the reply of `PUBLISH` tell
 /// whether it listens.
 #[tokio::test]
-async fn redis_knows_who_listens_and_who_went() {
+async fn redis_knows_the_listeners_and_forgets_those_that_went() {
     let bridge = Bridge::spawn().await;
     let count = async |channel: &str| {
         let (_, body) = bridge

@@ -70,7 +70,7 @@ fn what_has_no_room_is_decided_next_in_its_order() {
 }
 
 #[test]
-fn who_is_answered_early_has_left_the_turn() {
+fn a_caller_that_is_answered_early_has_left_the_turn() {
     let (mut gather, [a, ..]) = gather(['a', 'b']);
     let drive = gather.drive(a, BOUND).unwrap();
     assert_eq!(gather.answered(drive.number, 1), Some(vec!['a']));
@@ -147,7 +147,7 @@ fn a_driver_is_gone_only_if_it_showed_nothing() {
 }
 
 #[test]
-fn where_who_is_called_does_not_come_the_others_are_known() {
+fn where_a_called_caller_does_not_come_the_others_are_known() {
     let (mut gather, [_, b, _]) = gather(['a', 'b', 'c']);
     assert_eq!(gather.idle(1, 3), Some(vec!['b', 'c']));
     assert_eq!(gather.idle(2, usize::MAX), Some(vec!['c']));
@@ -215,7 +215,7 @@ fn what_comes_when_a_turn_has_asked_is_not_in_it() {
 }
 
 #[test]
-fn who_waits_yet_to_be_in_a_turn_may_leave() {
+fn a_caller_that_is_in_no_turn_yet_may_leave() {
     let (mut gather, [a]) = gather(['a']);
     let drive = gather.drive(a, BOUND).unwrap();
     let [b, c] = ['b', 'c'].map(|letter| gather.arrive(Arc::new(letter), 10, letter));

@@ -135,7 +135,7 @@ fn whatever_is_drawn_requests_last_for_the_whole_wait() {
 }
 
 #[test]
-fn who_hears_of_its_turn_asks_to_be_counted_as_alive() {
+fn a_waiter_that_listens_asks_to_be_counted_as_alive() {
     let pause = wait(FIVE).pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
     assert_eq!(pause, Some(ms(3_000)));
 }
@@ -215,7 +215,7 @@ fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
 }
 
 #[test]
-fn who_may_not_listen_tries_again_more_and_more_seldom() {
+fn a_waiter_that_may_not_listen_tries_again_more_and_more_seldom() {
     let mut waiting = wait(FIVE);
     let pauses = (0..6).map(|_| waiting.pause_before_listening(&HIGH).as_millis());
     assert_eq!(
@@ -227,7 +227,7 @@ fn who_may_not_listen_tries_again_more_and_more_seldom() {
 }
 
 #[test]
-fn who_may_send_nothing_more_listens_for_as_long_as_it_counts_as_alive() {
+fn a_waiter_without_requests_listens_for_as_long_as_it_counts_as_alive() {
     let at = |ms| Instant::from_origin(Duration::from_millis(ms));
     let waiting = wait(Duration::from_secs(60));
     assert_eq!(waiting.rest(at(3_000), at(2_000)), Some(ms(8_000)));

@@ -218,7 +218,7 @@ fn where_items_take_turns_they_wait_for_no_look() {
 }
 
 #[test]
-fn who_comes_when_too_many_wait_is_told_so_at_once() {
+fn a_caller_that_comes_when_too_many_wait_is_told_so_at_once() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");

@@ -116,7 +116,7 @@ fn several_names_at_once_are_refused() {
 }
 
 #[test]
-fn who_may_write_shares_turns_and_a_reader_is_refused() {
+fn a_writer_shares_turns_and_a_reader_is_refused() {
     run(async {
         let mut stack = Stack::spawn();
         let read_write = stack.client().read_write("a");
@@ -206,7 +206,7 @@ fn an_item_whose_decision_panics_fails_alone() {
 }
 
 #[test]
-fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
+fn a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
@@ -228,7 +228,7 @@ fn who_drives_is_not_taken_for_gone_by_who_has_less_time_for_a_request() {
 
 /// As with a request whose customer hung up: its future exists, but its host polls it no more.
 #[test]
-fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
+fn a_caller_that_does_not_drive_when_called_holds_nobody_up() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 10");
@@ -258,7 +258,7 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
         };
         let both = async { tokio::join!(first, others) };
         let both = tokio::time::timeout(ms(60_000), both).await;
-        let (first, left) = both.expect("they do not wait for who is deaf");
+        let (first, left) = both.expect("they do not wait for a deaf caller");
         assert_eq!(first.unwrap().left(), Some(9));
         assert_eq!(left, Some(0));
     });
@@ -266,7 +266,7 @@ fn who_does_not_come_when_it_is_called_to_drive_holds_nobody_up() {
 
 /// If a waker were left, a request to a Worker would be woken for ever.
 #[test]
-fn who_hangs_up_in_its_turn_leaves_no_waker_behind() {
+fn a_caller_that_hangs_up_in_its_turn_leaves_no_waker_behind() {
     struct Nobody;
     impl Wake for Nobody {
         fn wake(self: Arc<Self>) {}
@@ -289,7 +289,7 @@ fn who_hangs_up_in_its_turn_leaves_no_waker_behind() {
 }
 
 #[test]
-fn whose_wait_is_longer_than_that_of_who_drives_goes_on_waiting() {
+fn a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
@@ -350,7 +350,7 @@ fn numbers_may_be_as_large_as_they_come() {
 }
 
 #[test]
-fn where_none_may_wait_who_finds_nobody_has_its_turn() {
+fn where_none_may_wait_a_caller_that_finds_nobody_has_its_turn() {
     run(async {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");

@@ -61,10 +61,7 @@ pub(super) async fn neither_ends_nor_extends_what_has_become_the_others(
 }
 
 /// Nobody wakes our waiter: it asks every third of its liveness.
-pub(super) async fn who_waits_with_ours_gets_the_lock_that_they_release(
-    mut stack: Stack,
-    client: Client,
-) {
+pub(super) async fn our_waiter_gets_the_lock_that_they_release(mut stack: Stack, client: Client) {
     let (mut theirs, ours, key) = client.beside(&stack);
     assert!(theirs.acquire(NAME, 60_000).await);
     let waiting = ours.ttl(ms(2_000)).wait_timeout(ms(20_000));

@@ -17,7 +17,7 @@ fn signalling(client: TestClient) -> TestLock {
 }
 
 #[test]
-fn who_blocks_on_it_gets_the_lock_however_ours_ends_it() {
+fn a_waiter_that_blocks_on_it_gets_the_lock_however_ours_ends_it() {
     run(async {
         for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
             let ours = signalling(stack.client());

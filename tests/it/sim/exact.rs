@@ -143,7 +143,7 @@ fn a_lost_reply_costs_one_retry_and_not_a_ttl() {
 }
 
 #[test]
-fn a_release_reaches_who_waits_as_soon_as_its_own_answer_comes() {
+fn a_release_reaches_a_waiter_as_soon_as_its_own_answer_comes() {
     play(|case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
@@ -182,7 +182,7 @@ fn a_hand_over_whose_message_is_lost_is_found_by_the_next_ask() {
 }
 
 #[test]
-fn who_waits_for_a_subscription_in_vain_polls_after_a_second() {
+fn a_waiter_without_its_subscription_polls_after_a_second() {
     play(|case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");

@@ -27,7 +27,7 @@ broken! {
     a_result_that_is_stored_and_told_to_be_lost: ToldWhatIsKept,
         "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)"
         => "";
-    a_result_that_is_given_to_who_asks_for_something_else: RightRequest,
+    a_result_that_is_given_to_a_caller_of_something_else: RightRequest,
         "mark ~= ARGV[7]"
         => "false";
     a_fingerprint_that_differs_from_none: RightRequest,

@@ -30,7 +30,7 @@ broken! {
     a_hand_over_though_others_have_it: OneHolder,
         "elseif is_full(want) then"
         => "elseif false then";
-    a_name_that_lasts_as_long_as_who_came_last: OneHolder,
+    a_name_that_lasts_as_long_as_its_last_reader: OneHolder,
         "local life = math.max(redis.call('PTTL', NAME), ms)"
         => "local life = ms";
     a_reader_that_frees_it_of_all: OneHolder,
@@ -42,10 +42,10 @@ broken! {
     a_downgrade_that_lets_a_writer_in_between: OneHolder,
         "extend(ms, true)"
         => "redis.call('DEL', NAME) notify() extend(ms, true)";
-    a_downgrade_of_who_has_lost_it: OneHolder,
+    a_downgrade_of_a_lost_writer: OneHolder,
         "if not is_held() or is_another(fence) then return lost() end"
         => "";
-    who_was_forced_out_and_counts_again: NoLateWrite,
+    counting_again_though_forced_out: NoLateWrite,
         "local over = says('readers') and '(' .. integer(NOW_MS) or '+inf'"
         => "local over = '(' .. integer(NOW_MS)";
     a_renewal_that_reads_again: OneHolder,
@@ -57,7 +57,7 @@ broken! {
     a_straggler_that_takes_it_again: NoGhost,
         "redis.call('EXISTS', GONE, RECEIPT) > 0"
         => "redis.call('EXISTS', GONE) > 0";
-    who_went_down_and_stands_in_line_to_write: NoGhost,
+    standing_in_line_to_write_though_gone_down: NoGhost,
         "if held and not reads and not writes then return { -1, ARGV[1] } end"
         => "held = writes or reads and held";
     a_release_that_wakes_nobody: HandedOver,

@@ -345,7 +345,7 @@ broken! {
     a_release_that_wakes_nobody: HandedOver,
         "local function notify() pcall(hand_over) end"
         => "local function notify() end";
-    a_hand_over_to_who_does_not_hear: HandedOver,
+    a_hand_over_to_a_deaf_waiter: HandedOver,
         "if channel ~= '' and listens(channel) then"
         => "if channel ~= '' then";
     a_hand_over_that_is_told_before_anybody_is_counted: OneHolder,

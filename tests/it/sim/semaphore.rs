@@ -52,7 +52,7 @@ broken! {
     a_release_that_wakes_nobody: HandedOver,
         "local function notify() pcall(hand_on) end"
         => "local function notify() end";
-    a_hand_over_to_who_does_not_hear: HandedOver,
+    a_hand_over_to_a_deaf_waiter: HandedOver,
         "if channel ~= '' and listens(channel) then"
         => "if channel ~= '' then";
     a_straggler_that_takes_a_permit_again: NoGhost,

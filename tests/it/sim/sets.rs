@@ -22,10 +22,10 @@ broken! {
     a_name_that_is_taken_though_another_is_held: AllOrNone,
         "if at == taken then"
         => "if redis.call('EXISTS', NAME) == 0 then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end if at == taken then";
-    who_looks_at_the_first_name_only: OneHolder,
+    looking_at_the_first_name_only: OneHolder,
         "if holder then ms, label ="
         => "if holder and at == 1 then ms, label =";
-    a_release_that_hands_one_name_to_who_waits_for_several: AllOrNone,
+    a_release_that_hands_one_name_to_a_waiter_for_several: AllOrNone,
         "if want ~= '' and want ~= 'r' then return redis.pcall('PUBLISH', channel, '0') end"
         => "";
     a_release_of_the_first_name_only: AllOrNone,
@@ -34,7 +34,7 @@ broken! {
     a_renewal_of_the_first_name_only: AllOrNone,
         "each(function() extend_one(ms) end)"
         => "extend_one(ms)";
-    who_has_one_name_and_is_taken_for_who_has_all: NoLateWrite,
+    one_name_is_taken_for_all: NoLateWrite,
         "return not each(function() return redis.pcall('GET', NAME) ~= ARGV[2] end)"
         => "return redis.pcall('GET', NAME) == ARGV[2]";
     a_fence_that_is_higher_than_the_last_of_the_first_name_only: FencesGrow,
@@ -46,7 +46,7 @@ broken! {
     a_holder_that_stays_in_a_queue: NoGhost,
         "if WAITER ~= '' then each(function() remove_waiter(WAITER) end) end"
         => "if WAITER ~= '' then remove_waiter(WAITER) end";
-    who_gives_up_and_stays_in_a_queue: NoGhost,
+    giving_up_and_staying_in_a_queue: NoGhost,
         "each(function() remove_from_one(waiter) end)"
         => "remove_from_one(waiter)";
     names_that_never_end: NextWaiterHolds,

@@ -40,7 +40,7 @@ fn redis<const N: usize>(parts: [[&'static str; 2]; N]) -> (Rc<Redis>, Rc<Cell<b
 }
 
 #[test]
-fn no_promise_breaks_where_who_polls_is_handed_the_lock_at_once() {
+fn no_promise_breaks_where_a_poller_is_handed_the_lock_at_once() {
     let (seeds, _) = seeds(SEEDS);
     let (redis, found) = redis([PATIENCE]);
     for seed in seeds {

@@ -163,7 +163,7 @@ async fn an_order_that_cannot_succeed_waits_for_nobody() {
 }
 
 #[tokio::test]
-async fn who_comes_too_late_is_told_so_without_a_request_and_who_was_sold_something_is_told_that() {
+async fn a_late_customer_is_told_so_without_a_request_and_a_buyer_is_told_of_the_purchase() {
     let stack = Stack::start();
     let (shop, mut redis) = (stack.caller(), stack.redis());
     shop.open("42", 2, 1).await.answers(201);

@@ -26,7 +26,7 @@ fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
 }
 
 #[test]
-fn who_is_not_let_to_listen_now_tries_again_within_the_same_wait() {
+fn a_waiter_that_may_not_listen_now_tries_again_within_the_same_wait() {
     for status in [503, 429, 500, 502, 401] {
         let (delay, opened) = handed_over_after(status, 5_000);
         // One way to Redis, and one to the waiter that listens.
@@ -59,7 +59,7 @@ fn a_bridge_that_has_no_subscriptions_is_never_asked_again() {
 }
 
 #[test]
-fn who_may_send_one_more_request_spends_it_on_asking() {
+fn a_waiter_that_may_send_one_more_request_spends_it_on_asking() {
     play(|case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lock = lock.ttl(Duration::from_secs(120));

@@ -112,7 +112,7 @@ fn a_host_that_stood_still_at_the_end_of_a_wait_is_told_that_it_is_held() {
 }
 
 #[test]
-fn nothing_is_asked_behind_the_end_of_a_wait_by_who_hears_of_its_turn_then() {
+fn nothing_is_asked_behind_the_end_of_a_wait_by_a_waiter_that_hears_of_its_turn_then() {
     play(|case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
@@ -255,7 +255,7 @@ fn ahead_after_a_pause(redis: &Rc<Redis>) -> Option<u64> {
 }
 
 #[test]
-fn who_pauses_for_longer_than_its_liveness_loses_its_place() {
+fn a_waiter_that_pauses_for_longer_than_its_liveness_loses_its_place() {
     assert_eq!(ahead_after_a_pause(&Rc::default()), Some(1));
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_lock_that_is_handed_to_who_just_gave_up_is_handed_on_when_it_has_left() {
+fn a_lock_that_is_handed_to_a_waiter_that_just_gave_up_is_handed_on_when_it_has_left() {
     play(|case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");

@@ -120,7 +120,7 @@ fn without_that_it_would_be_overtaken_for_ever() {
 }
 
 #[test]
-fn it_costs_who_listens_a_tenth_of_the_turns_and_nothing_where_nobody_polls() {
+fn it_costs_listeners_a_tenth_of_the_turns_and_nothing_where_nobody_polls() {
     let most = MINUTE / 2 / (5 + ROUND_TRIP);
     let share = |polling| {
         let turns = take_turns(Redis::default(), 5, 8, polling).len();
@@ -159,7 +159,7 @@ fn poll_seldom(redis: &Rc<Redis>, polling: usize, wait_s: u64) -> Vec<Option<u64
 }
 
 #[test]
-fn who_polls_with_the_usual_requests_gets_the_lock_within_a_long_wait() {
+fn a_poller_with_the_usual_requests_gets_the_lock_within_a_long_wait() {
     for (polling, wait_s) in [(1, 60), (8, 60), (8, 120), (8, 300), (20, 300)] {
         let got = poll_seldom(&Rc::default(), polling, wait_s);
         let all = got.iter().all(Option::is_some);

@@ -109,7 +109,7 @@ fn a_bridge_is_left_alone_for_the_time_out_of_a_request_in_all() {
 }
 
 #[test]
-fn who_waits_leaves_the_bridge_alone_for_as_long_as_it_would_wait_anyway() {
+fn a_waiter_leaves_the_bridge_alone_for_as_long_as_it_would_wait_anyway() {
     play(|case| async move {
         let wait = |seconds| lock(&case).wait_timeout(Duration::from_secs(seconds));
         shed(&case, 1, "7");

@@ -39,7 +39,7 @@ fn second_follows_after(redis: &Rc<Redis>) -> u64 {
 }
 
 #[test]
-fn who_takes_a_permit_tells_the_next_of_another() {
+fn an_acquirer_of_a_permit_tells_the_next_of_another() {
     // The message takes as long as the first waiter's answer. Then the second asks, and is
     // answered.
     assert_eq!(second_follows_after(&Rc::default()), 20);

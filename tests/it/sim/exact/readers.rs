@@ -49,7 +49,7 @@ fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
 }
 
 #[test]
-fn a_writer_gets_it_as_soon_as_those_leave_who_came_before() {
+fn a_writer_gets_it_as_soon_as_the_earlier_readers_leave() {
     let waited = waits_among_readers(Redis::default(), true).expect("its turn");
     // The last reader before it came 5 ms earlier. It learns of its grant after two ways, and gives
     // back on one. The writer hears of that on one, and its own release takes two.

@@ -74,14 +74,14 @@ fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
 }
 
 #[test]
-fn who_waits_for_several_names_has_them_when_those_are_done_that_came_before() {
+fn a_waiter_for_several_names_has_them_when_those_are_done_that_came_before() {
     let waited = waits_among_locks(Redis::default(), true).expect("its turn");
     // Three others at each name, with a way or two between their turns.
     assert!(waited < 4 * (WORK + 40) + 60, "{waited}");
 }
 
 #[test]
-fn who_waits_for_several_names_has_them_among_locks_that_barge() {
+fn a_waiter_for_several_names_has_them_among_locks_that_barge() {
     let waited = waits_among_locks(Redis::default(), false).expect("its turn");
     println!("among locks that barge: {waited} ms");
     assert!(waited < 10_000, "{waited}");
@@ -89,7 +89,7 @@ fn who_waits_for_several_names_has_them_among_locks_that_barge() {
 
 /// A sabotage: it waits as one who barges does.
 #[test]
-fn who_stands_in_one_queue_at_a_time_is_starved() {
+fn a_waiter_that_stands_in_one_queue_at_a_time_is_starved() {
     let redis = Redis::with(
         "elseif WAITER ~= '' and fair then join()",
         "elseif false then",
@@ -157,14 +157,14 @@ fn have_both_around_a_step(redis: Redis) -> [Option<u64>; 2] {
 }
 
 #[test]
-fn who_was_taken_for_dead_at_one_name_does_not_wait_in_a_circle() {
+fn a_waiter_that_was_taken_for_dead_at_one_name_does_not_wait_in_a_circle() {
     let had = have_both_around_a_step(Redis::default());
     assert!(had.iter().all(Option::is_some), "{had:?}");
 }
 
 /// A sabotage: who is missing in one queue joins that one only.
 #[test]
-fn who_stands_in_different_orders_in_two_queues_is_noticed() {
+fn waiters_in_different_orders_in_two_queues_are_noticed() {
     let had = have_both_around_a_step(Redis::with("if fair and each(", "if false and each("));
     assert_eq!(had, [None, None]);
 }
@@ -210,7 +210,7 @@ fn a_waiter_that_no_release_tells_asks_late() {
 /// One waits for both names by barging, and is told in vain. Returns how long after the release of
 /// `a` the next plain lock has it.
 #[test]
-fn who_is_told_in_vain_costs_the_next_one_round_trip() {
+fn a_waiter_that_is_told_in_vain_costs_the_next_one_round_trip() {
     play(|case| async move {
         let holding = machine();
         let holder = client(&case, &holding);

@@ -59,7 +59,7 @@ fn have_it_around_a_step(redis: Redis) -> [Option<u64>; 2] {
 }
 
 #[test]
-fn who_comes_later_waits_behind_though_the_clock_was_set_back() {
+fn a_waiter_that_comes_later_waits_behind_though_the_clock_was_set_back() {
     let [earlier, later] = have_it_around_a_step(Redis::default());
     assert!(
         earlier.is_some() && earlier < later,
@@ -69,7 +69,7 @@ fn who_comes_later_waits_behind_though_the_clock_was_set_back() {
 
 /// A sabotage: the place of a waiter is the time of its arrival.
 #[test]
-fn who_goes_ahead_since_the_clock_was_set_back_is_noticed() {
+fn a_waiter_that_goes_ahead_since_the_clock_was_set_back_is_noticed() {
     let redis = Redis::with("math.max(NOW_US, last + 1)", "NOW_US");
     let [earlier, later] = have_it_around_a_step(redis);
     assert!(later.is_some() && later < earlier, "{earlier:?} {later:?}");

@@ -131,7 +131,7 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         &[],
     ),
     ("a_renewal_that_reads_again", "read-write", 2, &[Twice]),
-    ("a_downgrade_of_who_has_lost_it", "read-write", 2, &[Twice]),
+    ("a_downgrade_of_a_lost_writer", "read-write", 2, &[Twice]),
     (
         "a_reader_that_has_the_fence_of_the_last_one",
         "read-write",
@@ -214,7 +214,7 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         &[Expiry],
     ),
     (
-        "a_name_that_lasts_as_long_as_who_came_last",
+        "a_name_that_lasts_as_long_as_its_last_reader",
         "reader-ttls",
         2,
         &[Expiry, Expiry],
@@ -225,9 +225,9 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         2,
         &[],
     ),
-    ("who_was_forced_out_and_counts_again", "forced", 3, &[]),
+    ("counting_again_though_forced_out", "forced", 3, &[]),
     (
-        "a_result_that_is_given_to_who_asks_for_something_else",
+        "a_result_that_is_given_to_a_caller_of_something_else",
         "prints",
         3,
         &[],
@@ -240,9 +240,9 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         &[Twice],
     ),
     ("a_name_that_is_taken_though_another_is_held", "set", 2, &[]),
-    ("who_looks_at_the_first_name_only", "set", 2, &[]),
+    ("looking_at_the_first_name_only", "set", 2, &[]),
     (
-        "a_release_that_hands_one_name_to_who_waits_for_several",
+        "a_release_that_hands_one_name_to_a_waiter_for_several",
         "set-queue",
         2,
         &[],
@@ -254,12 +254,7 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
         2,
         &[Expiry, Expiry],
     ),
-    (
-        "who_has_one_name_and_is_taken_for_who_has_all",
-        "set-forced",
-        3,
-        &[],
-    ),
+    ("one_name_is_taken_for_all", "set-forced", 3, &[]),
     (
         "a_fence_that_is_higher_than_the_last_of_the_first_name_only",
         "set",
@@ -333,12 +328,12 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
 const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
     (
         Some(Locks::Single),
-        "a_hand_over_to_who_does_not_hear",
+        "a_hand_over_to_a_deaf_waiter",
         "it only costs time: who is handed it finds it by asking",
     ),
     (
         Some(Locks::Semaphores),
-        "a_hand_over_to_who_does_not_hear",
+        "a_hand_over_to_a_deaf_waiter",
         "it only costs time: who is handed it finds it by asking",
     ),
     (
@@ -353,12 +348,12 @@ const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
     ),
     (
         Some(Locks::ReadWrites),
-        "who_went_down_and_stands_in_line_to_write",
+        "standing_in_line_to_write_though_gone_down",
         "no waiter polls, and so none is handed what it did not hear of",
     ),
     (
         Some(Locks::Sets),
-        "who_gives_up_and_stays_in_a_queue",
+        "giving_up_and_staying_in_a_queue",
         "nobody gives up while others want the same",
     ),
     (

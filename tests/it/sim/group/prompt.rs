@@ -115,7 +115,7 @@ impl Rush {
 
 /// A driver stands still for ever from some time on. Returns how long the others wait from then on,
 /// at most.
-fn behind_who_is_gone(seed: u64, redis: &Rc<Redis>) -> Time {
+fn behind_a_vanished_driver(seed: u64, redis: &Rc<Redis>) -> Time {
     let mut rush = Rush::new(seed, redis, 1);
     let rng = &rush.case.rng;
     let (count, at) = (rng.between(2, 6), rng.between(0, 120 * MS));
@@ -143,7 +143,7 @@ fn a_driver_that_goes_away_costs_the_others_no_more_than_the_time_out_of_a_reque
     let redis = Rc::default();
     let most = TIMEOUT.as_nanos() as Time + TURNS;
     for seed in 0..1_000 {
-        let longest = behind_who_is_gone(seed, &redis);
+        let longest = behind_a_vanished_driver(seed, &redis);
         assert!(longest <= most, "{} ms, seed {seed}", longest / MS);
     }
 }
@@ -154,7 +154,7 @@ fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() 
     let of_another = "local mine = holder == ARGV[2]";
     let redis = Rc::new(Redis::with(of_another, "local mine = false"));
     let most = TIMEOUT.as_nanos() as Time + TURNS;
-    let is_late = |seed: &u64| behind_who_is_gone(*seed, &redis) > most;
+    let is_late = |seed: &u64| behind_a_vanished_driver(*seed, &redis) > most;
     let seed = (0..1_000).find(is_late);
     println!("caught with seed {seed:?}");
     assert!(seed.is_some());
