@@ -2,9 +2,10 @@
 import { type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
 import { abortSignal, limit, milliseconds, type Names, options as known } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import { drive, type Host, inBackground } from "./driver.js";
+import type { Host } from "./driver.js";
 import { Ending } from "./ending.js";
 import { BusyError, CommandFailedError, EdgelockError, LostError, type NotReplicatedError } from "./errors.js";
+import { Held } from "./held.js";
 import type { Instance } from "./instance.js";
 import type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
 import { busy, expired, released, unavailable } from "./make-error.js";
@@ -17,9 +18,6 @@ const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
 const KEEP: Names<RunOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
 const KEPT = "a lease that is kept";
-
-/** The module's reason for having nothing left to keep. */
-const GIVEN_BACK = 0;
 
 /** What keeps a lease, or did last. */
 interface Kept {
@@ -49,35 +47,20 @@ export class Lease implements Disposable, AsyncDisposable {
   declare readonly [Symbol.asyncDispose]: () => Promise<void>;
   /** The lock's name. */
   readonly name: string;
-  /** The lock's key in Redis, as errors name it. */
-  readonly #key: string;
-  readonly #instance: Instance;
-  readonly #raw: RawLease;
-  readonly #host: Host;
+  readonly #held: Held;
   /** A resumed lease has no known deadline until it was renewed. */
   #hasDeadline: boolean;
   readonly #ending: Ending;
-  /** Given back or handed over: the module no longer has it. */
-  #isGone = false;
-  /** The token of a lease that the module no longer has. */
-  #lastToken: string | undefined;
   #wasToldLost = false;
   /** How many releases and commits are under way. */
   #endings = 0;
-  /** How many calls of the module are under way. */
-  #calls = 0;
-  #givesBack = false;
-  #isForgotten = false;
   #fence: number;
   #kept: Kept | undefined;
 
   private constructor(name: string, key: string, instance: Instance, raw: RawLease, host: Host, isResumed: boolean) {
     this.name = name;
-    this.#key = key;
-    this.#fence = instance.call(() => raw.fence);
-    this.#instance = instance;
-    this.#raw = raw;
-    this.#host = host;
+    this.#held = new Held(key, instance, raw, host);
+    this.#fence = this.#held.ask((raw) => raw.fence);
     this.#hasDeadline = !isResumed;
     const left = () => (this.#hasDeadline && this.#endings === 0 ? this.#left : undefined);
     this.#ending = new Ending(key, left, () => this.#kept?.stop());
@@ -95,15 +78,13 @@ export class Lease implements Disposable, AsyncDisposable {
    * `exec`. Until then this is 0.
    */
   get fence(): number {
-    if (this.#fence === 0 && !this.#isGone && !this.#instance.hasFailed) this.#fence = this.#instance.call(() => this.#raw.fence);
+    if (this.#fence === 0 && !this.#held.isGone && !this.#held.hasFailed) this.#fence = this.#held.ask((raw) => raw.fence);
     return this.#fence;
   }
 
   /** The token of this acquisition: whoever has it can {@link Lock.resume} the lease. A secret. */
   get token(): string {
-    if (this.#lastToken !== undefined) return this.#lastToken;
-    if (this.#isGone) throw released(this.#key);
-    return this.#instance.call(() => this.#raw.token);
+    return this.#held.token;
   }
 
   /**
@@ -149,7 +130,7 @@ export class Lease implements Disposable, AsyncDisposable {
   async renew(options: RenewOptions = {}): Promise<void> {
     const { ttl, signal } = known(options, RENEW, "a renewal");
     const ms = milliseconds(ttl, "ttl");
-    await this.#call(() => this.#drive(() => this.#raw.renew(ms), abortSignal(signal, "signal")));
+    await this.#call(() => this.#held.drive((raw) => raw.renew(ms), abortSignal(signal, "signal")));
     this.#hasDeadline = true;
     this.#ending.watch();
   }
@@ -163,7 +144,7 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
     const signal = signalOf(options, "a call");
-    await this.#call(() => this.#drive(() => this.#raw.downgrade(), signal));
+    await this.#call(() => this.#held.drive((raw) => raw.downgrade(), signal));
     this.#hasDeadline = true;
     this.#ending.watch();
   }
@@ -174,9 +155,9 @@ export class Lease implements Disposable, AsyncDisposable {
    * {@link NotReplicatedError} they were applied.
    */
   async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
-    const raw = toRaw(commands);
+    const rawCommands = toRaw(commands);
     const signal = signalOf(options, "a call");
-    const replies = await this.#call(() => this.#drive(() => this.#raw.exec(raw), signal));
+    const replies = await this.#call(() => this.#held.drive((raw) => raw.exec(rawCommands), signal));
     this.#hasDeadline = true;
     this.#ending.watch();
     return replies;
@@ -187,13 +168,13 @@ export class Lease implements Disposable, AsyncDisposable {
    * exactly once or not at all, as with {@link Lease.exec}.
    */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
-    const raw = toRaw(commands);
-    return this.#finish(() => this.#raw.commit(raw), signalOf(options, "a call"));
+    const rawCommands = toRaw(commands);
+    return this.#finish((raw) => raw.commit(rawCommands), signalOf(options, "a call"));
   }
 
   /** @internal Gives the lock back by a commit of the module's own. */
   async store(commit: (lease: RawLease) => RawSteps<void>): Promise<void> {
-    await this.#finish(() => commit(this.#raw));
+    await this.#finish(commit);
   }
 
   /**
@@ -201,7 +182,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * worth trying, to release again.
    */
   async release(options: CallOptions = {}): Promise<void> {
-    await this.#finish(() => this.#raw.release(), signalOf(options, "a call"));
+    await this.#finish((raw) => raw.release(), signalOf(options, "a call"));
   }
 
   /**
@@ -239,12 +220,12 @@ export class Lease implements Disposable, AsyncDisposable {
       this.#endings++;
     };
     let failure: { readonly error: unknown } | undefined;
-    if (this.#kept?.isOn) throw this.#ending.hasCome ? this.#gone() : busy(this.#key);
+    if (this.#kept?.isOn) throw this.#ending.hasCome ? this.#gone() : busy(this.#held.key);
     const kept: Kept = { isOn: true, stop: () => {}, ended: this.#kept?.ended };
     this.#kept = kept;
     try {
       if (kept.ended) await kept.ended;
-      await this.#call(() => this.#keep(maxHoldMs, begin));
+      await this.#call(() => this.#held.keep(maxHoldMs, begin));
     } catch (error) {
       if (!hasBegun) throw error;
       failure = { error };
@@ -277,9 +258,9 @@ export class Lease implements Disposable, AsyncDisposable {
     const { signal, maxHold: longest } = known(options, KEEP, KEPT);
     const maxHold = limit(longest, "maxHold");
     throwIfAborted([abortSignal(signal, "signal")]);
-    if (this.#isGone || this.#ending.hasCome) throw this.#gone();
-    if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#key);
-    if (this.#hasDeadline && this.#left === 0) throw expired(this.#key);
+    if (this.#held.isGone || this.#ending.hasCome) throw this.#gone();
+    if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#held.key);
+    if (this.#hasDeadline && this.#left === 0) throw expired(this.#held.key);
     const stopper = new AbortController();
     const stop = () => {
       if (!kept.isOn) return;
@@ -296,7 +277,7 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#kept = kept;
     const keep = async () => {
       if (before) await before;
-      if (kept.isOn) await this.#counted(() => this.#keep(maxHold, undefined, stopper.signal));
+      if (kept.isOn) await this.#held.during(() => this.#held.keep(maxHold, undefined, stopper.signal));
     };
     kept.ended = keep().catch((error: unknown) => {
       // If it was stopped, there is nothing to report. If a release or a commit came first, the
@@ -333,8 +314,8 @@ export class Lease implements Disposable, AsyncDisposable {
    * Only one handler at a time may use a lease: hand it over when all its calls were answered.
    */
   handOver(): string {
-    if (this.#isGone) throw this.#gone();
-    const token = this.#instance.call(() => this.#raw.handOver());
+    if (this.#held.isGone) throw this.#gone();
+    const token = this.#held.ask((raw) => raw.handOver());
     this.#leave();
     return token;
   }
@@ -344,29 +325,12 @@ export class Lease implements Disposable, AsyncDisposable {
    * returned.
    */
   giveBack(): void {
-    if (this.#isGone || this.#instance.hasFailed) return;
-    this.#givesBack = true;
-    this.#leave();
-  }
-
-  /**
-   * Nothing calls it any more, so the module need not keep it. Some hosts do not say when
-   * JavaScript has forgotten an object.
-   */
-  #forget(): void {
-    if (!this.#isGone || this.#isForgotten || this.#instance.hasFailed) return;
-    this.#isForgotten = true;
-    const steps = this.#givesBack ? this.#instance.call(() => this.#raw.giveBack()) : undefined;
-    this.#instance.call(() => this.#raw.free());
-    if (steps === undefined) return;
-    const { driver, outcome } = drive(this.#instance, steps, this.#host);
-    driver.start();
-    inBackground(outcome, this.#host);
+    if (!this.#held.isGone && !this.#held.hasFailed) this.#leave(true);
   }
 
   /** @internal Gives the lock back, and tells of a loss that nobody was told of yet. */
   async dispose(): Promise<void> {
-    if (this.#isGone) return;
+    if (this.#held.isGone) return;
     const wasToldLost = this.#wasToldLost;
     try {
       await this.release();
@@ -381,14 +345,14 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /** What remains, to the fraction of a millisecond: the signal is not to fire before. */
   get #left(): number {
-    if (this.#ending.hasCome || this.#instance.hasFailed) return 0;
-    return this.#instance.call(() => this.#raw.remaining);
+    if (this.#ending.hasCome || this.#held.hasFailed) return 0;
+    return this.#held.ask((raw) => raw.remaining);
   }
 
   async #call<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#isGone) throw this.#gone();
+    if (this.#held.isGone) throw this.#gone();
     try {
-      return await this.#counted(call);
+      return await this.#held.during(call);
     } catch (error) {
       if (error instanceof LostError) {
         this.#wasToldLost = true;
@@ -399,64 +363,21 @@ export class Lease implements Disposable, AsyncDisposable {
     }
   }
 
-  async #counted<T>(call: () => Promise<T>): Promise<T> {
-    this.#calls++;
-    try {
-      return await call();
-    } finally {
-      this.#calls--;
-      if (this.#calls === 0) this.#forget();
-    }
-  }
-
-  #drive<T>(call: () => RawSteps<T>, signal?: AbortSignal): Promise<T> {
-    return this.#instance.drive(call, this.#host, [signal], this.#key);
-  }
-
-  /**
-   * Renews it until `work` has ended, and then gives it back. Without work: renews it until
-   * `signal` is aborted. Rejects with the reason if nothing is left to keep.
-   */
-  async #keep(maxHold: number | undefined, work?: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-    this.#instance.call(() => this.#raw.startKeeping());
-    try {
-      const until = await this.#drive(() => this.#raw.beginKeeping(maxHold), signal);
-      const why = await this.#keepBeside(until, work?.(), signal);
-      if (why === GIVEN_BACK && work === undefined) throw released(this.#key);
-      await this.#drive(() => this.#raw.endKeeping(why));
-    } finally {
-      if (!this.#instance.hasFailed) this.#instance.call(() => this.#raw.quitKeeping());
-    }
-  }
-
-  /** The reason why nothing is left to keep, unless the work ended. */
-  async #keepBeside(until: number, work: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<number> {
-    if (work === undefined) return this.#drive(() => this.#raw.keep(until), signal);
-    const ended = new AbortController();
-    const behind = work.then(() => {
-      ended.abort();
-      return GIVEN_BACK;
-    });
-    // Work that released the lease or handed it over may still have something to do.
-    const kept = this.#drive(() => this.#raw.keep(until), ended.signal).then((why) => (why === GIVEN_BACK ? behind : why));
-    return Promise.race([behind, kept]);
-  }
-
   /**
    * A release or a commit. While it is under way no time is left, and the signal waits for its
    * outcome.
    */
-  async #finish<T>(call: () => RawSteps<T>, signal?: AbortSignal): Promise<T> {
+  async #finish<T>(end: (raw: RawLease) => RawSteps<T>, signal?: AbortSignal): Promise<T> {
     throwIfAborted([signal]);
     this.#endings++;
     try {
-      const value = await this.#call(() => this.#drive(call, signal));
+      const value = await this.#call(() => this.#held.drive(end, signal));
       this.#free();
       return value;
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
       else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#ending.come(() => error);
-      else if (signal?.aborted && error === signal.reason) this.#ending.come(() => unavailable("the call that ended the lease was aborted", true, this.#key, error));
+      else if (signal?.aborted && error === signal.reason) this.#ending.come(() => unavailable("the call that ended the lease was aborted", true, this.#held.key, error));
       throw error;
     } finally {
       this.#endings--;
@@ -470,20 +391,20 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   #gone(): EdgelockError {
     const why = this.#ending.error;
-    return why === undefined || why.isOutcomeUnknown ? released(this.#key) : why;
+    return why === undefined || why.isOutcomeUnknown ? released(this.#held.key) : why;
   }
 
   /** It is over for good. */
   #free(): void {
-    if (this.#isGone || this.#instance.hasFailed) return this.#ending.come(released);
-    this.#lastToken = this.token;
+    if (this.#held.isGone || this.#held.hasFailed) return this.#ending.come(released);
+    this.#held.rememberToken();
     this.#leave();
   }
 
-  #leave(): void {
-    this.#isGone = true;
+  #leave(givesBack = false): void {
+    this.#held.leave(givesBack);
     this.#ending.come(released);
-    if (this.#calls === 0) this.#forget();
+    this.#held.forget();
   }
 }
 
