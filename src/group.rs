@@ -43,7 +43,8 @@ use section::Peek;
 /// Make one for each kind of section, and have all callers use it: as a `static`, or as a
 /// `thread_local!` in a Worker. There each request brings a lock of its own, since a request may
 /// only use what it made itself. Locks of the same name must live behind the same bridge, and
-/// should have the same ttl and label.
+/// should have the same options and credential: those of the caller that drives a turn count for
+/// all of its items. Only callers that ask for other replicas have turns of their own.
 ///
 /// ```
 /// use edgelock::{Command, Decision, GroupCommit, Reply, Section};
@@ -177,13 +178,17 @@ impl<S: Section> GroupCommit<S> {
     /// commit, and they are not decided again. After [`Error::NotReplicated`] they may have been
     /// written.
     ///
-    /// [`Error::CommandFailed`] for an item whose own command failed. [`Error::InvalidArgument`]
-    /// for an item whose own commands cannot be sent, for a semaphore, and if a turn may have no
-    /// items.
+    /// [`Error::CommandFailed`] for an item of which a command failed; its others were executed. If
+    /// a command of [`Section::end`] failed, all items are unknown. [`Error::InvalidArgument`]
+    /// for an item whose own commands cannot be sent, for a lock whose holders decide at the same
+    /// time, as of a semaphore, and if a turn may have no items.
+    ///
+    /// If the replies for all items of a turn are too large for one answer, smaller turns ask
+    /// again.
     ///
     /// # Cancel safety
-    /// Dropping the future removes the item, unless its turn has begun. Then it is decided, and its
-    /// answer is dropped.
+    /// Dropping the future removes the item, unless its turn has the lock by then. Then it is
+    /// decided, and its answer is dropped.
     pub async fn submit<T: Transport, R: Runtime>(
         &self,
         lock: &Lock<T, R>,

@@ -113,6 +113,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.replicas.is_some()
     }
 
+    /// What callers must have in common to share its turns: the name, and how many replicas must
+    /// have the lock.
+    pub(crate) fn line(&self) -> String {
+        let replicas = self.replicas.as_ref().map(|replicas| replicas.wait());
+        replicas.map_or_else(
+            || self.key().to_owned(),
+            |wait| [self.key(), &wait.join(" ")].join("\n"),
+        )
+    }
+
     /// What errors and events call it.
     pub(crate) fn key(&self) -> &str {
         self.name.shown()

@@ -25,8 +25,8 @@ pub enum BadResponse {
     #[error("the answer broke off")]
     Truncated,
 
-    /// The response is larger than 1 MiB.
-    #[error("the answer is larger than 1 MiB")]
+    /// The response is larger than 1 MiB, or than the bridge lets through.
+    #[error("the answer is larger than 1 MiB, or than the bridge lets through")]
     TooLarge,
 
     /// JSON, but not the reply of the script that was sent: it has another shape, or another

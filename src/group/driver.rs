@@ -35,6 +35,12 @@ impl<I, A> Driver<I, A> {
         self.with(|line, number| line.begin(number)).flatten()
     }
 
+    /// As [`Gather::shrink`].
+    pub(super) fn shrink(&self, asked: usize) -> bool {
+        let shrunk = self.with(|line, number| line.shrink(number, asked));
+        shrunk.unwrap_or(false)
+    }
+
     /// As [`Gather::put_back_others`].
     pub(super) fn put_back_others(&self) {
         self.with(Callers::put_back_others);

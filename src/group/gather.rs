@@ -30,6 +30,8 @@ pub(super) struct Gather<I, C, P> {
     turn: Option<Turn<I, C, P>>,
     /// The proof of a lease whose driver vanished. The next driver gives that lease back.
     orphan: Option<P>,
+    /// How many items a turn has at most, since the replies for more were too large.
+    most: usize,
     /// Numbers of tickets and turns.
     numbers: u64,
     signs: u64,
@@ -59,6 +61,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             waiting: VecDeque::new(),
             turn: None,
             orphan: None,
+            most: usize::MAX,
             numbers,
             signs: 0,
         }
@@ -100,15 +103,26 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         ticket
     }
 
-    /// How many items wait ahead of this ticket; `None` once its turn has begun.
+    /// How many items wait ahead of this ticket, or are in its turn; `None` once that has begun, and
+    /// for the driver, whose acquisition has an end of its own.
     pub(super) fn ahead(&self, ticket: u64) -> Option<usize> {
+        let turn = self
+            .turn
+            .as_ref()
+            .filter(|turn| !turn.has_begun && turn.blamed != ticket);
+        let in_turn =
+            turn.and_then(|turn| turn.entries.iter().position(|entry| entry.ticket == ticket));
+        in_turn.or_else(|| self.place(ticket))
+    }
+
+    fn place(&self, ticket: u64) -> Option<usize> {
         self.waiting.iter().position(|entry| entry.ticket == ticket)
     }
 
     /// A turn for this ticket to drive, if it waits and no turn is under way. The first items are
     /// in it, even if its own is not.
     pub(super) fn drive(&mut self, ticket: u64, bound: Bound) -> Option<Drive<P>> {
-        self.ahead(ticket)?;
+        self.place(ticket)?;
         if self.turn.is_some() {
             return None;
         }
@@ -123,6 +137,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             entries,
             asked_for: Vec::new(),
             commit: None,
+            has_begun: false,
         });
         let orphan = self.orphan.take();
         Some(Drive { number, orphan })
@@ -131,7 +146,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// How many of the waiting items have room beside this many items, with this many bytes. An
     /// item that is too large for any turn has one to itself.
     fn fitting(&self, items: usize, mut bytes: usize, bound: Bound) -> usize {
-        let room = bound.items.saturating_sub(items);
+        let room = bound.items.min(self.most).saturating_sub(items);
         let fitting = self.waiting.iter().take(room).take_while(|entry| {
             bytes = bytes.saturating_add(entry.bytes);
             bytes <= bound.bytes
@@ -146,7 +161,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         for entry in in_turn.filter(|entry| entry.ticket == ticket) {
             entry.has_left = true;
         }
-        let at = self.ahead(ticket)?;
+        let at = self.place(ticket)?;
         self.waiting.remove(at);
         self.first().filter(|_| at == 0 && self.turn.is_none())
     }

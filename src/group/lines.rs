@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use super::gather::Gather;
+use super::gather::{Bound, Gather};
 use super::slot::Slot;
 use crate::acquisition::Acquisition;
 use crate::error::Error;
@@ -79,20 +79,26 @@ impl<I, A> Lines<I, A> {
         Some(output)
     }
 
+    /// # Errors
+    /// As many wait as may. An item that finds nobody does not wait.
     pub(super) fn arrive(
         &self,
         name: &str,
         item: Arc<I>,
         bytes: usize,
         slot: &Arc<Slot<A>>,
-    ) -> u64 {
+        bound: Bound,
+    ) -> Result<u64, usize> {
         let mut state = locked(&self.0);
         let numbers = state.numbers;
         let line = match state.by_name.get_mut(name) {
+            Some(line) if line.callers.waiting() >= bound.waiting => {
+                return Err(line.callers.waiting());
+            }
             Some(line) => line,
             None => (state.by_name.entry(name.to_owned())).or_insert_with(|| Line::behind(numbers)),
         };
-        line.callers.arrive(item, bytes, slot.clone())
+        Ok(line.callers.arrive(item, bytes, slot.clone()))
     }
 }
 

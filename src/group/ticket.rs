@@ -29,16 +29,14 @@ impl<I, A> Lines<I, A> {
         let runtime = lock.runtime();
         let give_up = runtime.now() + lock.longest_wait();
         let pace = Pace::of(lock);
-        let waiting = self.with(lock.key(), |line| line.waiting());
-        if let Some(waiting) = waiting.filter(|waiting| *waiting >= bound.waiting) {
-            return Err(held(lock, waiting));
-        }
-        let ticket = Ticket::new(self, lock.key(), item, bytes);
+        let name = lock.line();
+        let ticket = Ticket::new(self, &name, item, bytes, bound);
+        let ticket = ticket.map_err(|waiting| held(lock, waiting))?;
         // How long there was no sign of life.
         let (mut signs, mut quiet) = (0, Duration::ZERO);
         let mut has_waited = false;
         loop {
-            self.pass_over(lock.key(), signs, quiet);
+            self.pass_over(&name, signs, quiet);
             if let Some(outcome) = ticket.slot.take() {
                 return outcome;
             }
@@ -55,7 +53,7 @@ impl<I, A> Lines<I, A> {
             if let (Some(ahead), Duration::ZERO) = (ahead, left) {
                 return Err(held(lock, ahead));
             }
-            let now = self.signs(lock.key());
+            let now = self.signs(&name);
             if now != signs {
                 (signs, quiet) = (now, Duration::ZERO);
             }
@@ -94,14 +92,23 @@ struct Ticket<'a, I, A> {
 }
 
 impl<'a, I, A> Ticket<'a, I, A> {
-    fn new(lines: &'a Arc<Lines<I, A>>, name: &'a str, item: Arc<I>, bytes: usize) -> Self {
+    /// # Errors
+    /// So many wait already.
+    fn new(
+        lines: &'a Arc<Lines<I, A>>,
+        name: &'a str,
+        item: Arc<I>,
+        bytes: usize,
+        bound: Bound,
+    ) -> Result<Self, usize> {
         let slot = Arc::new(Slot::new());
-        Self {
+        let number = lines.arrive(name, item, bytes, &slot, bound)?;
+        Ok(Self {
             lines,
             name,
-            number: lines.arrive(name, item, bytes, &slot),
+            number,
             slot,
-        }
+        })
     }
 
     fn ahead(&self) -> Option<usize> {

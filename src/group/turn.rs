@@ -48,14 +48,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
 ) {
     let begun_at = lock.runtime().now();
     let (mut items, mut reads) = (Vec::new(), Reads::default());
-    let asked = || {
-        if let Some(asked_for) = turn.ask(bound) {
-            reads = Reads::of(asked_for.iter().map(|item| &**item));
-            items = asked_for;
-        }
-        reads.commands.clone()
-    };
-    let outcome = lock.acquire_as(&turn.acquisition, asked).await;
+    let outcome = acquire(turn, lock, bound, &mut items, &mut reads).await;
     let (lease, replies) = match outcome {
         Ok(granted) => granted,
         Err(error) => return fail(turn, &mut reads, &error),
@@ -66,6 +59,11 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let mut of_turn = has.iter();
     items.retain(|_| of_turn.next() == Some(&true));
     reads.retain(&has);
+    if items.is_empty() {
+        // All have left.
+        release(turn, lease).await;
+        return;
+    }
     let decided = decide(section, turn, &items, &lease, &reads, &replies, bound.bytes);
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
@@ -75,14 +73,9 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     // An answer that depends on no write is true whatever the outcome of the commit.
     turn.answer(answers);
     let waiting = if decided.writes.is_empty() {
-        // If the commit does not end, the next driver gives the lease back.
-        if !turn.commit(lease.token()) {
-            return;
-        }
-        // Only the next turn waits for this. If it failed, that turn will notice.
-        let _ = lease.release().await;
-        turn.end(Vec::new())
+        release(turn, lease).await
     } else {
+        // If the commit does not end, the next driver gives the lease back.
         if !turn.commit(lease.token()) {
             return;
         }
@@ -95,6 +88,40 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         ))
     };
     observe(lock, count, waiting, begun_at);
+}
+
+/// Ends a turn that has nothing to write. Returns how many items wait for the next one.
+async fn release<I, A, T: Transport, R: Runtime>(turn: &Driver<I, A>, lease: Lease<T, R>) -> usize {
+    if turn.commit(lease.token()) {
+        // Only the next turn waits for this. If it failed, that turn will notice.
+        let _ = lease.release().await;
+    }
+    turn.end(Vec::new())
+}
+
+/// Takes the lock, and reads for all `items`: for those that there are when a request leaves. If the
+/// replies are too large for one answer, it asks again for half of the items.
+async fn acquire<I, A, T: Transport, R: Runtime>(
+    turn: &Driver<Pending<I>, A>,
+    lock: &Lock<T, R>,
+    bound: Bound,
+    items: &mut Vec<Arc<Pending<I>>>,
+    reads: &mut Reads,
+) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+    loop {
+        let asked = || {
+            if let Some(asked_for) = turn.ask(bound) {
+                *reads = Reads::of(asked_for.iter().map(|item| &**item));
+                *items = asked_for;
+            }
+            reads.commands.clone()
+        };
+        let outcome = lock.acquire_as(&turn.acquisition, asked).await;
+        let is_too_large = matches!(&outcome, Err(error) if error.code() == "too_large");
+        if !is_too_large || !turn.shrink(items.len()) {
+            return outcome;
+        }
+    }
 }
 
 /// The decisions, up to the item with which the writes became too many for a request.
@@ -225,11 +252,19 @@ fn committed<A>(
     let Err(error) = outcome else {
         return answers;
     };
-    let Error::CommandFailed { index, .. } = &error else {
+    let Error::CommandFailed {
+        index,
+        command,
+        message,
+        ..
+    } = &error
+    else {
         return answers.iter().map(|_| Err(error.clone())).collect();
     };
     let Some(&failed) = owners.get(*index) else {
-        return answers.iter().map(|_| Err(error.clone())).collect();
+        let what = format!("{command}, written for all items of the turn, failed: {message}");
+        let told = Error::unavailable(what, true).of_lock(error.lock());
+        return answers.iter().map(|_| Err(told.clone())).collect();
     };
     // All commands were executed, but the error names only the first that failed.
     let before = owners.iter().take_while(|owner| **owner < failed).count();

@@ -32,6 +32,7 @@ pub(super) static ROW: Row = Row {
     refusals: Refusals {
         fair: Some("a reentrant lock cannot be fair: those who wait for it do not queue"),
         label: Some("a reentrant lock has no label: its owner says who holds it"),
+        turns: Some("a reentrant lock has no turns that callers could share: its owner may enter at the same time"),
         signal_list: Some("a reentrant lock has no signal list: it tells its waiters as Redisson does"),
         majority: Some("a reentrant lock lives behind one bridge, not several"),
         ..Refusals::NONE

@@ -1,7 +1,7 @@
 //! What an error text of Redis means: its code, and whether anything was executed.
 
 use crate::command::Reply;
-use crate::error::{Error, Reason};
+use crate::error::{BadResponse, Error, Reason};
 use crate::redact;
 
 /// With which Redis begins what it says of a script that it did not execute, or that it broke off.
@@ -50,8 +50,14 @@ const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY", "NOREPLICAS", "MISCONF", 
 /// What Redis 6 and Upstash put before an error that a script raised.
 const RAISED: &str = "ERR Error running script";
 
+/// What `edgelock-bridge` says in place of an answer that is larger than it may be.
+const TOO_LARGE: &str = "TOOLARGE ";
+
 /// An error of Redis, told by its code.
 pub(super) fn refusal(text: String) -> Error {
+    if text.starts_with(TOO_LARGE) {
+        return Error::bad(BadResponse::TooLarge);
+    }
     let code = code(&text);
     let is_first = !text.starts_with(RAISED) && BEFORE_THE_FIRST_WRITE.contains(&code);
     // The error was raised inside of the script, so the commands before the failing call were

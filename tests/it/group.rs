@@ -4,6 +4,7 @@ mod driver;
 mod look;
 mod sale;
 mod strange;
+mod turns;
 
 use edgelock::{Error, GroupCommit};
 use tokio::task::JoinSet;
@@ -265,33 +266,6 @@ fn names_do_not_wait_for_each_other() {
         };
         let (waited, ()) = tokio::join!(waits, other);
         waited.unwrap();
-    });
-}
-
-#[test]
-fn an_item_that_is_dropped_before_its_turn_is_not_decided() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 100");
-        let held = stack.lock("a").try_acquire().await.unwrap();
-        let (client, seen) = stack.watched();
-        let lock = client.lock("a");
-        let sale = GroupCommit::new(Sale);
-        let submit = |number: u64| {
-            let (sale, lock) = (sale.clone(), lock.clone());
-            tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-        };
-        let tasks = [0, 1, 2].map(submit);
-        // The first drives the turn, and waits for the lock.
-        eventually(|| seen.sent() >= 2).await;
-        // The turn goes on without its driver.
-        tasks[0].abort();
-        tasks[1].abort();
-        held.release().await.unwrap();
-        let [first, second, third] = tasks;
-        assert!(first.await.is_err() && second.await.is_err());
-        assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
-        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
     });
 }
 

@@ -31,7 +31,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// The items for which this turn asks, in order of arrival: its own, and the waiting ones that
     /// have room in it. The latter wait on until it [begins](Gather::begin).
     pub(in crate::group) fn ask(&mut self, number: u64, bound: Bound) -> Option<Vec<Arc<I>>> {
-        let own = &self.of(number)?.entries;
+        let own = &mut self.of(number)?.entries;
+        own.retain(|entry| !entry.has_left);
         let bytes = own.iter().map(|entry| entry.bytes).sum();
         let mut items: Vec<_> = own.iter().map(|entry| entry.item.clone()).collect();
         let count = self.fitting(items.len(), bytes, bound);
@@ -42,15 +43,17 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(items)
     }
 
-    /// This turn has the lock. It takes those of the other items that it asked for last and that
-    /// still wait. Returns which it has of all that it asked for; `None` if a caller reported the
+    /// This turn has the lock. It drops the items whose callers have left. It takes those of the
+    /// other items that it asked for last and that still wait. Returns which it has of all that it asked for; `None` if a caller reported the
     /// driver as gone.
     pub(in crate::group) fn begin(&mut self, number: u64) -> Option<Vec<bool>> {
         if !self.beat(number) {
             return None;
         }
         let turn = self.turn.as_mut()?;
-        let mut has = vec![true; turn.entries.len()];
+        turn.has_begun = true;
+        let mut has: Vec<bool> = turn.entries.iter().map(|entry| !entry.has_left).collect();
+        turn.entries.retain(|entry| !entry.has_left);
         for ticket in std::mem::take(&mut turn.asked_for) {
             let first = self.waiting.front();
             let waits = first.is_some_and(|entry| entry.ticket == ticket);
@@ -60,6 +63,18 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             has.push(waits);
         }
         Some(has)
+    }
+
+    /// The replies for `asked` items were too large: this turn and later ones ask for half as many,
+    /// for as long as the name has items. Returns whether that makes a difference.
+    pub(in crate::group) fn shrink(&mut self, number: u64, asked: usize) -> bool {
+        if !self.beat(number) || asked < 2 {
+            return false;
+        }
+        self.most = asked / 2;
+        let most = self.most;
+        self.put_back(number, |place| place < most);
+        true
     }
 
     /// Notes that the driver of this turn is alive. Returns whether it still drives it.
@@ -109,8 +124,10 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     }
 
     /// The item at this place of the turn is now decided. If that panics, it is not the driver's
-    /// fault.
+    /// fault. Many decisions may take longer than a driver may be silent, and while one is made no
+    /// timer of its task ends.
     pub(in crate::group) fn decide(&mut self, number: u64, place: usize) {
+        self.beat(number);
         if let Some(turn) = self.of(number)
             && let Some(entry) = turn.entries.get(place)
         {

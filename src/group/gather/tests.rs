@@ -205,6 +205,30 @@ fn what_comes_before_a_turn_has_the_lock_is_in_it() {
 }
 
 #[test]
+fn until_its_turn_has_the_lock_an_item_can_leave_and_its_drivers_too() {
+    let (mut gather, [a, b, c]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, BOUND).unwrap();
+    let places = [a, b, c].map(|ticket| gather.ahead(ticket));
+    assert_eq!(places, [None, Some(1), Some(2)]);
+    gather.leave(b);
+    assert_eq!(letters(&mut gather, &drive), "ac");
+    gather.leave(a);
+    assert_eq!(gather.begin(drive.number), Some(vec![false, true]));
+    assert_eq!(gather.ahead(c), None);
+    gather.leave(c);
+    assert_eq!(gather.end(drive.number), Some((vec!['c'], None)));
+}
+
+#[test]
+fn a_driver_that_decides_shows_that_it_is_alive() {
+    let (mut gather, [a, ..]) = gather(['a', 'b']);
+    let drive = gather.drive(a, BOUND).unwrap();
+    let seen = gather.signs();
+    gather.decide(drive.number, 1);
+    assert_eq!(gather.has_gone(seen), None);
+}
+
+#[test]
 fn what_comes_when_a_turn_has_asked_is_not_in_it() {
     let (mut gather, [a]) = gather(['a']);
     let drive = gather.drive(a, BOUND).unwrap();

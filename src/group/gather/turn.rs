@@ -15,6 +15,8 @@ pub(super) struct Turn<I, C, P> {
     /// Tickets of other items for which it also asked. They wait until it begins.
     pub(super) asked_for: Vec<u64>,
     pub(super) commit: Option<P>,
+    /// It has the lock. From then on no item leaves it.
+    pub(super) has_begun: bool,
 }
 
 /// What is left of a turn whose driver vanished.
@@ -34,6 +36,7 @@ pub(super) struct Entry<I, C> {
     pub(super) item: Arc<I>,
     pub(super) bytes: usize,
     pub(super) caller: C,
-    /// Its caller no longer waits. If the item is in a turn, it is decided there, else never.
+    /// Its caller no longer waits. If the item is in a turn that has begun, it is decided there, else
+    /// never.
     pub(super) has_left: bool,
 }

@@ -1,0 +1,171 @@
+//! Who is in a turn, until when a caller may leave it, and what it may read.
+
+use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+
+use super::sale::{Answer, Sale, order};
+use crate::support::{Stack, eventually, ms, run};
+
+#[test]
+fn an_item_waits_no_longer_than_its_own_lock_says_whoever_drives() {
+    run(async {
+        let stack = Stack::spawn();
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let sale = GroupCommit::new(Sale);
+        let place = |number, wait| {
+            let (sale, lock) = (sale.clone(), stack.lock("a").wait_timeout(wait));
+            tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+        };
+        let driver = place(0, ms(60_000));
+        tokio::task::yield_now().await;
+        // It is told while the driver waits on.
+        let error = place(1, ms(200)).await.unwrap().unwrap_err();
+        assert_eq!(error.code(), "held");
+        assert!(!driver.is_finished());
+        driver.abort();
+        held.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_caller_that_leaves_before_the_turn_has_the_lock_has_not_ordered() {
+    run(async {
+        for leaves in [[0, 1], [1, 2], [0, 2]] {
+            let mut stack = Stack::spawn();
+            let _: () = stack.redis("SET stock 9");
+            let held = stack.lock("a").try_acquire().await.unwrap();
+            let (client, seen) = stack.watched();
+            let sale = GroupCommit::new(Sale);
+            let mut placed: Vec<_> = (0..3)
+                .map(|number| {
+                    let (sale, lock) = (sale.clone(), client.lock("a"));
+                    tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+                })
+                .collect();
+            eventually(|| seen.sent() >= 2).await;
+            for number in leaves {
+                placed[number].abort();
+            }
+            let stays = (0..3).find(|number| !leaves.contains(number)).unwrap();
+            held.release().await.unwrap();
+            let answer = placed.swap_remove(stays).await.unwrap();
+            assert_eq!(answer.unwrap().left(), Some(8));
+            let orders: Vec<usize> = stack.redis("HKEYS orders");
+            assert_eq!(orders, [stays]);
+        }
+    });
+}
+
+#[test]
+fn a_turn_that_all_have_left_writes_nothing_and_frees_the_lock() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        let (sale, lock) = (GroupCommit::new(Sale), client.lock("a"));
+        let place = tokio::task::spawn_local({
+            let sale = sale.clone();
+            async move { sale.submit(&lock, order(0)).await }
+        });
+        eventually(|| seen.sent() >= 2).await;
+        place.abort();
+        held.release().await.unwrap();
+        let next = sale.submit(&stack.lock("a"), order(1)).await.unwrap();
+        assert_eq!(next.left(), Some(8));
+        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn callers_that_ask_for_other_replicas_share_no_turn() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 9");
+        let sale = GroupCommit::new(Sale);
+        let plain = stack.lock("a");
+        let careful = plain.clone().wait_for_replicas(1, ms(50));
+        let (plain, careful) = tokio::join!(
+            sale.submit(&plain, order(0)),
+            sale.submit(&careful, order(1))
+        );
+        assert!(matches!(plain, Ok(Answer::Sold { .. })), "{plain:?}");
+        // There are none.
+        assert_eq!(careful.unwrap_err().code(), "not_replicated");
+    });
+}
+
+#[test]
+fn a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.client().reentrant("a", "owner");
+        let refused = GroupCommit::new(Sale).submit(&lock, order(0)).await;
+        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+    });
+}
+
+/// Reads a large value for each item, and writes what it is told at the end of a turn.
+struct Large {
+    end: Option<&'static str>,
+}
+
+impl Section for Large {
+    type Item = u64;
+    type Answer = usize;
+    type State = ();
+
+    fn reads(&self, number: &u64) -> Vec<Command> {
+        vec![Command::new("GET").key(format!("large:{number}"))]
+    }
+
+    fn decide(&self, number: &u64, replies: &[Reply], (): &mut (), _: u64) -> Decision<usize> {
+        let length = replies[0].as_str().map_or(0, str::len);
+        let write = Command::new("RPUSH").key("lengths").arg(number);
+        Decision::Write(vec![write], length)
+    }
+
+    fn end(&self, (): ()) -> Vec<Command> {
+        let push = |key| Command::new("RPUSH").key(key).arg(1);
+        self.end.map(push).into_iter().collect()
+    }
+}
+
+#[test]
+fn items_whose_replies_are_too_large_together_have_smaller_turns() {
+    run(async {
+        let mut stack = Stack::spawn();
+        for number in 0..40 {
+            let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(40_000)));
+        }
+        let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
+        let items = (0..40).map(|number| {
+            let (group, lock) = (group.clone(), lock.clone());
+            tokio::task::spawn_local(async move { group.submit(&lock, number).await })
+        });
+        for item in items.collect::<Vec<_>>() {
+            assert_eq!(item.await.unwrap(), Ok(40_000));
+        }
+        let order: Vec<u64> = stack.redis("LRANGE lengths 0 -1");
+        assert_eq!(order, (0..40).collect::<Vec<_>>());
+        // One that is too large alone is told so.
+        let _: () = stack.redis(&format!("SET large:40 {}", "x".repeat(2_000_000)));
+        let error = group.submit(&lock, 40).await.unwrap_err();
+        assert!(error.to_string().contains("larger than 1 MiB"), "{error}");
+    });
+}
+
+#[test]
+fn if_a_command_of_the_whole_turn_fails_its_items_are_unknown() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET text x");
+        let group = GroupCommit::new(Large { end: Some("text") });
+        let error = group.submit(&stack.lock("a"), 7).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error}");
+        assert!(error.to_string().contains("WRONGTYPE"), "{error}");
+        // Its own command was executed.
+        assert_eq!(stack.redis::<Vec<u64>>("LRANGE lengths 0 -1"), [7]);
+    });
+}
