@@ -398,7 +398,7 @@ export const group: Suite = {
     const stop = new AbortController();
     const submit = (number: number, signal?: AbortSignal, own?: AbortSignal) =>
       sale.submit(stack.lock("a", { wait: 20_000, signal }), order(number), { signal: own });
-    // The first drives the turn, which goes on without it.
+    // The first drives the turn, which goes on for the others.
     const hangUp = [thrown(submit(0, stop.signal)), thrown(submit(1, stop.signal)), thrown(submit(3, undefined, stop.signal))];
     const third = submit(2);
     await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
@@ -406,8 +406,123 @@ export const group: Suite = {
     stop.abort(reason);
     for (const error of await Promise.all(hangUp)) check(error === reason, `${error}`);
     await held.release();
-    equal((await third)?.left, 98);
-    equal(await stack.redis("HKEYS ~orders"), ["0", "2"]);
+    equal((await third)?.left, 99);
+    equal(await stack.redis("HKEYS ~orders"), ["2"]);
+  },
+
+  async an_item_waits_no_longer_than_its_own_lock_says_whoever_drives(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a", { ttl: 60_000 }).acquire();
+    const sale = new GroupCommit(new Sale(stack));
+    const gone = new AbortController();
+    let isTold = false;
+    const first = fails("held", sale.submit(stack.lock("a", { wait: 200 }), order(2)));
+    // The next turn has both of these from its beginning.
+    const driver = thrown(sale.submit(stack.lock("a", { wait: 60_000, signal: gone.signal }), order(0))).finally(() => (isTold = true));
+    await fails("held", sale.submit(stack.lock("a", { wait: 600 }), order(1)));
+    await first;
+    check(!isTold, "the driver waits on");
+    gone.abort();
+    await driver;
+    await held.release();
+  },
+
+  async a_turn_that_all_have_left_writes_nothing_and_frees_the_lock(stack) {
+    await stack.redis("SET ~stock 100");
+    const held = await stack.lock("a").acquire();
+    const sale = new GroupCommit(new Sale(stack));
+    const gone = new AbortController();
+    const left = thrown(sale.submit(stack.lock("a", { wait: 20_000, signal: gone.signal }), order(0)));
+    await eventually(async () => (await stack.lock("a").inspect()).waiters === 1);
+    gone.abort();
+    await left;
+    await held.release();
+    equal((await sale.submit(stack.lock("a"), order(1)))?.left, 99);
+    equal(await stack.redis("HKEYS ~orders"), ["1"]);
+    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async callers_that_ask_for_other_replicas_share_no_turn(stack) {
+    await stack.redis("SET ~stock 100");
+    const sale = new GroupCommit(new Sale(stack));
+    const careful = stack.lock("a", { waitForReplicas: { count: 1, within: 50 } });
+    const [plain, refused] = await Promise.allSettled([sale.submit(stack.lock("a"), order(0)), sale.submit(careful, order(1))]);
+    equal(left([plain]), [99]);
+    // There are none.
+    equal(reason(refused).code, "not_replicated");
+  },
+
+  async a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile(stack) {
+    const lock = stack.client().reentrant(`${stack.mark}a`, "owner");
+    await fails("invalid_argument", new GroupCommit(new Sale(stack)).submit(lock, order(0)));
+    equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
+  async items_whose_replies_are_too_large_together_have_smaller_turns(stack) {
+    const large = { key: `${stack.mark}large` };
+    const x = (count: number) => "x".repeat(count);
+    await stack.redis(`SET ~large ${x(40_000)}`);
+    const decided: number[] = [];
+    const group = new GroupCommit({
+      // Each reads it at another place, so nothing is read once for all.
+      reads: (item: number) => [["GETRANGE", large, 0, -1 - item]],
+      decide: (item: number, [text]) => (decided.push(item), { answer: String(text).length }),
+    });
+    const items = Array.from({ length: 40 }, (_, item) => item);
+    equal(await Promise.all(items.map((item) => group.submit(stack.lock("a"), item))), items.map((item) => 40_000 - item));
+    equal(decided, items);
+    await stack.redis(`SET ~large ${x(2_000_000)}`);
+    // One that is too large alone is told so.
+    check(String(await thrown(group.submit(stack.lock("a"), 0))).includes("larger than 1 MiB"), "it is told");
+  },
+
+  async if_a_command_of_the_whole_turn_fails_its_items_are_unknown(stack) {
+    await stack.redis("SET ~text x");
+    const text = { key: `${stack.mark}text` };
+    const notes = new Notes(stack);
+    const group = new GroupCommit<Written, number>({ reads: notes.reads, decide: (item) => notes.decide(item), end: () => [["RPUSH", text, 1]] });
+    const error = await thrown(group.submit(stack.lock("a"), { number: 0, writes: [note] }));
+    check(error instanceof EdgelockError && error.isOutcomeUnknown && error.message.includes("WRONGTYPE"), `${error}`);
+    // Its own command was executed.
+    equal(await stack.redis("LLEN ~notes"), 1);
+  },
+
+  async an_item_changes_nothing_of_what_others_read(stack) {
+    await stack.redis("HSET ~stock left 5");
+    const group = new GroupCommit({
+      reads: () => [["HMGET", { key: `${stack.mark}stock` }, "left", "none"]],
+      decide: (_: number, [fields]) => ({ answer: (fields as string[]).shift() }),
+    });
+    equal(await Promise.all([0, 1, 2].map((item) => group.submit(stack.lock("a"), item))), ["5", "5", "5"]);
+  },
+
+  async a_look_that_hangs_costs_the_items_of_others_nothing_but_time(stack) {
+    const note = { key: `${stack.mark}note` };
+    const group = new GroupCommit<number, number>({
+      reads: () => [["GET", note]],
+      peek: () => undefined,
+      decide: (item) => ({ answer: item, writes: [["SET", note, item]] }),
+    });
+    const gone = new AbortController();
+    const deaf = stack.client({ requestTimeout: 60_000, fetch: () => new Promise(() => {}) });
+    const hangs = thrown(group.submit(deaf.lock("a", { wait: 60_000, signal: gone.signal }), 0));
+    equal(await group.submit(stack.client({ requestTimeout: 500 }).lock("a", { wait: 20_000 }), 1), 1);
+    gone.abort();
+    await hangs;
+  },
+
+  async a_request_is_counted_in_bytes_of_utf8(stack) {
+    const turns: number[] = [];
+    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const group = new GroupCommit<number, number>(
+      { reads: (item) => [["GET", { key: `${stack.mark}${"水".repeat(20)}${item}` }]], decide: (answer) => ({ answer }) },
+      // There is room for two if characters are counted.
+      { maxBytes: 200 },
+    );
+    const { length } = stack.mark;
+    check(length < 20, `${length}`);
+    equal(await Promise.all([0, 1].map((item) => group.submit(stack.client({ onEvent }).lock("a"), item))), [0, 1]);
+    await eventually(() => turns.length === 2);
   },
 
   async an_item_that_left_while_its_turn_was_under_way_is_in_no_later_one(stack) {
@@ -499,6 +614,10 @@ export const group: Suite = {
     }
     for (const nothing of [undefined, null, 7, "sold"]) {
       const group = new GroupCommit<number, number>({ ...sound, decide: () => nothing as never });
+      await fails("invalid_argument", group.submit(stack.lock("a"), 0));
+    }
+    for (const nothing of [null, 7, true]) {
+      const group = new GroupCommit<number, number>({ ...sound, peek: () => nothing as never });
       await fails("invalid_argument", group.submit(stack.lock("a"), 0));
     }
     equal(await stack.redis("LLEN ~notes"), 2);

@@ -71,7 +71,8 @@ export class Client {
     text(owner, "an owner");
     const config = lockConfig(options, "a reentrant lock");
     const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], ...config));
-    return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.reentrant(name, owner, options)));
+    const maker = this.#maker(name, (options) => this.reentrant(name, owner, options));
+    return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
 
   /**

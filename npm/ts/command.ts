@@ -73,9 +73,14 @@ export function bytesOf(commands: readonly Command[]): number {
   let bytes = 0;
   for (const command of commands) {
     bytes += 2 * AROUND;
-    for (const word of command) bytes += typeof word === "object" ? 2 * (word.key.length + AROUND) : String(word).length + AROUND;
+    for (const word of command) bytes += typeof word === "object" ? 2 * (bytesIn(word.key) + AROUND) : bytesIn(String(word)) + AROUND;
   }
   return bytes;
+}
+
+/** In UTF-8, at most. */
+function bytesIn(text: string): number {
+  return /^[\0-\x7f]*$/.test(text) ? text.length : 3 * text.length;
 }
 
 export function isSame(one: Command, other: Command): boolean {

@@ -8,7 +8,10 @@ export interface Entry<Item, Answer> {
   /** Of its reads. */
   readonly bytes: number;
   outcome?: Outcome<Answer>;
-  /** Its caller no longer waits. If the item is in a turn, it is decided there, else never. */
+  /**
+   * Its caller no longer waits. If the item is in a turn that has begun, it is decided there, else
+   * never.
+   */
   hasLeft?: boolean;
   /**
    * Calls the caller to look. It settles the caller's own promise, so the host continues where the
@@ -27,6 +30,8 @@ export interface Turn<Item, Answer> {
   entries: readonly Entry<Item, Answer>[];
   /** Others for which it asked too, and which wait until it begins. */
   askedFor: readonly Entry<Item, Answer>[];
+  /** It has the lock. From then on no item leaves it. */
+  hasBegun: boolean;
   /** What proves its lease, once its commit is on its way. */
   proof?: string;
 }
@@ -42,6 +47,8 @@ export interface Bound {
 export class Gather<Item, Answer> {
   #waiting: Entry<Item, Answer>[] = [];
   #turn: Turn<Item, Answer> | undefined;
+  /** How many items a turn has at most, since the replies for more were too large. */
+  #most = Infinity;
   #signs = 0;
   /** What proves a lease whose driver went away, for the next driver to give it back. */
   #orphan: string | undefined;
@@ -72,9 +79,14 @@ export class Gather<Item, Answer> {
     this.#waiting.push(entry);
   }
 
-  /** How many wait before this one; -1 once its turn has begun. */
+  /**
+   * How many wait before this one, or are in its turn; -1 once that has begun, and for the driver,
+   * whose acquisition has an end of its own.
+   */
   ahead(entry: Entry<Item, Answer>): number {
-    return this.#waiting.indexOf(entry);
+    const turn = this.#turn;
+    const isInTurn = turn !== undefined && !turn.hasBegun && turn.driver !== entry && turn.entries.includes(entry);
+    return (isInTurn ? turn.entries : this.#waiting).indexOf(entry);
   }
 
   /**
@@ -90,10 +102,10 @@ export class Gather<Item, Answer> {
    * it, even if its own is not.
    */
   drive(entry: Entry<Item, Answer>, bound: Bound): Turn<Item, Answer> | undefined {
-    if (this.#turn || this.ahead(entry) < 0) return undefined;
+    if (this.#turn || !this.#waiting.includes(entry)) return undefined;
     this.#signs++;
     const entries = this.#waiting.splice(0, this.#fitting([], bound));
-    return (this.#turn = { driver: entry, showsWithin: 0, entries, askedFor: [] });
+    return (this.#turn = { driver: entry, showsWithin: 0, entries, askedFor: [], hasBegun: false });
   }
 
   /**
@@ -102,20 +114,22 @@ export class Gather<Item, Answer> {
    */
   ask(turn: Turn<Item, Answer>, bound: Bound): Item[] | undefined {
     if (this.#turn !== turn) return undefined;
+    turn.entries = turn.entries.filter(({ hasLeft }) => !hasLeft);
     turn.askedFor = this.#waiting.slice(0, this.#fitting(turn.entries, bound));
     return [...turn.entries, ...turn.askedFor].map(({ item }) => item);
   }
 
   /**
-   * This turn has the lock. It takes those of the other items that it asked for last and that still
-   * wait. Returns which it has of all that it asked for; nothing if a caller has reported the
-   * driver as gone.
+   * This turn has the lock. It drops the items whose callers have left. It takes those of the other
+   * items that it asked for last and that still wait. Returns which it has of all that it asked
+   * for; nothing if a caller has reported the driver as gone.
    */
   begin(turn: Turn<Item, Answer>): boolean[] | undefined {
     if (!this.beat(turn)) return undefined;
+    turn.hasBegun = true;
     const waits = turn.askedFor.map((entry) => this.#waiting[0] === entry && this.#waiting.shift() !== undefined);
-    const has = [...turn.entries.map(() => true), ...waits];
-    turn.entries = [...turn.entries, ...turn.askedFor.filter((_, at) => waits[at])];
+    const has = [...turn.entries.map(({ hasLeft }) => !hasLeft), ...waits];
+    turn.entries = [...turn.entries, ...turn.askedFor].filter((_, at) => has[at]);
     turn.askedFor = [];
     return has;
   }
@@ -127,11 +141,22 @@ export class Gather<Item, Answer> {
   #fitting(entries: readonly Entry<Item, Answer>[], bound: Bound): number {
     let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
     let count = 0;
-    for (const most = Math.min(bound.items - entries.length, this.#waiting.length); count < most; count++) {
+    for (const most = Math.min(Math.min(bound.items, this.#most) - entries.length, this.#waiting.length); count < most; count++) {
       bytes += this.#waiting[count]!.bytes;
       if (bytes > bound.bytes) break;
     }
     return entries.length === 0 ? Math.max(count, 1) : count;
+  }
+
+  /**
+   * The replies for `asked` items were too large: this turn and later ones ask for half as many,
+   * for as long as the name has items. Whether that makes a difference.
+   */
+  shrink(turn: Turn<Item, Answer>, asked: number): boolean {
+    if (!this.beat(turn) || asked < 2) return false;
+    this.#most = Math.floor(asked / 2);
+    this.putBack(turn, (at) => at < this.#most);
+    return true;
   }
 
   /** A lease that whoever drives is to give back first. */
@@ -215,7 +240,7 @@ export class Gather<Item, Answer> {
   /** This caller no longer waits. Its item is not decided, unless its turn has begun. */
   leave(entry: Entry<Item, Answer>): void {
     entry.hasLeft = true;
-    const at = this.ahead(entry);
+    const at = this.#waiting.indexOf(entry);
     if (at >= 0) this.#waiting.splice(at, 1);
     if (at === 0 && this.#turn === undefined) this.#waiting[0]?.call();
   }

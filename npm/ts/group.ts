@@ -68,6 +68,12 @@ export interface GroupCommitOptions {
 
 const GROUP: Names<GroupCommitOptions> = { maxItems: 1, maxBytes: 1, maxWaiting: 1 };
 
+/** What a look says of an item, if it answers it. */
+type Seen<Answer> = { readonly answer: Answer } | null;
+
+/** What a turn decides that all have left. */
+const NOTHING = { outcomes: [], writes: [], owners: [], firstWrite: Infinity };
+
 interface Asked<Item> {
   readonly item: Item;
   readonly reads: readonly Command[];
@@ -83,13 +89,14 @@ interface Asked<Item> {
  * and each caller gets its own answer.
  *
  * Make one at module level for each kind of section. All requests use it, each with a lock of its
- * own client. Locks of the same name must live behind the same bridge: a turn reads and writes, for
- * all its items, where its driver's lock lives.
+ * own client. Locks of the same name must live behind the same bridge, and should have the same
+ * options and credential: those of the caller that drives a turn count for all of its items. Only
+ * callers that ask for other replicas have turns of their own.
  */
 export class GroupCommit<Item, Answer, State = undefined> {
   readonly #section: Section<Item, Answer, State>;
   readonly #turns: Lines<Asked<Item>, Answer>;
-  readonly #looks: Lines<Asked<Item>, { readonly answer: Answer } | undefined>;
+  readonly #looks: Lines<Asked<Item>, Seen<Answer>>;
   readonly #bound: Bound;
 
   constructor(section: Section<Item, Answer, State>, options: GroupCommitOptions = {}) {
@@ -105,13 +112,13 @@ export class GroupCommit<Item, Answer, State = undefined> {
     };
     this.#bound = bound;
     this.#turns = new Lines(bound, (driven) => this.#turn(driven));
-    this.#looks = new Lines(bound, (driven) => this.#look(driven));
+    this.#looks = new Lines<Asked<Item>, Seen<Answer>>(bound, (driven) => this.#look(driven), null);
   }
 
   /**
    * Has `item` decided in the next turn of `lock` that has room for it, and returns its answer. The
    * item waits up to the lock's `wait` until its turn has the lock. The lock's `signal`, or that of
-   * the call, removes it, unless its turn has begun.
+   * the call, removes it before that.
    *
    * One of the callers drives the turn. The turn goes on by that caller's `waitUntil` if the caller
    * is gone. If a driver's whole host is gone, the others pass it over after a request's time-out
@@ -119,12 +126,14 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * is left in a process, the lock is free after its ttl at the latest, so the ttl should be short.
    *
    * An error of the turn is thrown to each of its items. It `isOutcomeUnknown` for exactly those
-   * whose answers depend on a commit of unknown outcome, and they are not decided again.
+   * whose answers depend on a commit of unknown outcome, or on one of which a command of `end`
+   * failed, and they are not decided again. If the replies for all items of a turn are too large
+   * for one answer, smaller turns ask again.
    */
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options, "a call");
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
-    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, a lock to read under, or a lock of several names has no turns that callers could share: others decide at the same time");
+    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, a reentrant lock, a lock to read under, or a lock of several names has no turns that callers could share: others decide at the same time");
     const raw = toRaw(said(this.#section.reads(item), "reads"));
     // Invalid reads of one item must not fail the others.
     lock.home.check(raw);
@@ -134,13 +143,15 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const bytes = bytesOf(reads);
     const giveUp = performance.now() + lock.home.wait;
     if (this.#section.peek && !lock.home.waitsForReplicas) {
-      const seen = await this.#looks.submit(lock, asked, bytes, giveUp, signal);
+      // Another client's look may hang. Then the turn decides.
+      const until = Math.min(giveUp, performance.now() + lock.home.requestTimeout);
+      const seen = await this.#looks.submit(lock, asked, bytes, until, signal);
       if (seen) return seen.answer;
     }
     return this.#turns.submit(lock, asked, bytes, giveUp, signal);
   }
 
-  async #look({ line, turn, home }: Driven<Asked<Item>, { readonly answer: Answer } | undefined>): Promise<void> {
+  async #look({ line, turn, home }: Driven<Asked<Item>, Seen<Answer>>): Promise<void> {
     const items = turn.entries.map(({ item }) => item);
     const reads = new Reads(items);
     let replies: readonly Reply[];
@@ -149,9 +160,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
     } catch (error) {
       if (error instanceof CommandFailedError) return fail({ line, turn }, reads, error);
       // If the look could not learn something, the turn decides.
-      return line.end(turn, items.map(() => ({ answer: undefined })));
+      return line.end(turn, items.map(() => ({ answer: null })));
     }
-    const seen = items.map(({ item }, at) => attempt(() => said(this.#section.peek?.(item, reads.replies(at, replies)), "peek")));
+    const seen = items.map(({ item }, at) => attempt(() => seenIn(this.#section.peek?.(item, reads.replies(at, replies)))));
     line.end(turn, seen);
   }
 
@@ -165,10 +176,13 @@ export class GroupCommit<Item, Answer, State = undefined> {
       return reads.commands;
     };
     let lease, replies;
-    try {
-      [lease, replies] = await lock.acquireAs(acquisition(), asked);
-    } catch (error) {
-      return fail({ line, turn }, reads, error);
+    while (lease === undefined || replies === undefined) {
+      try {
+        [lease, replies] = await lock.acquireAs(acquisition(), asked);
+      } catch (error) {
+        const isTooLarge = error instanceof EdgelockError && error.code === "too_large";
+        if (!isTooLarge || !line.shrink(turn, items.length)) return fail({ line, turn }, reads, error);
+      }
     }
     let isOver = false;
     try {
@@ -176,7 +190,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
       const has = line.begin(turn);
       if (!has) return;
       reads.retain(has);
-      const { outcomes, writes, owners, firstWrite } = this.#decide(items.filter((_, at) => has[at]), reads, replies, lease.fence);
+      const decided = items.filter((_, at) => has[at]);
+      const { outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(decided, reads, replies, lease.fence) : NOTHING;
       const count = outcomes.length;
       line.putBack(turn, (at) => at < count);
       // An answer that depends on no write is true whatever the outcome of the commit.
@@ -197,7 +212,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
         if (committed !== behind) lease.giveBack();
         line.end(turn, committed);
       }
-      home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
+      if (count > 0) home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
     } finally {
       if (!isOver) lease.giveBack();
     }
@@ -264,9 +279,9 @@ class Reads {
     this.#places = this.#places.filter((_, at) => has[at]);
   }
 
-  /** The replies to one item's reads. */
+  /** The replies to one item's reads: copies, since a section may change what it gets. */
   replies(item: number, replies: readonly Reply[]): Reply[] {
-    return this.#places[item]!.map((place) => replies[place] ?? null);
+    return this.#places[item]!.map((place) => copied(replies[place] ?? null));
   }
 
   /** Which of an item's reads is the one at `place`; -1 if none is. */
@@ -309,7 +324,11 @@ function undecided(error: unknown): unknown {
  */
 function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly number[], first: number, error: unknown): Outcome<Answer>[] {
   const owner = error instanceof CommandFailedError ? owners[error.index] : undefined;
-  if (!(error instanceof CommandFailedError) || owner === undefined) return outcomes.map(() => ({ error }));
+  if (!(error instanceof CommandFailedError)) return outcomes.map(() => ({ error }));
+  if (owner === undefined) {
+    const told = unavailable(`written for all items of the turn, ${error.message}`, true, error.lock);
+    return outcomes.map(() => ({ error: told }));
+  }
   // All commands were executed, but the error names only the first that failed.
   return outcomes.map((outcome, at) => {
     if (first + at < owner) return outcome;
@@ -326,6 +345,17 @@ function said<T>(value: T, part: string): T {
   if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return value;
   void Promise.resolve(value).catch(() => {});
   throw invalidArgument(`${part} says at once what it says: it is not async`);
+}
+
+/** What `peek` says. */
+function seenIn<Answer>(value: { readonly answer: Answer } | undefined): Seen<Answer> {
+  const seen = said(value, "peek");
+  if (seen !== undefined && (typeof seen !== "object" || seen === null)) throw invalidArgument("peek says { answer }, or undefined");
+  return seen ?? null;
+}
+
+function copied(reply: Reply): Reply {
+  return typeof reply === "object" && reply !== null ? structuredClone(reply) : reply;
 }
 
 function attempt<T>(act: () => T): Outcome<T> {

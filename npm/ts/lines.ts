@@ -24,11 +24,16 @@ export class Lines<Item, Answer> {
   readonly #acquisitions = new Map<string, Acquisition>();
   readonly #bound: Bound;
   readonly #work: (driven: Driven<Item, Answer>) => Promise<void>;
+  readonly #late: Answer | undefined;
 
-  /** `work` drives a turn to its end. */
-  constructor(bound: Bound, work: (driven: Driven<Item, Answer>) => Promise<void>) {
+  /**
+   * `work` drives a turn to its end. An item whose time is over is answered by `late`, whatever
+   * became of its turn. Without that it is refused, unless its turn has begun.
+   */
+  constructor(bound: Bound, work: (driven: Driven<Item, Answer>) => Promise<void>, late?: Answer) {
     this.#bound = bound;
     this.#work = work;
+    this.#late = late;
   }
 
   /**
@@ -37,7 +42,7 @@ export class Lines<Item, Answer> {
    */
   async submit(lock: Lock, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
     const { home } = lock;
-    const { key } = home;
+    const { key, line: name } = home;
     const signals = [home.signal, signal];
     let isCalled = false;
     let wake = () => {};
@@ -49,7 +54,7 @@ export class Lines<Item, Answer> {
         wake();
       },
     };
-    const line = this.#line(key);
+    const line = this.#line(name, key);
     if (!line.isIdle && line.waiting >= this.#bound.waiting) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
     const deafen = onAbort(signals, entry.call);
@@ -64,8 +69,9 @@ export class Lines<Item, Answer> {
         const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
           turn.showsWithin = look;
-          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), home, acquisition: () => this.#acquisition(key) });
+          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), home, acquisition: () => this.#acquisition(name) });
         }
+        if (left === 0 && this.#late !== undefined) return this.#late;
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         if (line.signs !== signs) [signs, quiet] = [line.signs, 0];
@@ -85,7 +91,7 @@ export class Lines<Item, Answer> {
     } finally {
       deafen();
       line.leave(entry);
-      if (line.isIdle) this.#forget(key, line);
+      if (line.isIdle) this.#forget(name, line);
     }
   }
 
@@ -102,7 +108,7 @@ export class Lines<Item, Answer> {
       .finally(() => {
         clearInterval(beat);
         line.abandon(turn);
-        if (line.isIdle) this.#forget(home.key, line);
+        if (line.isIdle) this.#forget(home.line, line);
         driven.lock.free();
       })
       .then(() => handOn(line));
@@ -112,27 +118,27 @@ export class Lines<Item, Answer> {
     } catch {}
   }
 
-  #line(key: string): Gather<Item, Answer> {
-    let line = this.#byName.get(key);
+  #line(name: string, key: string): Gather<Item, Answer> {
+    let line = this.#byName.get(name);
     if (line === undefined) {
       line = new Gather((mayHaveRun) => unavailable("the caller that drove this turn of the group vanished", mayHaveRun, key));
-      this.#byName.set(key, line);
+      this.#byName.set(name, line);
     }
     return line;
   }
 
-  #acquisition(key: string): Acquisition {
-    let acquisition = this.#acquisitions.get(key);
-    if (acquisition === undefined) this.#acquisitions.set(key, (acquisition = new Acquisition()));
+  #acquisition(name: string): Acquisition {
+    let acquisition = this.#acquisitions.get(name);
+    if (acquisition === undefined) this.#acquisitions.set(name, (acquisition = new Acquisition()));
     return acquisition;
   }
 
   /** Unless it was forgotten before, and there is another by now. */
-  #forget(key: string, line: Gather<Item, Answer>): void {
-    if (this.#byName.get(key) !== line) return;
-    this.#byName.delete(key);
-    this.#acquisitions.get(key)?.free();
-    this.#acquisitions.delete(key);
+  #forget(name: string, line: Gather<Item, Answer>): void {
+    if (this.#byName.get(name) !== line) return;
+    this.#byName.delete(name);
+    this.#acquisitions.get(name)?.free();
+    this.#acquisitions.delete(name);
   }
 }
 

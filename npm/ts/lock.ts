@@ -23,6 +23,11 @@ export interface Maker extends Host {
 /** @internal What a group commit must know of a lock. */
 export interface Home extends Maker {
   readonly key: string;
+  /**
+   * What callers must have in common to share its turns: the key, and how many replicas must have
+   * the lock.
+   */
+  readonly line: string;
   readonly ttl: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
@@ -86,6 +91,7 @@ export class Lock {
     return {
       ...this.#maker,
       key: this.#key,
+      line: waitForReplicas ? `${this.#key}\n${waitForReplicas.count} ${waitForReplicas.within}` : this.#key,
       ttl,
       wait,
       signal,

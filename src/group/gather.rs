@@ -103,8 +103,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         ticket
     }
 
-    /// How many items wait ahead of this ticket, or are in its turn; `None` once that has begun, and
-    /// for the driver, whose acquisition has an end of its own.
+    /// How many items wait ahead of this ticket, or are in its turn; `None` once that has begun,
+    /// and for the driver, whose acquisition has an end of its own.
     pub(super) fn ahead(&self, ticket: u64) -> Option<usize> {
         let turn = self
             .turn

@@ -99,8 +99,8 @@ async fn release<I, A, T: Transport, R: Runtime>(turn: &Driver<I, A>, lease: Lea
     turn.end(Vec::new())
 }
 
-/// Takes the lock, and reads for all `items`: for those that there are when a request leaves. If the
-/// replies are too large for one answer, it asks again for half of the items.
+/// Takes the lock, and reads for all `items`: for those that there are when a request leaves. If
+/// the replies are too large for one answer, it asks again for half of the items.
 async fn acquire<I, A, T: Transport, R: Runtime>(
     turn: &Driver<Pending<I>, A>,
     lock: &Lock<T, R>,

@@ -44,8 +44,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     }
 
     /// This turn has the lock. It drops the items whose callers have left. It takes those of the
-    /// other items that it asked for last and that still wait. Returns which it has of all that it asked for; `None` if a caller reported the
-    /// driver as gone.
+    /// other items that it asked for last and that still wait. Returns which it has of all that it
+    /// asked for; `None` if a caller reported the driver as gone.
     pub(in crate::group) fn begin(&mut self, number: u64) -> Option<Vec<bool>> {
         if !self.beat(number) {
             return None;

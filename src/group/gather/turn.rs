@@ -36,7 +36,7 @@ pub(super) struct Entry<I, C> {
     pub(super) item: Arc<I>,
     pub(super) bytes: usize,
     pub(super) caller: C,
-    /// Its caller no longer waits. If the item is in a turn that has begun, it is decided there, else
-    /// never.
+    /// Its caller no longer waits. If the item is in a turn that has begun, it is decided there,
+    /// else never.
     pub(super) has_left: bool,
 }
