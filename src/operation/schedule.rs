@@ -179,7 +179,7 @@ impl Schedule {
 
     /// The pause with which the remaining requests last for the whole wait. It applies once half of
     /// them are sent, or the rest only just keep the place.
-    fn apart(&self, now: Instant, requests_left: u32) -> Duration {
+    pub(crate) fn apart(&self, now: Instant, requests_left: u32) -> Duration {
         let even = even(self.end.since(now), requests_left);
         // So little less than the liveness that one extra request could cost the place.
         let only_just = self.liveness / 20 * 17..self.liveness;

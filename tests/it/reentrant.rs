@@ -11,6 +11,7 @@ use edgelock::{Command, Error, Token};
 use crate::support::faulty::Fault::{Duplicate, LoseReply};
 use crate::support::faulty::Proxy;
 use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over, run};
+use crate::waiting::meanwhile;
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
@@ -69,6 +70,7 @@ mod push {
         [upstash, webdis, on_redis_6_2, on_valkey_9] {
             the_last_release_wakes_waiters_on_redissons_channel,
             a_waiter_hears_of_redissons_release,
+            a_waiter_that_is_told_again_and_again_keeps_requests_until_the_end_of_its_wait,
         }
     }
 }
@@ -188,6 +190,23 @@ fn the_last_release_wakes_waiters_on_redissons_channel(spawn: Spawn) {
         // The message comes only now, and Redisson understands it.
         let message = messages.get_message().unwrap();
         assert_eq!(message.get_payload::<String>().unwrap(), "0");
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+    });
+}
+
+fn a_waiter_that_is_told_again_and_again_keeps_requests_until_the_end_of_its_wait(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.reentrant("other").acquire().await.unwrap();
+        let lock = stack.reentrant(OWNER).max_requests(8);
+        let waiter = meanwhile(async move { lock.wait_timeout(ms(2_500)).acquire().await });
+        stack.has_listeners(1).await;
+        // More often than it may ask. Each time the lock may be free, and is not.
+        for _ in 0..30 {
+            let _: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
+            tokio::time::sleep(ms(20)).await;
+        }
+        holder.release().await.unwrap();
         waiter.await.unwrap().unwrap().release().await.unwrap();
     });
 }

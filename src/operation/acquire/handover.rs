@@ -13,8 +13,10 @@ pub(super) enum Meaning {
     Granted(Grant),
     /// The answer is newer.
     Superseded,
-    /// The lock is free, or this waiter's, but the waiter must ask for it.
-    News,
+    /// The lock is this waiter's, but the waiter must ask for it.
+    Ours,
+    /// The lock may be free.
+    MayBeFree,
 }
 
 /// What `message` means beside the answer `found`: the lease that a release handed over, if nothing
@@ -25,7 +27,7 @@ pub(super) enum Meaning {
 /// which may have been on its way for long. If Redis's clock jumped, the arrival bounds it.
 pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Meaning {
     let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
-        return Meaning::News;
+        return Meaning::MayBeFree;
     };
     if fence <= found.contended.redis_us {
         return Meaning::Superseded;
@@ -37,7 +39,7 @@ pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str)
     let until = reckoned.min(deadline(cx.now, ttl));
     // A lease that is half over is worth a request, which gives it the full ttl.
     if !who.accepts_handover || until.since(cx.now) < ttl / 2 {
-        return Meaning::News;
+        return Meaning::Ours;
     }
     Meaning::Granted(Grant {
         deadline: until,

@@ -39,6 +39,8 @@ pub(super) struct Waiting {
     listen_at: Option<Instant>,
     /// It was told that another holds the lock, and has begun to wait for that.
     has_begun: bool,
+    /// When its last request left.
+    asked_at: Instant,
     /// What the last answer said of the lock.
     found: Option<HeldBy>,
     /// How the last request got lost of which nobody knows what became.
@@ -73,6 +75,7 @@ impl Waiting {
             connected_by: end,
             listen_at: None,
             has_begun: false,
+            asked_at: who.claim.since,
             found: None,
             unknown: None,
             last: Ok(()),
@@ -176,6 +179,7 @@ impl Waiting {
     }
 
     fn ask_now(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
+        self.asked_at = cx.now;
         let mut asking = Box::new(Asking::new());
         if let Some(asked) = asking.on(who, cx, Input::Started) {
             return self.asked(who, cx, asked, None, false);
@@ -211,17 +215,20 @@ impl Waiting {
             self.look_again(who, cx);
             self.told(who, cx, &message)
         });
-        let again = match told {
+        let (again, at_once) = match told {
             Some(Meaning::Granted(grant)) => return Some(Ok(Taken::Lock(grant))),
-            Some(Meaning::News) => true,
-            Some(Meaning::Superseded) | None => is_confirmed && self.is_first(who),
+            Some(Meaning::Ours) => (true, true),
+            Some(Meaning::MayBeFree) => (true, self.until_affordable(who, cx).is_zero()),
+            Some(Meaning::Superseded) | None => (is_confirmed && self.is_first(who), true),
         };
+        // Also a waiter that hears of its turn: the last request leaves at the end of the wait.
+        let again = again && !self.schedule.is_over(cx.now) && who.tries_left() > 0;
         match last {
-            // Also a waiter that hears of its turn: the last request leaves at the end of the wait.
-            Ok(_) if again && !self.schedule.is_over(cx.now) && who.tries_left() > 0 => {
-                self.ask_now(who, cx)
+            Ok(_) if again && at_once => self.ask_now(who, cx),
+            Ok(found) => {
+                let outcome = self.go_on(who, cx, Ok(found));
+                outcome.or_else(|| again.then(|| self.ask_when_affordable(who, cx)).flatten())
             }
-            Ok(found) => self.go_on(who, cx, Ok(found)),
             Err(error) => self.failed(who, cx, error),
         }
     }

@@ -57,10 +57,14 @@ impl Waiting {
         match heard {
             Some(Wakeup::Message(message)) => {
                 self.look_again(who, cx);
-                if let Some(Meaning::Granted(grant)) = self.told(who, cx, &message) {
-                    return Some(Ok(Taken::Lock(grant)));
+                match self.told(who, cx, &message) {
+                    Some(Meaning::Granted(grant)) => Some(Ok(Taken::Lock(grant))),
+                    Some(Meaning::Ours) => self.ask(who, cx, &pause),
+                    Some(Meaning::MayBeFree | Meaning::Superseded) | None => {
+                        self.step = Step::Pausing(pause);
+                        self.ask_when_affordable(who, cx)
+                    }
                 }
-                self.ask(who, cx, &pause)
             }
             // The lock may have been freed before anybody could be told. If others are ahead, the
             // first one takes it, and hands it on.
@@ -74,6 +78,33 @@ impl Waiting {
             }
             _ => self.pause(who, cx, pause),
         }
+    }
+
+    /// The lock may be free. It asks as soon as the requests that are left allow it: whatever it is
+    /// told, they must last until the end of its wait.
+    pub(super) fn ask_when_affordable(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Outcome {
+        let Step::Pausing(mut pause) = std::mem::replace(&mut self.step, Step::Done) else {
+            return None;
+        };
+        if who.tries_left() == 0 {
+            // It listens on: a release may still hand the lock over.
+            self.step = Step::Pausing(pause);
+            return None;
+        }
+        let left = self.until_affordable(who, cx);
+        if left.is_zero() {
+            return self.ask(who, cx, &pause);
+        }
+        let at = cx.now + left;
+        pause.due = pause.due.map(|due| due.min(at));
+        pause.planned = (pause.planned).map(|(hears, planned)| (hears, planned.min(at)));
+        self.pause(who, cx, pause)
+    }
+
+    /// How long it is until it may ask again, so that its requests last.
+    pub(super) fn until_affordable(&self, who: &Candidate, cx: &Cx<'_>) -> Duration {
+        let apart = self.schedule.apart(self.asked_at, who.tries_left());
+        (self.asked_at + apart).since(cx.now)
     }
 
     fn ask(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, pause: &Pause) -> Outcome {
