@@ -24,6 +24,11 @@ impl<'a> Command<'a> {
         self.parts.get(index).map(|part| &**part)
     }
 
+    /// Argument `index` as Redis compares it with the words that it knows; empty if there is none.
+    pub(crate) fn word(&self, index: usize) -> Vec<u8> {
+        as_compared(self.arg(index).unwrap_or_default())
+    }
+
     pub(crate) fn args_from(&self, index: usize) -> impl Iterator<Item = &[u8]> {
         self.parts.iter().skip(index).map(|part| &**part)
     }
@@ -43,4 +48,10 @@ impl<'a> Command<'a> {
         }
         pipeline.add_command(cmd);
     }
+}
+
+/// Redis compares words as C does: up to the first NUL, in any case. This is in capitals.
+pub(crate) fn as_compared(word: &[u8]) -> Vec<u8> {
+    let end = word.iter().position(|byte| *byte == 0);
+    word[..end.unwrap_or(word.len())].to_ascii_uppercase()
 }

@@ -28,10 +28,7 @@ impl Scripts {
     /// Makes `command` fit for Redis. Returns the answer to give if Redis' own would name a script
     /// that the client does not know.
     pub(crate) fn adapt(&self, command: &mut Command<'_>) -> Option<String> {
-        let is = |sub: &[u8]| {
-            let given = command.arg(1);
-            given.is_some_and(|given| given.eq_ignore_ascii_case(sub))
-        };
+        let is = |sub: &[u8]| command.word(1) == sub;
         match command.name() {
             b"EVAL" | b"EVAL_RO" => {
                 command

@@ -76,6 +76,46 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
     }
 }
 
+/// Redis compares words as C does, up to the first NUL.
+#[tokio::test]
+async fn nothing_gets_past_the_bridge_behind_a_nul() {
+    let args = ["--redis", "spawn", "--dangerous-commands"];
+    let bridge = Bridge::start(args.into_iter().chain(["--timeout", "2000"])).await;
+    let beside = Beside::of(&bridge).await;
+    let refused = async |request: reqwest::RequestBuilder| {
+        let (_, body) = answer(request).await;
+        assert!(body.contains("is not served here"), "{body}");
+    };
+    for command in [
+        r#"["POST\u0000"]"#,
+        r#"["Host:\u0000x"]"#,
+        r#"["multi\u0000"]"#,
+        r#"["BLPOP\u0000","none",0]"#,
+        r#"["WAIT\u0000",1,0]"#,
+        r#"["\u0000"]"#,
+        r#"["GET\u0000","beside"]"#,
+        r#"["CLIENT","REPLY\u0000","OFF"]"#,
+        r#"["SCRIPT","debug\u0000","YES"]"#,
+        r#"["XREAD","block\u0000",0,"STREAMS","s","$"]"#,
+        r#"["XREAD","COUNT\u0000","1","BLOCK",0,"STREAMS","s","$"]"#,
+        r#"["XREADGROUP","GROUP\u0000","g","STREAMS","BLOCK\u0000x",0,"STREAMS","s",">"]"#,
+    ] {
+        let list = format!("[{command}]");
+        refused(bridge.post("/", command)).await;
+        refused(bridge.post("/pipeline", list.clone())).await;
+        refused(bridge.post("/multi-exec", list)).await;
+        let read_only = bridge.request(Method::POST, "/");
+        refused(read_only.bearer_auth(READ_ONLY_TOKEN).body(command)).await;
+    }
+    for path in ["/POST%00", "/quit%00/x", "/XREAD/BLOCK%00/0/STREAMS/s/$"] {
+        refused(bridge.request(Method::GET, path).bearer_auth(TOKEN)).await;
+    }
+    beside.got_all().await;
+    // A NUL elsewhere means nothing.
+    let command = r#"["SET","k\u0000","v\u0000"]"#;
+    assert_eq!(bridge.run(command).await.0, 200);
+}
+
 fn as_json(command: &str) -> String {
     serde_json::to_string(&command.split(' ').collect::<Vec<_>>()).expect("words")
 }
