@@ -22,8 +22,14 @@ const SILENT: Duration = Duration::from_secs(2);
 /// Decides whether a script that keeps Redis busy is one of the bridge's.
 ///
 /// Meanwhile Redis answers "busy" to every command, except to those behind that script on its
-/// connection. So the script is one of ours if it was sent before Redis was first found busy, and
-/// has no answer when Redis is found busy again.
+/// connection. So the script is one of ours if one of ours has no answer though it was sent before
+/// Redis was found busy, and found busy twice more.
+///
+/// The second time shows that Redis had our script: it was sent before that question. But Redis may
+/// have been in the midst of a command of somebody else's script until then, and have answered both
+/// at once, in any order. By the third time that answer has come too. Only a request or an answer
+/// that is under way for so long itself, as a large one may be, could still be taken for the script
+/// that runs.
 #[derive(Default)]
 pub(crate) struct Overdue {
     state: Mutex<State>,
@@ -38,8 +44,9 @@ struct State {
     late_at: Option<Instant>,
     /// When Redis last answered normally.
     well_at: Option<Instant>,
-    /// The number of the next script when Redis was first found busy.
-    busy_from: Option<u64>,
+    /// The number of the next script when Redis was last found busy, and the time before. Both were
+    /// since it was last well.
+    next_when_busy: [Option<u64>; 2],
     /// It was logged that the script cannot be ended.
     is_told: bool,
 }
@@ -75,8 +82,8 @@ impl Overdue {
         }
     }
 
-    /// The command that ends the script, if `answer`, to a `PING`, says again that a script keeps
-    /// Redis busy, and the script is ours.
+    /// The command that ends the script, if `answer`, to a `PING`, says once more that a script
+    /// keeps Redis busy, and the script is ours.
     pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Pipeline> {
         let mut state = self.state();
         let busy = match answer {
@@ -86,11 +93,11 @@ impl Overdue {
                 return None;
             }
         };
-        let next = state.next;
-        let was_busy = state.busy_from.is_some();
-        let from = *state.busy_from.get_or_insert(next);
-        let is_ours = state.late_at.is_some() || state.under_way.range(..from).next().is_some();
-        if !was_busy || !is_ours {
+        let [last, before] = state.next_when_busy;
+        state.next_when_busy = [Some(state.next), last];
+        let is_late = last.is_some() && state.late_at.is_some();
+        let is_old = (state.under_way.first()).is_some_and(|oldest| Some(*oldest) < before);
+        if !is_late && !is_old {
             return None;
         }
         let kind = match busy.contains("FUNCTION KILL") {
@@ -135,7 +142,7 @@ impl State {
         self.well_at = Some(Instant::now());
         // A script may arrive after commands that were sent later on another connection.
         self.late_at = self.late_at.filter(|at| at.elapsed() < SILENT);
-        self.busy_from = None;
+        self.next_when_busy = [None; 2];
         self.is_told = false;
     }
 }
@@ -157,6 +164,56 @@ impl Drop for UnderWay<'_> {
             if self.is_suspect && !self.is_answered {
                 state.late_at = Some(Instant::now());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::parse_redis_value;
+
+    use super::*;
+
+    fn busy() -> Value {
+        parse_redis_value(b"-BUSY Redis is busy running a script.\r\n").expect("an error")
+    }
+
+    fn sent(overdue: &Overdue) -> UnderWay<'_> {
+        let load = Load {
+            scripts: vec![b"sha".to_vec()],
+            ..Load::default()
+        };
+        overdue.under_way(&load, Instant::now())
+    }
+
+    /// Whether the script is to be ended when Redis is found busy.
+    fn ends(overdue: &Overdue) -> bool {
+        overdue.to_be_ended(&busy()).is_some()
+    }
+
+    #[test]
+    fn a_script_is_ended_though_another_kept_redis_busy_right_before_it() {
+        let overdue = Overdue::default();
+        let mut before = sent(&overdue);
+        for _ in 0..3 {
+            let looks = [(); 3].map(|()| ends(&overdue));
+            assert_eq!(looks, [false, false, true]);
+            // The next one is sent as soon as this one is answered.
+            before.ended(&Ok(Vec::new()));
+            before = sent(&overdue);
+        }
+    }
+
+    /// While a command of its script runs, Redis answers nobody, and then all at once.
+    #[test]
+    fn a_script_is_not_ended_since_others_are_answered_right_behind_a_look() {
+        let overdue = Overdue::default();
+        let mut before = sent(&overdue);
+        for _ in 0..100 {
+            let sent = sent(&overdue);
+            assert!(!ends(&overdue));
+            before.ended(&Ok(Vec::new()));
+            before = sent;
         }
     }
 }

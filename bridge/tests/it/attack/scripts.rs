@@ -44,6 +44,21 @@ async fn a_script_without_an_end_is_ended_and_everybody_told() {
     assert_eq!(answer(bridge.request(Method::GET, "/health")).await.0, 200);
 }
 
+/// Redis is busy all the while, so only the answers show that another script runs.
+#[tokio::test]
+async fn a_script_without_an_end_is_ended_right_behind_another_too() {
+    let bridge = Bridge::spawn().await;
+    // One that has written is not ended, and lasts longer than it takes Redis to say "busy".
+    let first = lasting(2000).replace("local start", "redis.call('SET','k',1) local start");
+    let behind = async {
+        sleep(Duration::from_millis(100)).await;
+        bridge.run(r#"["EVAL","while true do end",0]"#).await
+    };
+    let (first, (status, body)) = tokio::join!(bridge.run(&first), behind);
+    assert_eq!(first.0, 200, "{}", first.1);
+    assert!(status == 400 && body.contains("killed by user"), "{body}");
+}
+
 /// Only `SHUTDOWN NOSAVE` would end it, and that would lose what was written since the last save.
 /// People must decide that.
 #[tokio::test]
