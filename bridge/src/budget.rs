@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Anything smaller does not count. So small requests are served whatever others do. There is at
 /// most one for each connection.
-const SMALL: usize = 64 * 1024;
+pub(crate) const SMALL: usize = 64 * 1024;
 
 /// A bound that all requests and answers share.
 #[derive(Clone)]

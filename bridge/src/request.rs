@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::budget::{Full, Share};
+use crate::budget::{Full, SMALL, Share};
 use crate::command::Command;
 use crate::reply::Failure;
 
@@ -34,8 +34,9 @@ pub(crate) async fn body(
     limit: usize,
     mut share: Share,
 ) -> Result<(Vec<u8>, Share), Failure> {
+    // A size that is only announced must take no more than what does not count.
     let known = body.size_hint().exact().unwrap_or_default();
-    let mut bytes = Vec::with_capacity(usize::try_from(known).unwrap_or(limit).min(limit));
+    let mut bytes = Vec::with_capacity(usize::try_from(known).unwrap_or(SMALL).min(SMALL));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Failure::bad_request("ERR the request's body broke off"))?;
         let Ok(chunk) = frame.into_data() else {

@@ -40,6 +40,27 @@ async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
     assert!(grown < 3 * HELD / 2, "{grown}");
 }
 
+/// Whoever announces a large body need not send it.
+#[tokio::test]
+async fn a_body_that_is_only_announced_takes_no_memory() {
+    let bridge = Bridge::spawn().await;
+    let before = bridge.memory();
+    let mut streams = Vec::new();
+    for _ in 0..many(400) {
+        let stream = TcpStream::connect(bridge.address()).await;
+        let mut stream = stream.expect("a connection");
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {}\r\n\r\n[",
+            9 * MEGABYTE
+        );
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        streams.push(stream);
+    }
+    assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
+    let grown = bridge.memory() - before;
+    assert!(grown < 40 * MEGABYTE as u64, "{grown}");
+}
+
 #[tokio::test]
 async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     let held = (32 * MEGABYTE).to_string();
