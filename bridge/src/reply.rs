@@ -164,15 +164,20 @@ pub(crate) fn is_passing(refused: &ServerError, runs_script: bool) -> bool {
     let details = refused.details().unwrap_or_default();
     let is_of_script = details.contains("script:") || details.contains("user_script");
     let passes = match refused.code() {
-        "BUSY" => details.starts_with("Redis is busy running a script"),
+        "BUSY" => says(details, "is busy running a "),
         // Scripts run nevertheless: the error is about a command inside.
         "OOM" => !runs_script && details.starts_with("command not allowed when used memory"),
-        "LOADING" => details.starts_with("Redis is loading"),
+        "LOADING" => says(details, "is loading "),
         "NOAUTH" => details.starts_with("Authentication required"),
         "ERR" => is_full(refused),
         _ => false,
     };
     passes && !is_of_script
+}
+
+/// Whether the server says that of itself. It calls itself Redis, Valkey, or by another name.
+fn says(details: &str, what: &str) -> bool {
+    (details.split_once(' ')).is_some_and(|(_, rest)| rest.starts_with(what))
 }
 
 /// Whether Redis has no place for another connection.
