@@ -15,6 +15,7 @@ use redis::cluster_routing::Slot;
 use redis::{Cmd, Pipeline, Value, cmd};
 
 use self::routing::Step;
+use crate::command::Command;
 use crate::dial::Server;
 use crate::hub::Listener;
 use crate::no_reply::NoReply;
@@ -142,8 +143,8 @@ impl Cluster {
         node.listen(topic).await
     }
 
-    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, NoReply> {
-        self.entry().reads_only(name).await
+    pub(crate) async fn reads_only(&self, command: &Command<'_>) -> Result<bool, NoReply> {
+        self.entry().reads_only(command).await
     }
 
     pub(crate) async fn trouble(&self) -> Option<&'static str> {

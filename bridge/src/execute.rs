@@ -131,7 +131,7 @@ impl Bridge {
         let name = command.name();
         Ok(!matches!(name, b"KEYS" | b"SCAN")
             && (self.settings.read_only_scripts || !refuse::runs_script(name))
-            && self.upstream.reads_only(name).await?)
+            && self.upstream.reads_only(command).await?)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
+use crate::command::Command;
 use crate::hub::Listener;
 use crate::no_reply::NoReply;
 use crate::node::Node;
@@ -41,10 +42,10 @@ impl Upstream {
         }
     }
 
-    pub(crate) async fn reads_only(&self, name: &[u8]) -> Result<bool, NoReply> {
+    pub(crate) async fn reads_only(&self, command: &Command<'_>) -> Result<bool, NoReply> {
         match self {
-            Self::One(node) => node.reads_only(name).await,
-            Self::Cluster(cluster) => cluster.reads_only(name).await,
+            Self::One(node) => node.reads_only(command).await,
+            Self::Cluster(cluster) => cluster.reads_only(command).await,
         }
     }
 

@@ -136,6 +136,31 @@ async fn the_read_only_credential_reads_and_nothing_more() {
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
 }
 
+/// Redis flags only what stands behind such a name.
+#[tokio::test]
+async fn the_read_only_credential_reads_by_commands_of_two_words() {
+    let bridge = Bridge::spawn().await;
+    bridge.run(r#"["XADD","s","*","f","v"]"#).await;
+    for (command, expected) in [
+        (r#"["OBJECT","ENCODING","s"]"#, 200),
+        (r#"["xinfo","stream","s"]"#, 200),
+        (r#"["MEMORY","USAGE","s"]"#, 200),
+        (r#"["MEMORY","DOCTOR"]"#, 400),
+        (r#"["XGROUP","DESTROY","s","g"]"#, 400),
+        (r#"["CLIENT","ID"]"#, 400),
+        (r#"["OBJECT"]"#, 400),
+        (r#"["DEL","ENCODING"]"#, 400),
+        (r#"["SET","s","w"]"#, 400),
+    ] {
+        for _ in 0..2 {
+            let asked = bridge.request(Method::POST, "/").body(command);
+            let (status, body) = answer(asked.bearer_auth(READ_ONLY_TOKEN)).await;
+            assert_eq!(status, expected, "{command}: {body}");
+            assert!(status == 200 || body.contains("NOPERM"), "{body}");
+        }
+    }
+}
+
 /// While a script runs, Redis does nothing else.
 #[tokio::test]
 async fn the_read_only_credential_runs_no_scripts_unless_the_operator_says_so() {
