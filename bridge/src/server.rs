@@ -51,6 +51,10 @@ pub(crate) struct Settings {
     pub(crate) max_transaction: usize,
 }
 
+/// How long a body may take whose connection is beyond the bound. There are few places for those,
+/// and whoever asks for `/health` or `/metrics` needs one.
+const READ_OFF: Duration = Duration::from_millis(100);
+
 // Header names are made once, not for each answer.
 const SYNC_TOKEN: HeaderName = HeaderName::from_static("upstash-sync-token");
 const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge");
@@ -133,7 +137,7 @@ impl Bridge {
             "/health" => self.health().await,
             "/metrics" => self.metrics(&parts).await,
             _ => {
-                self.read_off(body).await;
+                self.read_off(body, READ_OFF).await;
                 let text = "ERR too many connections; nothing was executed";
                 Err(Failure::refused_for_now(text))
             }
@@ -160,7 +164,7 @@ impl Bridge {
         let (access, encoding) = match self.enter(parts) {
             Ok(entered) => entered,
             Err(refused) => {
-                self.read_off(body).await;
+                self.read_off(body, self.settings.timeout).await;
                 return Err(refused);
             }
         };
@@ -211,9 +215,9 @@ impl Bridge {
     }
 
     /// Otherwise a client that still writes would find its connection reset instead of an answer.
-    async fn read_off(&self, body: Incoming) {
+    async fn read_off(&self, body: Incoming, limit: Duration) {
         let rest = request::drain(body, self.settings.max_body);
-        let _ = timeout(self.settings.timeout, rest).await;
+        let _ = timeout(limit, rest).await;
     }
 
     /// What the head of a request says: first of all, whose credential it has.

@@ -83,6 +83,25 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     .await;
 }
 
+/// There are few places for those who ask for more than there is.
+#[tokio::test]
+async fn bodies_without_an_end_do_not_keep_others_from_health_when_there_is_no_place() {
+    let bounds = ["--max-connections", "2", "--max-connections-per-address"];
+    let spawn = ["--redis", "spawn", "--timeout", "600000"];
+    let bridge = Bridge::start(spawn.into_iter().chain(bounds).chain(["2"])).await;
+    let _silent = silent(&bridge, 2, 2).await;
+    let mut crowd = silent(&bridge, 1, 8).await;
+    for stream in &mut crowd {
+        let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n[";
+        stream.write_all(head).await.expect("sent");
+    }
+    until("health is told", async || {
+        let asked = reqwest::get(format!("{}/health", bridge.url())).await;
+        asked.is_ok_and(|told| told.status() == 200)
+    })
+    .await;
+}
+
 /// Connections for which the system keeps no place are tried again a second later, also those of
 /// other clients.
 #[tokio::test]
