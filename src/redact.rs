@@ -23,7 +23,7 @@ impl fmt::Display for Named<'_> {
             }
             match char {
                 '"' | '\\' => write!(f, "\\{char}")?,
-                char if char.is_control() || is_layout(char) => {
+                char if is_layout(char) => {
                     write!(f, "\\u{{{:x}}}", u32::from(char))?;
                 }
                 char => f.write_char(char)?,
@@ -33,9 +33,18 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-/// Invisible, or changes the lines or the direction of writing.
-const fn is_layout(char: char) -> bool {
-    matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+/// Invisible, or changes the lines or the direction of writing, or commands a terminal.
+fn is_layout(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A sentence of others, with a blank in place of each character that would change how the text
+/// around it looks.
+pub(crate) fn in_one_line(text: &str) -> String {
+    let plain = |char| if is_layout(char) { ' ' } else { char };
+    let line: String = text.chars().map(plain).collect();
+    line.trim_ascii().to_owned()
 }
 
 /// Whether `text` contains `part`.
@@ -95,6 +104,15 @@ mod tests {
         );
         assert_eq!(named(&"ü".repeat(100)), format!("\"{}\"", "ü".repeat(100)));
         assert_eq!(named(&"ü".repeat(101)), format!("\"{}…\"", "ü".repeat(100)));
+    }
+
+    #[test]
+    fn a_sentence_stays_within_its_line() {
+        assert_eq!(in_one_line("ERR Größe: \"a\""), "ERR Größe: \"a\"");
+        assert_eq!(
+            in_one_line("\rERR a\u{1b}[2J\u{202e}b\u{85}c\n\n"),
+            "ERR a [2J b c"
+        );
     }
 
     #[test]

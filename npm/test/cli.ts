@@ -345,6 +345,8 @@ const examines: Suite = {
       [{ EDGELOCK_BRIDGE_URL: undefined, EDGELOCK_BRIDGE_CREDENTIAL: undefined }, /^settings: .*set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL.*Upstash's console/],
       [{ EDGELOCK_BRIDGE_CREDENTIAL: "the-wrong-credential" }, /^bridge: .*Check the credential/],
       [{ EDGELOCK_BRIDGE_URL: "http://127.0.0.1:1" }, /^bridge: unavailable.*see that the bridge/],
+      // OpenSSL ends its words with a line.
+      [{ EDGELOCK_BRIDGE_URL: stack.bridge.url.replace("http:", "https:") }, /^bridge: unavailable.*SSL.*see that the bridge/],
       [{ NODE_OPTIONS: "--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()-60000" }, /^clock: \d+ ms behind.*NTP/],
       [{ EDGELOCK_BRIDGE_URL: process.env["EDGELOCK_WEBDIS_URL"], EDGELOCK_BRIDGE_CREDENTIAL: process.env["EDGELOCK_WEBDIS_PASSWORD"] }, /^bridge: .*--webdis/],
     ];

@@ -55,6 +55,13 @@ export const fetches: Suite = {
     check(known.cause instanceof TypeError && known.cause.message === "refused", `${known.cause}`);
   },
 
+  async what_a_host_says_in_several_lines_is_quoted_in_one(stack) {
+    // So Node ends what OpenSSL says.
+    const said = new TypeError("fetch failed", { cause: new Error("wrong version\x1b[2J:\n") });
+    const error = await fails("unavailable", acquire(stack, () => Promise.reject(said)).then((error) => Promise.reject(error)));
+    check(/fetch failed: wrong version \[2J: \(for/.test(error.message) && error.cause === said, JSON.stringify(error.message));
+  },
+
   async an_acquisition_sends_no_more_than_it_may_also_to_give_up_what_it_asked_for(stack) {
     for (const scriptCache of [false, true]) {
       for (const maxRequests of [4, 5, 8, 12]) {

@@ -20,7 +20,7 @@ import {
   WrongTypeError,
 } from "./errors.js";
 import type { Failure, Reason } from "./failure.js";
-import { quoted } from "./quoted.js";
+import { inOneLine, quoted } from "./quoted.js";
 import { reason } from "edgelock-exchange";
 
 /** The error that a failure stands for. */
@@ -79,7 +79,7 @@ export function toError(told: Failure): AnyEdgelockError {
 function withOwnCause(failure: Failure): Failure {
   const { cause, ...others } = failure;
   // Messages are cut short.
-  return cause === undefined || failure.message.includes(reason(cause).slice(0, 64)) ? failure : others;
+  return cause === undefined || failure.message.includes(inOneLine(reason(cause)).slice(0, 64)) ? failure : others;
 }
 
 export function invalidArgument(message: string, reason?: Reason): InvalidArgumentError {

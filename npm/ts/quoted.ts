@@ -1,5 +1,6 @@
 // Names and texts that others chose, as a message may show them.
 const LONGEST_NAME = 100;
+const LAYOUT = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** As in src/redact.rs: cut short, and without characters that change how the text around looks. */
 export function quoted(name: string): string {
@@ -7,6 +8,11 @@ export function quoted(name: string): string {
   const shown = chars.slice(0, LONGEST_NAME).join("");
   const plain = shown
     .replace(/["\\]/g, "\\$&")
-    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`);
+    .replace(LAYOUT, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`);
   return `"${plain}${chars.length > LONGEST_NAME ? "…" : ""}"`;
+}
+
+/** A sentence of others. As in src/redact.rs: with blanks in place of such characters. */
+export function inOneLine(text: string): string {
+  return text.replace(LAYOUT, " ").trim();
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{BadResponse, Error};
+use crate::redact::in_one_line;
 use crate::transport::TransportError;
 
 impl Error {
@@ -125,8 +126,9 @@ impl Error {
         }
     }
 
-    /// The same error with `clean` applied to what it quotes from outside.
+    /// The same error with what it quotes from outside in one line, after `clean`.
     pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
+        let clean = |text: &str| in_one_line(&clean(text));
         if let Self::BadResponse {
             source: Some(TransportError::Interrupted(text)),
             ..

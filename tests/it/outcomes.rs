@@ -600,6 +600,21 @@ fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error() {
 }
 
 #[test]
+fn what_a_bridge_says_stays_within_the_line_of_an_error() {
+    run(async {
+        for status in [400, 401, 503] {
+            let body = r#"{"error":"ERR first\u001b[2J\nsecond\u202e\r\n"}"#;
+            let error = acquire_at(status, body).await.unwrap_err().to_string();
+            assert!(error.contains("ERR first [2J second"), "{error}");
+            assert!(
+                !error.contains(['\n', '\r', '\u{1b}', '\u{202e}']),
+                "{error}"
+            );
+        }
+    });
+}
+
+#[test]
 fn webdis_is_shown_a_user_and_a_password_that_no_error_and_no_debug_shows() {
     run(async {
         // The pair that RFC 7617 gives as its example.
