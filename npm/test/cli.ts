@@ -372,6 +372,16 @@ const examines: Suite = {
     check(code === 0 && found.includes("webdis's dialect") && found.includes("they listen;"), failed + found);
   },
 
+  async a_credential_that_may_only_read_is_told_from_a_user_of_redis_without_rights(stack) {
+    const reading = await between(stack.bridge.url, (_, response) => {
+      response.writeHead(400).end('{"error":"NOPERM this user has no permissions to run the \'eval\' command or its subcommand"}');
+      return true;
+    });
+    const { code, failed } = await examined(["--url", reading.url]);
+    check(code === 1 && /a credential that may write.*ACL SETUSER/.test(failed), failed);
+    reading.close();
+  },
+
   async whether_waiters_are_told_is_tried_and_not_believed(stack) {
     const silent = await between(stack.bridge.url, (_, __, headers) => (headers.delete("x-edgelock-bridge"), false));
     const polling = await examined(["--url", silent.url]);

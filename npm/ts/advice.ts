@@ -36,7 +36,7 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   internal: "Please report it, with its `cause`.",
   never_expires: "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, call `forceRelease`.",
   forbidden_key: "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands.",
-  forbidden_command: "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`).",
+  forbidden_command: "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`).",
   no_password: "Give the bridge the password of its Redis; its log says more.",
   no_bridge: LOOK_AT_THE_ADDRESS,
   path_is_command: "Look at the path of the address, which the bridge takes for a command: most bridges want none.",

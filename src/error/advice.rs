@@ -88,7 +88,7 @@ const fn on(reason: Reason) -> &'static str {
             "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."
         }
         Reason::ForbiddenCommand => {
-            "Let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."
+            "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."
         }
         Reason::NoPassword => "Give the bridge the password of its Redis; its log says more.",
         Reason::NoBridge => LOOK_AT_THE_ADDRESS,
