@@ -1,5 +1,6 @@
 // The command-line tool of the installed package, over the real bridge.
 import { readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { check, equal, eventually, run, type Stack, type Suite, take } from "./harness.js";
 import { between, edgelock, type Ended, Tool } from "./tool.js";
 
@@ -87,6 +88,17 @@ const runs: Suite = {
       const tool = await ready(stack, FOR_EVER);
       tool.kill(signal);
       equal((await tool.ended).code, code);
+      check(await isFree(stack), "it was given back");
+    }
+  },
+
+  async a_signal_that_ends_most_programs_ends_the_command_before_the_lock_is_free(stack) {
+    for (const signal of ["SIGABRT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGSYS"] as const) {
+      // macOS has not all of them, and ignores one.
+      if (process.platform !== "linux") return;
+      const tool = await ready(stack, FOR_EVER);
+      tool.kill(signal);
+      equal([signal, (await tool.ended).code], [signal, 128 + constants.signals[signal]]);
       check(await isFree(stack), "it was given back");
     }
   },
