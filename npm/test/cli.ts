@@ -450,6 +450,16 @@ const answers: Suite = {
     check(await isFree(stack), "nothing was taken");
   },
 
+  async output_that_cannot_be_written_is_no_success(stack) {
+    const name = `${stack.mark}a`;
+    for (const args of [["inspect", name], ["watch", name], ["release", "--force", "--yes", name], ["doctor"], ["--help"], ["--version"]]) {
+      refused(await Tool.into("/dev/full", args).ended, 74, /cannot be written: ENOSPC/);
+      const unread = new Tool(args);
+      unread.readNoMore();
+      refused(await unread.ended, 141, /^$/);
+    }
+  },
+
   async a_credential_is_no_argument_and_is_not_repeated() {
     for (const args of [["--credential=hunter2"], ["--credential", "hunter2"], ["--token=hunter2"], ["--json=hunter2"], ["-phunter2"]]) {
       const ended = await edgelock(["inspect", ...args, "a"]);

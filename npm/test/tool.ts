@@ -58,6 +58,11 @@ export class Tool {
     return new Tool(["--quiet", "--return", "--command", command, "/dev/null"], {}, "script");
   }
 
+  /** Starts it with its output to that file. */
+  static into(file: string, args: readonly string[]): Tool {
+    return new Tool(["-c", `exec "$0" "$@" >${file}`, program, ...args], {}, "sh");
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -68,6 +73,11 @@ export class Tool {
     } catch {
       // All have ended.
     }
+  }
+
+  /** Closes its output, as `head` does that has enough. */
+  readNoMore(): void {
+    this.#child.stdout.destroy();
   }
 
   type(text: string): void {

@@ -8,6 +8,7 @@ export const NO = 1;
 export const USAGE = 64;
 export const UNAVAILABLE = 69;
 export const INTERNAL = 70;
+export const NOT_WRITTEN = 74;
 export const HELD = 75;
 export const DENIED = 77;
 /** Of nobody else: the lease was lost while the command ran. */

@@ -28,6 +28,7 @@ Exit codes:
   64   the arguments cannot work; nothing was done
   69   the bridge or Redis is away, or refuses
   70   a fault in edgelock
+  74   the output cannot be written
   75   another holder has the lock
   77   the credential is wrong
   79   run: the lease was lost while the command ran

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { split } from "./args.js";
 import { settled } from "./bridge.js";
 import { doctor } from "./doctor.js";
-import { exitCode, explained, OK, ofSignal, say, USAGE } from "./exit.js";
+import { exitCode, explained, NOT_WRITTEN, OK, ofSignal, say, USAGE } from "./exit.js";
 import { HELP, HELP_OF } from "./help.js";
 import { inspect } from "./inspect.js";
 import { release } from "./release.js";
@@ -48,11 +48,17 @@ function wantsHelp(args: readonly string[]): boolean {
   return split(args)[0].some((arg) => arg === "--help" || arg === "-h");
 }
 
-// The program that read the output has ended, as `head` does.
-process.stdout.on("error", () => process.exit(ofSignal("SIGPIPE")));
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // The program that read the output has ended, as `head` does.
+  if (error.code === "EPIPE") process.exit(ofSignal("SIGPIPE"));
+  say(`the output cannot be written: ${error.message}`);
+  process.exit(NOT_WRITTEN);
+});
 // What nobody can read must not end a command that runs.
 process.stderr.on("error", () => {});
 
 const code = await main(process.argv.slice(2));
 await settled();
+// Node tells later that something could not be written.
+await new Promise<unknown>((written) => process.stdout.write("", written));
 process.exit(code);
