@@ -45,9 +45,8 @@ pub(crate) fn check(command: &Command<'_>, timeout: Duration) -> Result<(), Stri
 pub(crate) fn check_dangerous(command: &Command<'_>) -> Result<(), String> {
     let name = command.name();
     let harmless: &[&[u8]] = match name {
-        b"FLUSHALL" | b"FLUSHDB" | b"RESTORE" | b"SLOWLOG" | b"LATENCY" | b"LASTSAVE" | b"ROLE" => {
-            &[]
-        }
+        b"FLUSHALL" | b"FLUSHDB" | b"RESTORE" | b"SLOWLOG" | b"COMMANDLOG" | b"LATENCY"
+        | b"LASTSAVE" | b"ROLE" => &[],
         b"SCRIPT" => &[b"LOAD", b"EXISTS", b"HELP"],
         b"FUNCTION" => &[b"LIST", b"DUMP", b"STATS", b"HELP"],
         b"MEMORY" => &[b"USAGE", b"HELP"],

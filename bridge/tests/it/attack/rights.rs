@@ -75,6 +75,9 @@ async fn commands_that_throw_away_what_others_have_are_served_where_the_operator
         let (status, body) = dangerous.run(command).await;
         assert_eq!(status, 200, "{command}: {body}");
     }
+    // Valkey's name of the slow log. Redis does not know it.
+    let (_, body) = bridge.run(r#"["COMMANDLOG","RESET","slow"]"#).await;
+    assert!(body.contains("it needs --dangerous-commands"), "{body}");
     for command in [
         r#"["SCRIPT","EXISTS","x"]"#,
         r#"["SCRIPT","LOAD","return 1"]"#,
