@@ -14,6 +14,7 @@ mod docs;
 mod ending;
 mod errors;
 mod examples;
+mod foreign;
 mod giving_up;
 mod group;
 mod holding;

@@ -18,8 +18,8 @@
 -- was handed the lock as its writer by the release of a mutex, goes on as a reader. No reader
 -- becomes the writer. The next reader in the queue is told to ask.
 --
--- needs     GONE RECEIPT acquired ahead extend grant had in_the_way is_full is_held liveness_left
--- needs     refuse says
+-- needs     GONE RECEIPT WAITER acquired ahead extend grant had in_the_way is_full is_held
+-- needs     liveness_left refuse remove_waiter says
 local reads = ARGV[8] == 'r'
 local held, writes = is_held(), says(ARGV[2])
 -- Nor does it join the queue to write, since its lease may have been the writer's before.
@@ -31,6 +31,8 @@ if not held then
   if first then return refuse(liveness_left(first)) end
 end
 local fence = held and acquired()
+if WAITER ~= '' then remove_waiter(WAITER) end
+-- The lock last: if anything above fails, nothing is held.
 if fence then
   extend(ARGV[3], reads)
 else

@@ -26,7 +26,8 @@ local function join()
   end
 end
 local function refuse(ms, label)
-  local first = head()
+  -- First what may fail: nobody waits who was told of an error.
+  local now, first = integer(math.max(NOW_US, last_fence() or 0)), head()
   local place
   if WAITER == '' then
     place = redis.call('ZCARD', QUEUE)
@@ -34,5 +35,5 @@ local function refuse(ms, label)
     join()
     place = redis.call('ZRANK', QUEUE, WAITER)
   end
-  return { 0, ARGV[1], ms, place, integer(math.max(NOW_US, last_fence() or 0)), label or '', string.find(ARGV[6], 'r') and run(9) or nil }
+  return { 0, ARGV[1], ms, place, now, label or '', string.find(ARGV[6], 'r') and run(9) or nil }
 end

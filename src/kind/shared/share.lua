@@ -16,17 +16,16 @@
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
 -- needs     GONE RECEIPT WAITER acquired extend grant had head in_the_way is_full is_held
--- needs     liveness_left
--- needs     refuse refuse_others
+-- needs     liveness_left refuse refuse_others remove_waiter
 local fence = is_held() and acquired()
-if fence then
-  extend(ARGV[3])
-else
+if not fence then
   if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
   refuse_others()
   if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(liveness_left(first)) end
-  fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
 end
+if WAITER ~= '' then remove_waiter(WAITER) end
+-- The place last: if anything above fails, nothing is held.
+if fence then extend(ARGV[3]) else fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8]) end
 return had(fence)
