@@ -226,7 +226,8 @@ pub enum Error {
         reason: Option<Reason>,
     },
 
-    /// The lock's key holds something else than a lock of this kind. Nothing was changed.
+    /// A key of the lock holds something else than a lock of this kind keeps there. Nothing was
+    /// changed, except by a commit whose own commands stored it: they were executed.
     #[error(
         "the key of {} holds something else: data, or a lock of another kind",
         Named(lock)
@@ -235,6 +236,8 @@ pub enum Error {
     WrongType {
         /// Which lock.
         lock: String,
+        /// Whether the commands of a commit may have run before.
+        may_have_run: bool,
     },
 
     /// The bridge or Redis refused for a reason that lasts: an unknown route, a quota, no memory.

@@ -203,7 +203,10 @@ export class CommandFailedError extends EdgelockError {
   }
 }
 
-/** The key holds something else than a lock of this kind. Nothing was changed. */
+/**
+ * A key of the lock holds something else than a lock of this kind keeps there. Nothing was changed,
+ * except by a commit whose own commands stored it: they were executed.
+ */
 export class WrongTypeError extends EdgelockError {
   override readonly name = "WrongTypeError";
   readonly code = "wrong_type";

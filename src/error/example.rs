@@ -69,7 +69,10 @@ impl Error {
                 message: example(),
             },
             "unauthorized" => Self::unauthorized(example()),
-            "wrong_type" => Self::WrongType { lock: name },
+            "wrong_type" => Self::WrongType {
+                lock: name,
+                may_have_run: false,
+            },
             "refused" => Self::refused(example(), false),
             "unavailable" => Self::unavailable(example(), false),
             "timed_out" => Self::timed_out(SECOND),

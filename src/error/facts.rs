@@ -56,7 +56,7 @@ impl Error {
             | Self::MaxHoldExceeded { lock }
             | Self::Released { lock }
             | Self::Busy { lock }
-            | Self::WrongType { lock } => Some(lock),
+            | Self::WrongType { lock, .. } => Some(lock),
             Self::InvalidArgument { lock, .. }
             | Self::CommandFailed { lock, .. }
             | Self::Unauthorized { lock, .. }
@@ -81,9 +81,9 @@ impl Error {
         match self {
             Self::TimedOut { .. } => true,
             Self::BadResponse { kind, .. } => !matches!(kind, BadResponse::Redirected { .. }),
-            Self::Refused { may_have_run, .. } | Self::Unavailable { may_have_run, .. } => {
-                *may_have_run
-            }
+            Self::WrongType { may_have_run, .. }
+            | Self::Refused { may_have_run, .. }
+            | Self::Unavailable { may_have_run, .. } => *may_have_run,
             _ => false,
         }
     }

@@ -64,7 +64,7 @@ impl Error {
     /// does not.
     pub(crate) fn of_lock(mut self, name: Option<&str>) -> Self {
         match &mut self {
-            Self::WrongType { lock } | Self::NotReplicated { lock, .. } => {
+            Self::WrongType { lock, .. } | Self::NotReplicated { lock, .. } => {
                 *lock = name.unwrap_or_default().to_owned();
             }
             Self::InvalidArgument { lock, .. }

@@ -19,6 +19,9 @@ pub(crate) struct Call {
     args: Vec<String>,
     /// Where in the arguments the commands begin.
     commands_at: usize,
+    /// Behind its commands it needs what they may have broken. Any other script looks at what is
+    /// stored before it writes.
+    pub(super) ends_behind_commands: bool,
     /// What must not be quoted, should a bridge say it back.
     pub(super) secret: Option<Token>,
     /// Who must have what it writes.
@@ -59,6 +62,7 @@ impl Call {
             keys: Vec::new(),
             args: Vec::new(),
             commands_at: 0,
+            ends_behind_commands: false,
             secret: None,
             replicas: None,
             lock: None,
@@ -125,8 +129,12 @@ impl Call {
         words
     }
 
-    /// `error` with what only the call knows: its lock, and the name of the command that failed.
+    /// `error` with what only the call knows: its lock, the name of the command that failed, and
+    /// whether a key of another type may be what its own commands stored.
     pub(crate) fn name_in(&self, mut error: Error) -> Error {
+        if let Error::WrongType { may_have_run, .. } = &mut error {
+            *may_have_run &= self.ends_behind_commands;
+        }
         if let Error::CommandFailed { index, command, .. } = &mut error {
             *command = self.command_name(*index).unwrap_or_default().to_owned();
         }

@@ -93,9 +93,10 @@ impl Call {
     }
 
     pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
-        Self::about(&subject.kind.scripts().release, subject)
-            .write(write)
-            .commands(write.commands)
+        let call = Self::about(&subject.kind.scripts().release, subject);
+        let mut call = call.write(write).commands(write.commands);
+        call.ends_behind_commands = !write.commands.is_empty();
+        call
     }
 
     pub(crate) fn abandon(subject: Subject<'_>, waiter: Option<&Waiter>) -> Self {

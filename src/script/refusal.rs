@@ -67,6 +67,7 @@ pub(super) fn refusal(text: String) -> Error {
     let error = match code {
         "WRONGTYPE" => Error::WrongType {
             lock: String::new(),
+            may_have_run,
         },
         "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::unauthorized(text),
         _ if PASSING.contains(&code) => Error::unavailable(text, may_have_run),

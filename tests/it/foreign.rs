@@ -1,5 +1,9 @@
 //! What another program keeps under a key of a lock is told, and nothing is taken behind its back.
 
+use edgelock::Command;
+
+use crate::support::faulty::Fault::{LoseReply, Pass};
+use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
 use crate::support::{Stack, TestLock, ms, run};
 
@@ -46,5 +50,27 @@ fn an_acquire_that_fails_for_what_another_program_keeps_has_taken_nothing() {
                 let _: () = stack.redis("FLUSHALL");
             }
         }
+    });
+}
+
+#[test]
+fn a_commit_that_breaks_its_own_lock_is_unknown_and_runs_once() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let spoil = [
+            Command::new("INCR").key("{a}:n"),
+            Command::new("SET").key("{a}:holds").arg("x"),
+        ];
+        let lease = stack.client().semaphore("a", 1).try_acquire().await;
+        let error = lease.unwrap().commit(&spoil).await.unwrap_err();
+        assert_eq!(error.code(), "wrong_type");
+        assert!(error.is_outcome_unknown());
+        assert_eq!(stack.redis::<u64>("GET {a}:n"), 1);
+        let _: () = stack.redis("DEL a {a}:holds");
+        let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
+        let lease = proxy.client.semaphore("a", 1).try_acquire().await.unwrap();
+        lease.commit(&spoil).await.unwrap();
+        assert_eq!(proxy.seen().len(), 3);
+        assert_eq!(stack.redis::<u64>("GET {a}:n"), 2);
     });
 }
