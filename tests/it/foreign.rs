@@ -2,10 +2,10 @@
 
 use edgelock::Command;
 
-use crate::support::faulty::Fault::{LoseReply, Pass};
+use crate::support::faulty::Fault::{LoseReply, Pass, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
-use crate::support::{Stack, TestLock, ms, run};
+use crate::support::{Stack, TestLock, eventually, ms, run};
 
 /// How keys of a lock end that have one name for all its holders.
 const ENDINGS: [&str; 8] = [
@@ -72,5 +72,21 @@ fn a_commit_that_breaks_its_own_lock_is_unknown_and_runs_once() {
         lease.commit(&spoil).await.unwrap();
         assert_eq!(proxy.seen().len(), 3);
         assert_eq!(stack.redis::<u64>("GET {a}:n"), 2);
+    });
+}
+
+#[test]
+fn an_acquisition_is_given_up_though_its_queue_is_another_programs() {
+    run(async {
+        for kind in Kind::ALL {
+            let mut stack = Stack::spawn();
+            let proxy = Proxy::before(&stack, [Withhold]).await;
+            let lock = kind.lock(&proxy.client, &["a", "b"], "me").ttl(ms(120_000));
+            let call = tokio::task::spawn_local(async move { lock.acquire().await });
+            eventually(|| stack.redis("EXISTS a")).await;
+            let _: () = stack.redis("RPUSH {a}:queue theirs");
+            call.abort();
+            eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        }
     });
 }

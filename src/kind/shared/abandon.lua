@@ -8,7 +8,8 @@
 --
 -- needs     GONE is_held notify release_one remove_waiter
 local GONE_MS = 60000
-if ARGV[3] ~= '' then remove_waiter(ARGV[3]) end
+-- Damage to the queue must not keep the lock from being freed.
+if ARGV[3] ~= '' then pcall(remove_waiter, ARGV[3]) end
 local held = is_held()
 -- It may have been kept free for this waiter. Then it is the next one's turn.
 if held then release_one() else notify() end
