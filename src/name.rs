@@ -176,6 +176,14 @@ mod tests {
     }
 
     #[test]
+    fn users_are_told_which_endings_their_data_must_not_have() {
+        let docs = include_str!("../docs/troubleshooting.md");
+        for ending in SUFFIXES.iter().chain(&SUFFIXES_OF) {
+            assert!(docs.contains(&format!("`{ending}`")), "{ending}");
+        }
+    }
+
+    #[test]
     fn a_name_that_can_have_no_companions_is_refused() {
         for name in ["}", "a}b", "{}a", "a{}{b}"] {
             assert_eq!(

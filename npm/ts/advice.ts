@@ -23,7 +23,7 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   released: "Use a lease only until it is given back; acquire again.",
   busy: "Await one write of a lease before the next.",
   command_failed: "Look at the command with this `index`; the others were executed.",
-  wrong_type: "Lock another name, or ask for the kind that is stored under this one; data belongs under `{name}:…`.",
+  wrong_type: "Lock another name, or ask for the kind that is stored under this one. Data belongs under `{name}:…`, but not with an ending that edgelock has, such as `:fence` or `:queue`.",
   unauthorized: "Check the credential, and that it may run scripts.",
   refused: "Fix it on the bridge or Redis; asking again does not help.",
   unavailable: "Try again later; if that does not help, see that the bridge and its Redis run, and that the address is right.",

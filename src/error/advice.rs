@@ -60,7 +60,7 @@ impl Error {
             }
             Self::Unauthorized { .. } => "Check the credential, and that it may run scripts.",
             Self::WrongType { .. } => {
-                "Lock another name, or ask for the kind that is stored under this one; data belongs under `{name}:…`."
+                "Lock another name, or ask for the kind that is stored under this one. Data belongs under `{name}:…`, but not with an ending that edgelock has, such as `:fence` or `:queue`."
             }
             Self::Refused { .. } => "Fix it on the bridge or Redis; asking again does not help.",
             Self::Unavailable { .. } => {

@@ -18,7 +18,7 @@ fn pairs() -> impl Iterator<Item = (Kind, &'static str)> {
 }
 
 impl Stack {
-    /// A lock of this kind is taken and given back, or `key` is told of. Either way it is free then.
+    /// A lock of this kind is taken and given back, or `key` is told of. It is free then.
     async fn takes_all_or_nothing(&mut self, kind: Kind, lock: TestLock, key: &str) {
         match lock.acquire().await {
             Ok(lease) => lease.release().await.unwrap(),
@@ -87,6 +87,25 @@ fn an_acquisition_is_given_up_though_its_queue_is_another_programs() {
             let _: () = stack.redis("RPUSH {a}:queue theirs");
             call.abort();
             eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        }
+    });
+}
+
+#[test]
+fn what_another_program_keeps_in_place_of_the_fence_is_told_and_stays() {
+    run(async {
+        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+            for kind in Kind::ALL {
+                let _: () = stack.redis("SET {a}:fence theirs");
+                let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+                let error = lock.acquire().await.unwrap_err();
+                assert_eq!(error.code(), "wrong_type", "{kind:?}");
+                assert!(!error.is_outcome_unknown(), "{kind:?}");
+                let keys: Vec<String> = stack.redis("KEYS *");
+                assert_eq!(keys, ["{a}:fence"], "{kind:?}");
+                let theirs: String = stack.redis("GET {a}:fence");
+                assert_eq!(theirs, "theirs", "{kind:?}");
+            }
         }
     });
 }

@@ -22,7 +22,7 @@ over! {
         a_pass_that_arrives_when_it_was_given_up_is_none,
         every_key_of_it_expires,
         it_meets_no_lock_of_its_name,
-        a_window_without_an_end_keeps_nobody_out,
+        what_another_program_keeps_in_place_of_a_window_is_told_and_stays,
     }
 }
 
@@ -208,12 +208,19 @@ fn it_meets_no_lock_of_its_name(spawn: Spawn) {
     });
 }
 
-fn a_window_without_an_end_keeps_nobody_out(spawn: Spawn) {
+fn what_another_program_keeps_in_place_of_a_window_is_told_and_stays(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
-        let _: () = stack.redis("SET {a}:throttle theirs");
+        for theirs in ["SET {a}:throttle theirs", "RPUSH {a}:throttle theirs"] {
+            let _: () = stack.redis(theirs);
+            let before: Vec<u8> = stack.redis("DUMP {a}:throttle");
+            let told = pass(&stack.client()).await.unwrap_err();
+            assert_eq!(told.code(), "wrong_type", "{theirs}");
+            assert!(!told.is_outcome_unknown());
+            assert_eq!(stack.redis::<Vec<u8>>("DUMP {a}:throttle"), before);
+            let _: () = stack.redis("DEL {a}:throttle");
+        }
         assert_eq!(pass(&stack.client()).await, Ok(Passed));
-        is_throttled(pass(&stack.client()).await);
     });
 }
 

@@ -11,7 +11,13 @@ local TIME = redis.call('TIME')
 local NOW_US = TIME[1] * 1000000 + TIME[2]
 local NOW_MS = math.floor(NOW_US / 1000)
 local function integer(number) return string.format('%.0f', number) end
-local function last_fence() return string.match(redis.call('GET', FENCE) or '', '^%d+') end
+local function last_fence()
+  local kept = redis.call('GET', FENCE)
+  local last = string.match((kept or '') .. ' ', '^(%d+) ')
+  -- What another program keeps there stays. Of a string this is the error WRONGTYPE.
+  if kept and not last then redis.call('ZCARD', FENCE) end
+  return last
+end
 local function next_fence() return integer(math.max((last_fence() or 0) + 1, NOW_US)) end
 local function keep_fence(last, token, fence, ttl, label)
   redis.call('SET', FENCE, table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)

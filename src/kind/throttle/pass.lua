@@ -11,9 +11,11 @@
 local RECEIPT_MS = 30000
 local before = redis.call('GET', KEYS[2])
 if before then return { tonumber(before), ARGV[1] } end
+redis.call('GET', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
--- One that never ends is none of ours.
 if left >= 0 then return { 0, ARGV[1], math.max(left, 1) } end
+-- What never ends is none of ours, and stays. Of a string this is the error WRONGTYPE.
+if left == -1 then redis.call('ZCARD', KEYS[1]) end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)
 return { 1, ARGV[1] }
