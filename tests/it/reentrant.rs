@@ -58,6 +58,7 @@ over! {
         an_entry_that_ran_out_does_not_count_though_its_owner_came_again,
         it_can_be_inspected_and_forced,
         an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner,
+        a_renewal_keeps_the_fence_for_a_week_behind_the_end,
         what_it_cannot_do_is_refused,
     }
 }
@@ -368,6 +369,17 @@ fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(sp
             next.release().await.unwrap();
             assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
         }
+    });
+}
+
+fn a_renewal_keeps_the_fence_for_a_week_behind_the_end(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lease = stack.reentrant(OWNER).acquire().await.unwrap();
+        lease.renew_for(ms(600_000)).await.unwrap();
+        let (week, left): (u64, u64) = (7 * 24 * 60 * 60 * 1_000, stack.redis("PTTL {a}:fence"));
+        assert!(left > week + 500_000, "{left}");
+        lease.release().await.unwrap();
     });
 }
 
