@@ -59,6 +59,7 @@ over! {
         it_can_be_inspected_and_forced,
         an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner,
         a_renewal_keeps_the_fence_for_a_week_behind_the_end,
+        a_hash_that_is_no_lock_is_told_and_left_alone,
         what_it_cannot_do_is_refused,
     }
 }
@@ -380,6 +381,24 @@ fn a_renewal_keeps_the_fence_for_a_week_behind_the_end(spawn: Spawn) {
         let (week, left): (u64, u64) = (7 * 24 * 60 * 60 * 1_000, stack.redis("PTTL {a}:fence"));
         assert!(left > week + 500_000, "{left}");
         lease.release().await.unwrap();
+    });
+}
+
+fn a_hash_that_is_no_lock_is_told_and_left_alone(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for data in ["visits 42 name bob", "name bob", "42 -1", "visits 1.5"] {
+            let _: () = stack.redis(&format!("HSET a {data}"));
+            let before: HashMap<String, String> = stack.redis("HGETALL a");
+            let lock = stack.reentrant("visits");
+            for told in [lock.acquire().await.err(), lock.inspect().await.err()] {
+                assert_eq!(told.expect(data).code(), "wrong_type", "{data}");
+            }
+            let after: HashMap<String, String> = stack.redis("HGETALL a");
+            assert_eq!(before, after);
+            assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
+            let _: () = stack.redis("DEL a");
+        }
     });
 }
 

@@ -132,7 +132,7 @@ fn normal(reply: &Reply) -> String {
 
 #[test]
 fn the_model_answers_commands_as_redis_does() {
-    const COMMANDS: [&str; 28] = [
+    const COMMANDS: [&str; 29] = [
         "GET",
         "SET",
         "APPEND",
@@ -145,6 +145,7 @@ fn the_model_answers_commands_as_redis_does() {
         "HEXISTS",
         "HINCRBY",
         "HGETALL",
+        "HLEN",
         "ZADD",
         "ZREM",
         "ZCARD",

@@ -127,6 +127,7 @@ impl Db {
             "HSET" => self.hash_set(args[0], &args[1..]),
             "HDEL" => self.hash_remove(args[0], &args[1..]),
             "HINCRBY" => self.hash_add(args[0], args[1], int(args[2])?),
+            "HLEN" => Ok(Reply::Int(size(self.hash(args[0])?.len()))),
             "HGETALL" => Ok(Reply::Array(
                 (self.hash(args[0])?.iter())
                     .flat_map(|(field, value)| [field.clone(), value.clone()])
@@ -330,7 +331,7 @@ impl Db {
 pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
-        "GET" | "INCR" | "PTTL" | "HGETALL" | "ZCARD" | "INFO" => (1, 1),
+        "GET" | "INCR" | "PTTL" | "HGETALL" | "HLEN" | "ZCARD" | "INFO" => (1, 1),
         "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => {
             (2, 2)
         }
