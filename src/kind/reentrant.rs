@@ -11,6 +11,7 @@ use crate::name::Name;
 const STORAGE: &str = part!("reentrant/storage.lua");
 const CLEAN: &str = part!("reentrant/clean.lua");
 const EXTEND: &str = part!("reentrant/extend.lua");
+const COUNTED: &str = part!("reentrant/counted.lua");
 const OTHERS: &str = part!("reentrant/others.lua");
 const ACQUIRE: &str = part!("reentrant/acquire.lua");
 
@@ -21,7 +22,7 @@ pub(super) static ROW: Row = Row {
         renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, STORAGE, CLEAN, ANOTHER, RELEASE]),
         abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, STORAGE, CLEAN, VACANT, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, STORAGE, OTHERS, ALONE, INSPECT]),
+        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, OTHERS, COUNTED, ALONE, INSPECT]),
         force_release: Script::of(&[KEYS, STORAGE, FORCE_RELEASE]),
     },
     signalling: None,

@@ -60,6 +60,7 @@ over! {
         an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner,
         a_renewal_keeps_the_fence_for_a_week_behind_the_end,
         a_hash_that_is_no_lock_is_told_and_left_alone,
+        an_inspection_does_not_count_entries_that_are_over,
         what_it_cannot_do_is_refused,
     }
 }
@@ -398,6 +399,26 @@ fn a_hash_that_is_no_lock_is_told_and_left_alone(spawn: Spawn) {
             assert_eq!(before, after);
             assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
             let _: () = stack.redis("DEL a");
+        }
+    });
+}
+
+fn an_inspection_does_not_count_entries_that_are_over(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lock = stack.reentrant(OWNER);
+        let count = async || Some(lock.inspect().await.unwrap().holder?.count);
+        for theirs in [0, 1] {
+            stack.entry_that_dies().await;
+            let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
+            let later = lock.acquire().await.unwrap();
+            assert_eq!(count().await, Some(2 + theirs));
+            stack.has_an_entry_that_is_over().await;
+            assert_eq!(count().await, Some(1 + theirs));
+            // It has removed nothing.
+            assert_eq!(stack.count(OWNER), 2 + theirs);
+            later.release().await.unwrap();
+            assert_eq!(count().await, (theirs > 0).then_some(theirs));
         }
     });
 }

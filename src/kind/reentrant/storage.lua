@@ -10,8 +10,7 @@
 --   entry that is not in it does not count: ENTRY alone comes back if it ran out, and Redis's clock
 --   is set back then.
 --
--- provides  ENTRIES ENTRY HOLD OWNER acquired delete held_fence holder_and_count is_held leave
--- provides  notify release_one
+-- provides  ENTRIES ENTRY HOLD OWNER acquired delete held_fence is_held leave notify release_one
 -- needs     NAME
 local OWNER, HOLD, ENTRY, ENTRIES = ARGV[2], KEYS[7], KEYS[8], KEYS[9]
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
@@ -25,7 +24,6 @@ local function is_held()
   return fence and fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1
     and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)
 end
-local function holder_and_count() return unpack(redis.call('HGETALL', NAME)) end
 local function notify() redis.pcall('PUBLISH', CHANNEL, '0') end
 local function delete()
   redis.call('DEL', NAME, HOLD, ENTRIES)
