@@ -109,3 +109,19 @@ fn what_another_program_keeps_in_place_of_the_fence_is_told_and_stays() {
         }
     });
 }
+
+#[test]
+fn what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let semaphore = stack.client().semaphore("a", 2);
+        let one = semaphore.try_acquire().await.unwrap();
+        // Another kind frees the name that it knows.
+        assert!(stack.lock("a").force_release().await.unwrap());
+        let other = semaphore.try_acquire().await.unwrap();
+        let held: Vec<String> = stack.redis("HKEYS {a}:holds");
+        assert_eq!(held, [other.token().expose()]);
+        one.into_token();
+        other.release().await.unwrap();
+    });
+}
