@@ -106,6 +106,17 @@ export const handlers: Suite = {
     equal(await stack.redis("KEYS {~two}:result"), []);
   },
 
+  async what_is_kept_and_is_no_response_is_told(stack) {
+    const once = stack.client().once("one");
+    const response = { status: 200, type: null, body: "" };
+    const others = [null, 7, "x", [], {}, { ...response, status: 99 }, { ...response, status: 200.5 }, { ...response, status: "200" }, { ...response, body: 1 }, { ...response, body: "%", isBinary: true }];
+    for (const value of others) {
+      await once.run(() => value);
+      equal((await fails("result_unreadable", counting(stack, never).handle(post("one")))).lock, `${stack.mark}one`);
+      await stack.redis("DEL {~one}:result");
+    }
+  },
+
   async a_handler_under_way_is_a_conflict_and_another_request_with_its_key_is_told(stack) {
     let end!: (response: Response) => void;
     const { handle } = counting(stack, () => new Promise((resolve) => (end = resolve)), { wait: 0, fingerprint: (request) => request.clone().text() });

@@ -3,7 +3,7 @@ import { callable, type Names, options as known } from "./check.js";
 import type { Client } from "./client.js";
 import { FingerprintMismatchError, HeldError, ResultError } from "./errors.js";
 import { invalidArgument } from "./make-error.js";
-import type { OnceOptions } from "./once.js";
+import type { Once, OnceOptions } from "./once.js";
 
 /** A handler as in Workers, Deno and Bun: it gets a request, and whatever its host adds. */
 export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | PromiseLike<Response>;
@@ -79,7 +79,7 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
         if (own.status >= 500 || own.status < 200) throw FAILED;
         return kept(own.clone());
       });
-      return replayed || own === undefined ? replay(value) : own;
+      return replayed || own === undefined ? replay(value, keeps) : own;
     } catch (error) {
       // The handler may lock things itself: what it throws is not ours to answer.
       if (failure) throw failure.error;
@@ -137,7 +137,25 @@ async function read({ body }: Response): Promise<Uint8Array> {
 /** These statuses have no body, not even an empty one. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
-function replay({ status, type, body, isBinary }: Kept): Response {
+/** The response that is kept. Another program, or a plain `once`, can have stored anything. */
+function replay(value: unknown, once: Once): Response {
+  try {
+    if (isKept(value)) return again(value);
+  } catch (error) {
+    throw once.unreadable(NO_RESPONSE, error);
+  }
+  throw once.unreadable(NO_RESPONSE);
+}
+
+const NO_RESPONSE = "what is kept is no response, so something else stored it";
+
+function isKept(value: unknown): value is Kept {
+  const { status, type, body }: Partial<Record<keyof Kept, unknown>> = Object(value);
+  const isStatus = typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599;
+  return isStatus && (type === null || typeof type === "string") && typeof body === "string";
+}
+
+function again({ status, type, body, isBinary }: Kept): Response {
   const headers = new Headers({ "idempotent-replayed": "true" });
   if (type !== null) headers.set("content-type", type);
   const bytes = isBinary ? Uint8Array.from(atob(body), (char) => char.charCodeAt(0)) : new TextEncoder().encode(body);

@@ -1,6 +1,7 @@
 // Work that is executed once for a key, and whose result is kept for later calls.
 import { type CallOptions, signalOf } from "./abort.js";
 import type { Host } from "./driver.js";
+import type { ResultError } from "./errors.js";
 import { resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
@@ -102,7 +103,7 @@ export class Once {
     try {
       return JSON.stringify(value) ?? "";
     } catch (error) {
-      throw resultUnreadable(this.#lock, "it cannot be written as JSON, so it is not kept", error);
+      throw this.unreadable("it cannot be written as JSON, so it is not kept", error);
     }
   }
 
@@ -111,7 +112,12 @@ export class Once {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw resultUnreadable(this.#lock, "what is kept is no JSON, so another program stored it", error);
+      throw this.unreadable("what is kept is no JSON, so another program stored it", error);
     }
+  }
+
+  /** @internal */
+  unreadable(why: string, cause?: unknown): ResultError {
+    return resultUnreadable(this.#lock, why, cause);
   }
 }
