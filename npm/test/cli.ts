@@ -302,6 +302,21 @@ const frees: Suite = {
     equal(await edgelock(["release", "--force", "--yes", `${stack.mark}a`]), { code: 0, out: `lock "${stack.mark}a" was free already\n`, err: "" });
   },
 
+  async what_never_ends_may_be_data_and_is_deleted_only_by_a_further_word(stack) {
+    const name = `${stack.mark}a`;
+    for (const data of ["SET ~a draft", "HSET ~a visits 42"]) {
+      await stack.redis(data);
+      check((await edgelock(["inspect", name])).out.includes("may be data"), data);
+      refused(await edgelock(["release", "--force", "--yes", name]), 64, /--endless/);
+      equal(await stack.redis("EXISTS ~a"), 1);
+      equal((await edgelock(["release", "--force", "--yes", "--endless", name])).code, 0);
+      equal(await stack.redis("EXISTS ~a"), 0);
+    }
+    await stack.redis("HSET ~a visits 42 name bob");
+    refused(await edgelock(["release", "--force", "--yes", "--endless", name]), 64, /stored/);
+    equal(await stack.redis("HGET ~a name"), "bob");
+  },
+
   async the_question_names_the_holder_and_only_yes_frees_the_lock(stack) {
     const lease = await take(stack.lock("a", { ...LONG, label: "web-1" }));
     for (const [answer, code] of [["n\n", 1], ["\n", 1], ["\x04", 1], ["\x03", 1], ["y\n", 0]] as const) {

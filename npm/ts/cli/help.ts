@@ -82,6 +82,7 @@ readers lose it. They learn of it at their next call.
 
   --force            needed, since the lock is another's
   --yes              do not ask; needed without a terminal
+  --endless          with --yes: also what never ends, which may be data
 
 ${BRIDGE}`;
 

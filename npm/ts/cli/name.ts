@@ -72,7 +72,7 @@ export function summary({ holders, isRead, fence, waiters }: Inspection, withTim
 function described({ label, remaining, count }: Holder, withTime: boolean): string {
   const who = label === null ? "a holder without a label" : quoted(label);
   const times = count > 1 ? `, ${count} times` : "";
-  const left = remaining === null ? ", without end" : `, ${seconds(remaining)} left`;
+  const left = remaining === null ? ", without end, as no lock of edgelock is: it may be data" : `, ${seconds(remaining)} left`;
   return `${who}${times}${withTime ? left : ""}`;
 }
 
