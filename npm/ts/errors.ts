@@ -12,7 +12,10 @@ import type { ErrorCode, Failure } from "./failure.js";
 export abstract class EdgelockError extends Error {
   /** A name for this kind of error. It does not change between versions. */
   abstract readonly code: ErrorCode;
-  /** Whether the operation may have been executed although the call failed: unknown is not "no". */
+  /**
+   * Whether the operation may have been executed although the call failed: unknown is not "no". Of
+   * a call that only reads it says no more than that, since such a call changes nothing.
+   */
   readonly isOutcomeUnknown: boolean;
   /**
    * The Redis key of the lock that the failed call was about, with the client's prefix; `undefined`

@@ -69,6 +69,7 @@ impl Error {
     }
 
     /// Whether the operation may have been executed although the call failed: unknown is not "no".
+    /// Of a call that only reads it says no more than that, since such a call changes nothing.
     ///
     /// ```
     /// use edgelock::{BadResponse, Error};
