@@ -20,6 +20,6 @@ pub(crate) use outcome::{Acquired, AnyOutcome, Contended, Outcome, Renewed, Scri
 pub(crate) use reads::{Reads, check_reads, check_size};
 pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
 pub(crate) use throttle::Passage;
-pub(crate) use waiter::{Handover, Waiter, handed_over};
+pub(crate) use waiter::{Handover, Waiter, handed_over, may_be_free};
 
 pub use inspection::{Holder, Inspection};

@@ -52,7 +52,13 @@ pub(crate) struct Handover {
     pub(crate) redis_us: u64,
 }
 
-/// Reads the message of a release. Any other message says only that the lock may be free.
+/// Whether a message says only that the lock may be free. Any other is about a lock that is the
+/// waiter's, or may be.
+pub(crate) fn may_be_free(message: &str) -> bool {
+    message == "0"
+}
+
+/// Reads the message of a hand-over that leaves nothing to ask for.
 pub(crate) fn handed_over(message: &str) -> Option<Handover> {
     let (fence, redis_us) = message.split_once(' ')?;
     Some(Handover {

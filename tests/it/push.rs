@@ -18,6 +18,7 @@ over! {
         a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on,
         a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over,
         a_waiter_reads_under_the_lock_that_it_was_handed,
+        a_waiter_that_must_ask_for_the_lock_that_is_its_own_asks_at_once,
         any_name_can_be_waited_for,
     }
 }
@@ -176,6 +177,24 @@ fn a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over
         resumed.renew().await.unwrap();
         assert!(stack.redis::<u64>("PTTL a") > 50_000);
         assert!(resumed.remaining() > ms(50_000));
+    });
+}
+
+fn a_waiter_that_must_ask_for_the_lock_that_is_its_own_asks_at_once(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = stack.watched();
+        // More than half of its requests are sent by then, and the rest must last for long.
+        let reader = client.read_write("a").read().max_requests(6);
+        let waiter = meanwhile(async move { reader.wait_timeout(LONG).acquire().await });
+        stack.has_listeners(1).await;
+        eventually(|| seen.waits_quietly(3)).await;
+        let ttl = holder.remaining();
+        holder.release().await.unwrap();
+        // A hand-over is kept for no longer than the reader counts as alive.
+        let lease = tokio::time::timeout(ttl / 4, waiter).await;
+        lease.unwrap().unwrap().unwrap().release().await.unwrap();
     });
 }
 

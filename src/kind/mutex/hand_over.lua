@@ -17,7 +17,7 @@ local function give(waiter, most)
   if want ~= '' and want ~= 'r' then return redis.pcall('PUBLISH', channel, '0') end
   local fence = issue_fence(token, ttl, label)
   redis.call('SET', NAME, token, 'PX', integer(math.min(ms, most)))
-  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'
+  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '1'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
   remove_waiter(waiter)
 end

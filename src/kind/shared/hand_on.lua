@@ -19,7 +19,7 @@ local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*)
 local function give(waiter, most)
   local token, ms, _, want, ttl, label, channel = parts(waiter)
   local fence = grant(token, math.min(ms, most), ttl, label, want)
-  local told = tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '0'
+  local told = tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '1'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
   remove_waiter(waiter)
 end

@@ -26,8 +26,11 @@ pub(super) enum Meaning {
 /// from this waiter's own request, by Redis's clock. It never starts at the arrival of a message,
 /// which may have been on its way for long. If Redis's clock jumped, the arrival bounds it.
 pub(super) fn judge(who: &Candidate, cx: &Cx<'_>, found: &HeldBy, message: &str) -> Meaning {
-    let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
+    if script::may_be_free(message) {
         return Meaning::MayBeFree;
+    }
+    let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
+        return Meaning::Ours;
     };
     if fence <= found.contended.redis_us {
         return Meaning::Superseded;
