@@ -126,6 +126,8 @@ export class Gather<Item, Answer> {
    */
   begin(turn: Turn<Item, Answer>): boolean[] | undefined {
     if (!this.beat(turn)) return undefined;
+    // One item may have had the large reply. If not, a later turn finds out.
+    this.#most += Math.floor(this.#most / 8) + 1;
     turn.hasBegun = true;
     const waits = turn.askedFor.map((entry) => this.#waiting[0] === entry && this.#waiting.shift() !== undefined);
     const has = [...turn.entries.map(({ hasLeft }) => !hasLeft), ...waits];
@@ -149,13 +151,13 @@ export class Gather<Item, Answer> {
   }
 
   /**
-   * The replies for `asked` items were too large: this turn and later ones ask for half as many,
-   * for as long as the name has items. Whether that makes a difference.
+   * The replies for `asked` items were too large: all of them wait again, for turns of half as
+   * many. Whether that makes a difference.
    */
   shrink(turn: Turn<Item, Answer>, asked: number): boolean {
     if (!this.beat(turn) || asked < 2) return false;
     this.#most = Math.floor(asked / 2);
-    this.putBack(turn, (at) => at < this.#most);
+    this.putBack(turn, () => false);
     return true;
   }
 

@@ -144,7 +144,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const giveUp = performance.now() + lock.home.wait;
     if (this.#section.peek && !lock.home.waitsForReplicas) {
       // Another client's look may hang. Then the turn decides.
-      const until = Math.min(giveUp, performance.now() + lock.home.requestTimeout);
+      const until = performance.now() + lock.home.requestTimeout / 2;
       const seen = await this.#looks.submit(lock, asked, bytes, until, signal);
       if (seen) return seen.answer;
     }
@@ -176,13 +176,10 @@ export class GroupCommit<Item, Answer, State = undefined> {
       return reads.commands;
     };
     let lease, replies;
-    while (lease === undefined || replies === undefined) {
-      try {
-        [lease, replies] = await lock.acquireAs(acquisition(), asked);
-      } catch (error) {
-        const isTooLarge = error instanceof EdgelockError && error.code === "too_large";
-        if (!isTooLarge || !line.shrink(turn, items.length)) return fail({ line, turn }, reads, error);
-      }
+    try {
+      [lease, replies] = await lock.acquireAs(acquisition(), asked);
+    } catch (error) {
+      return fail({ line, turn }, reads, error);
     }
     let isOver = false;
     try {
@@ -292,12 +289,13 @@ class Reads {
 
 /**
  * The reads failed, so each item that the turn began with gets the error. If its driver has waited
- * long enough, only that one does, since the others have waits of their own. If one read failed,
- * only the items that have this read get the error, even if they arrived later; the others are
- * decided next.
+ * long enough, only that one does, since the others have waits of their own. If the replies are too
+ * large together, the items have smaller turns. If one read failed, only the items that have this
+ * read get the error, even if they arrived later; the others are decided next.
  */
 function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, reads: Reads, error: unknown): void {
   if (error instanceof HeldError) line.putBackOthers(turn);
+  if (error instanceof EdgelockError && error.code === "too_large" && line.shrink(turn, reads.items)) return line.end(turn, []);
   if (!(error instanceof CommandFailedError)) {
     const told = { error: undecided(error) };
     return line.end(turn, turn.entries.map(() => told));

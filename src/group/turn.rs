@@ -48,7 +48,14 @@ async fn work<S: Section, T: Transport, R: Runtime>(
 ) {
     let begun_at = lock.runtime().now();
     let (mut items, mut reads) = (Vec::new(), Reads::default());
-    let outcome = acquire(turn, lock, bound, &mut items, &mut reads).await;
+    let asked = || {
+        if let Some(asked_for) = turn.ask(bound) {
+            reads = Reads::of(asked_for.iter().map(|item| &**item));
+            items = asked_for;
+        }
+        reads.commands.clone()
+    };
+    let outcome = lock.acquire_as(&turn.acquisition, asked).await;
     let (lease, replies) = match outcome {
         Ok(granted) => granted,
         Err(error) => return fail(turn, &mut reads, &error),
@@ -97,31 +104,6 @@ async fn release<I, A, T: Transport, R: Runtime>(turn: &Driver<I, A>, lease: Lea
         let _ = lease.release().await;
     }
     turn.end(Vec::new())
-}
-
-/// Takes the lock, and reads for all `items`: for those that there are when a request leaves. If
-/// the replies are too large for one answer, it asks again for half of the items.
-async fn acquire<I, A, T: Transport, R: Runtime>(
-    turn: &Driver<Pending<I>, A>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    items: &mut Vec<Arc<Pending<I>>>,
-    reads: &mut Reads,
-) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-    loop {
-        let asked = || {
-            if let Some(asked_for) = turn.ask(bound) {
-                *reads = Reads::of(asked_for.iter().map(|item| &**item));
-                *items = asked_for;
-            }
-            reads.commands.clone()
-        };
-        let outcome = lock.acquire_as(&turn.acquisition, asked).await;
-        let is_too_large = matches!(&outcome, Err(error) if error.code() == "too_large");
-        if !is_too_large || !turn.shrink(items.len()) {
-            return outcome;
-        }
-    }
 }
 
 /// The decisions, up to the item with which the writes became too many for a request.
@@ -201,11 +183,16 @@ fn decide<S: Section, T: Transport, R: Runtime>(
 ///
 /// - Each item that the turn began with gets the reason.
 /// - If the driver's wait is over, only the driver gets it: the others have waits of their own.
+/// - If the replies are too large together, the items have smaller turns.
 /// - If one read failed, only the items with that read get it, also those that came later. The
 ///   others are decided next.
 fn fail<I, A>(turn: &Driver<Pending<I>, A>, reads: &mut Reads, error: &Error) {
     if let Error::Held { .. } = error {
         turn.put_back_others();
+    }
+    if error.code() == "too_large" && turn.shrink(reads.items()) {
+        turn.end(Vec::new());
+        return;
     }
     let Error::CommandFailed { index, .. } = error else {
         return turn.fail(&undecided(error));

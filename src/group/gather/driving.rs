@@ -50,6 +50,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         if !self.beat(number) {
             return None;
         }
+        // One item may have had the large reply. If not, a later turn finds out.
+        self.most = self.most.saturating_add(self.most / 8 + 1);
         let turn = self.turn.as_mut()?;
         turn.has_begun = true;
         let mut has: Vec<bool> = turn.entries.iter().map(|entry| !entry.has_left).collect();
@@ -65,15 +67,14 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(has)
     }
 
-    /// The replies for `asked` items were too large: this turn and later ones ask for half as many,
-    /// for as long as the name has items. Returns whether that makes a difference.
+    /// The replies for `asked` items were too large: all of them wait again, for turns of half as
+    /// many. Returns whether that makes a difference.
     pub(in crate::group) fn shrink(&mut self, number: u64, asked: usize) -> bool {
         if !self.beat(number) || asked < 2 {
             return false;
         }
         self.most = asked / 2;
-        let most = self.most;
-        self.put_back(number, |place| place < most);
+        self.put_back(number, |_| false);
         true
     }
 
