@@ -59,7 +59,7 @@ fn a_commit_that_breaks_its_own_lock_is_unknown_and_runs_once() {
         let mut stack = Stack::spawn();
         let spoil = [
             Command::new("INCR").key("{a}:n"),
-            Command::new("SET").key("{a}:holds").arg("x"),
+            Command::new("SET").key("a").arg("x"),
         ];
         let lease = stack.client().semaphore("a", 1).try_acquire().await;
         let error = lease.unwrap().commit(&spoil).await.unwrap_err();

@@ -101,6 +101,9 @@ fn a_redis_that_is_full_grants_no_lock_and_takes_back_what_it_granted() {
             let lease = lock.try_acquire().await.unwrap();
             let _: () = redis.ask("CONFIG SET maxmemory 1");
             is_final(&refused(&client.lock("c")).await, "OOM");
+            // Also to one that would wait.
+            let waiting = kind.lock(&client, &["c", "d"], "me").acquire().await;
+            is_final(&waiting.unwrap_err(), "OOM");
             lease.renew().await.unwrap();
             lease.release().await.unwrap();
             let _: () = redis.ask("CONFIG SET maxmemory 0");

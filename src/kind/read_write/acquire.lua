@@ -31,11 +31,12 @@ if not held then
   if first then return refuse(liveness_left(first)) end
 end
 local fence = held and acquired()
-if WAITER ~= '' then remove_waiter(WAITER) end
--- The lock last: if anything above fails, nothing is held.
+-- The fence is the first write: a Redis that is full refuses it.
 if fence then
   extend(ARGV[3], reads)
 else
   fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
 end
+-- Damage to the queue must not hide that the lock was taken.
+if WAITER ~= '' then pcall(remove_waiter, WAITER) end
 return had(fence)

@@ -14,8 +14,9 @@ local function integer(number) return string.format('%.0f', number) end
 local function last_fence()
   local kept = redis.call('GET', FENCE)
   local last = string.match((kept or '') .. ' ', '^(%d+) ')
-  -- What another program keeps there stays. Of a string this is the error WRONGTYPE.
-  if kept and not last then redis.call('ZCARD', FENCE) end
+  -- What another program keeps there stays, as a number from 2^53 on, which Lua does not count
+  -- exactly. Of a string this is the error WRONGTYPE.
+  if kept and not (last and tonumber(last) < 9007199254740991) then redis.call('ZCARD', FENCE) end
   return last
 end
 local function next_fence() return integer(math.max((last_fence() or 0) + 1, NOW_US)) end

@@ -4,6 +4,6 @@
 -- needs     HOLDERS HOLDS notify
 local function release_one()
   redis.call('ZREM', HOLDERS, ARGV[2])
-  redis.call('HDEL', HOLDS, ARGV[2])
+  redis.pcall('HDEL', HOLDS, ARGV[2])
   notify()
 end

@@ -25,7 +25,8 @@ if not fence then
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(liveness_left(first)) end
 end
-if WAITER ~= '' then remove_waiter(WAITER) end
--- The place last: if anything above fails, nothing is held.
+-- The fence is the first write: a Redis that is full refuses it.
 if fence then extend(ARGV[3]) else fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8]) end
+-- Damage to the queue must not hide that the place was taken.
+if WAITER ~= '' then pcall(remove_waiter, WAITER) end
 return had(fence)

@@ -59,7 +59,7 @@ broken! {
         "redis.call('EXISTS', GONE, RECEIPT) > 0"
         => "redis.call('EXISTS', GONE) > 0";
     a_holder_that_stays_in_the_queue: NoGhost,
-        "if WAITER ~= '' then remove_waiter(WAITER) end"
+        "if WAITER ~= '' then pcall(remove_waiter, WAITER) end"
         => "";
     holds_without_expiry: KeysExpire,
         "prolong(HOLDS, ms)"
