@@ -59,6 +59,6 @@ process.stderr.on("error", () => {});
 
 const code = await main(process.argv.slice(2));
 await settled();
-// Node tells later that something could not be written.
-await new Promise<unknown>((written) => process.stdout.write("", written));
+// Node tells later that something could not be written. What `run` wrote was its command's.
+if (process.argv[2] !== "run") await new Promise<unknown>((written) => process.stdout.write("", written));
 process.exit(code);

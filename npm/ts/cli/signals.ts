@@ -5,12 +5,12 @@ import { Interrupted } from "./exit.js";
 
 /**
  * All that would end this process, and leave the command without the lock. Not those of a fault in
- * this process, and not SIGPIPE and SIGXFSZ, which Node ignores. Node cannot hear SIGKILL and the
- * real-time signals.
+ * this process, not SIGPIPE and SIGXFSZ, which Node ignores, and not SIGPROF, by which its profiler
+ * works. Node cannot hear SIGKILL and the real-time signals.
  */
 const PASSED_ON: readonly NodeJS.Signals[] = [
   ...(["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT", "SIGABRT", "SIGALRM"] as const),
-  ...(["SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGSYS"] as const),
+  ...(["SIGVTALRM", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGSYS"] as const),
 ];
 /**
  * A terminal sends these to all in its foreground, the command included. Many programs take a
