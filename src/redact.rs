@@ -36,7 +36,7 @@ impl fmt::Display for Named<'_> {
 /// Invisible, or changes the lines or the direction of writing, or commands a terminal.
 fn is_layout(char: char) -> bool {
     char.is_control()
-        || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A sentence of others, with a blank in place of each character that would change how the text

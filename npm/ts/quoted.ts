@@ -1,6 +1,6 @@
 // Names and texts that others chose, as a message may show them.
 const LONGEST_NAME = 100;
-const LAYOUT = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const LAYOUT = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** As in src/redact.rs: cut short, and without characters that change how the text around looks. */
 export function quoted(name: string): string {
@@ -8,7 +8,7 @@ export function quoted(name: string): string {
   const shown = chars.slice(0, LONGEST_NAME).join("");
   const plain = shown
     .replace(/["\\]/g, "\\$&")
-    .replace(LAYOUT, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`);
+    .replace(LAYOUT, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
   return `"${plain}${chars.length > LONGEST_NAME ? "…" : ""}"`;
 }
 
